@@ -1,0 +1,152 @@
+//! What went wrong, told with the operation, the object, the cause and the next step; and the one
+//! table of exit codes.
+
+use std::fmt;
+
+/// What the process tells its caller. This is a public interface: README.md lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All that was asked was done, and no regression was found.
+    Success = 0,
+    /// At least one benchmark regressed.
+    Regression = 1,
+    /// The command line or a configuration file asks for something impossible.
+    Usage = 2,
+    /// A version could not be checked out, compiled or linked.
+    Build = 3,
+    /// A benchmark failed: crashed, hung, or gave no valid measurements.
+    Benchmark = 4,
+    /// Some verdict is inconclusive, and the caller asked to be told.
+    Inconclusive = 5,
+    /// A defect of rbench itself.
+    Internal = 70,
+    /// Stopped by the user.
+    Interrupted = 130,
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// The result of everything that can fail for a reason the user should read.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// A failure as the user reads it.
+///
+/// ```
+/// use cargo_rbench::failure::{Exit, Failure};
+///
+/// let failure = Failure::new(Exit::Usage, "cannot find revision `v9` in /repo")
+///     .because("no reference or commit has that name")
+///     .hint("list the tags with: git tag");
+/// assert_eq!(
+///     failure.to_string(),
+///     "cannot find revision `v9` in /repo\n  no reference or commit has that name\n\
+///      hint: list the tags with: git tag"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    exit: Exit,
+    what: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure of the operation `what`, a fragment that reads well after `error: `.
+    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self { exit, what: what.into(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Adds a cause. It may have several lines; each is shown indented.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Adds a next step that the user can take.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The exit code of a process that ends with this failure.
+    pub const fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The operation that failed, without causes and hints.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for line in self.causes.iter().flat_map(|cause| cause.lines()) {
+            if line.is_empty() {
+                f.write_str("\n")?;
+            } else {
+                write!(f, "\n  {line}")?;
+            }
+        }
+        for hint in &self.hints {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Turns an error of a library into a [`Failure`] that says what was being done.
+pub trait OrFail<T> {
+    /// Gives the error the exit code and the operation; the error and its sources become causes.
+    fn or_fail<S: Into<String>>(self, exit: Exit, what: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T, E: std::error::Error> OrFail<T> for std::result::Result<T, E> {
+    fn or_fail<S: Into<String>>(self, exit: Exit, what: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|error| {
+            let mut failure = Failure::new(exit, what()).because(error.to_string());
+            let mut source = error.source();
+            while let Some(cause) = source {
+                failure = failure.because(cause.to_string());
+                source = cause.source();
+            }
+            failure
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_error_says_what_was_being_done_and_why_it_failed() {
+        let failure = std::fs::read("/no/such/file")
+            .or_fail(Exit::Build, || "cannot read the link recipe")
+            .unwrap_err();
+        assert_eq!(failure.exit(), Exit::Build);
+        assert_eq!(
+            failure.to_string(),
+            "cannot read the link recipe\n  No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn every_line_of_a_cause_is_indented_and_hints_come_last() {
+        let failure = Failure::new(Exit::Internal, "cannot link")
+            .hint("try again")
+            .because("first\n\nsecond");
+        assert_eq!(failure.to_string(), "cannot link\n  first\n\n  second\nhint: try again");
+    }
+}

@@ -1,0 +1,18 @@
+//! Regression benchmarking across builds.
+//!
+//! A tool that measures one binary of a commit reports where the linker happened to put a function
+//! as if the programmer had made it slower. rbench builds each version several times with different
+//! code layouts, executes each build several times, and says *regressed* only when the intervals of
+//! two versions fail to overlap, and do so again on fresh builds.
+//!
+//! Data moves one way: [`cli`] says what was typed, [`command`] holds one recipe per subcommand,
+//! [`model`] has the words that all others share, [`stats`] is pure, and the modules at the edges
+//! ([`source`], [`build`]) each own one part of the world.
+
+pub mod build;
+pub mod cli;
+pub mod command;
+pub mod failure;
+pub mod model;
+pub mod source;
+pub mod stats;
