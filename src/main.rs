@@ -1,10 +1,14 @@
-//! `cargo rbench`: parse, dispatch, exit code.
+//! `cargo rbench`: parse, dispatch, exit code. Cargo and rustc may also have started this program as
+//! their wrapper or linker.
 
 use std::process::ExitCode;
 
-use cargo_rbench::{cli::Cli, command};
+use cargo_rbench::{build, cli::Cli, command};
 
 fn main() -> ExitCode {
+    if let Some(exit) = build::run_as_tool() {
+        return exit;
+    }
     let cli = Cli::from_process();
     match command::run(&cli) {
         Ok(exit) => exit.into(),

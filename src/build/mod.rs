@@ -1,1 +1,31 @@
-//! To come.
+//! Builds: `l` executables of one version that really differ.
+//!
+//! A version is compiled by cargo at one path that all versions of a repository share. rbench
+//! itself stands in as rustc's wrapper and as the linker of bench targets and keeps each link as a
+//! recipe; from a recipe, any number of layouts is linked without compiling again.
+
+mod cargo;
+mod environment;
+mod files;
+mod layout;
+mod linker;
+mod recipe;
+mod response_file;
+mod role;
+mod shim;
+mod site;
+mod tool;
+mod wrapper;
+
+pub use role::Role;
+
+/// Carries out what cargo or rustc started this process for, if it was one of them.
+pub fn run_as_tool() -> Option<std::process::ExitCode> {
+    let mut arguments = std::env::args_os();
+    let argv0 = arguments.next().unwrap_or_default();
+    match Role::of(&argv0) {
+        Role::Command => None,
+        Role::Wrapper => Some(wrapper::main(&arguments.collect::<Vec<_>>())),
+        Role::Linker => Some(shim::main(arguments.collect())),
+    }
+}

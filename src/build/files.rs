@@ -1,0 +1,135 @@
+//! Files that appear whole or not at all.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::failure::{Exit, OrFail, Result};
+
+/// Writes a file in one step: a reader sees the old contents or the new, never a part.
+pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(parent(path))?;
+        file.write_all(contents)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    fs::create_dir_all(parent(path))
+        .and_then(|()| write())
+        .or_fail(Exit::Build, || format!("cannot write {}", path.display()))
+}
+
+/// Writes a value as JSON, in one step.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_vec_pretty(value)
+        .or_fail(Exit::Internal, || format!("cannot write {}", path.display()))?;
+    write_whole(path, &json)
+}
+
+/// Reads a value that [`write_json`] wrote; `None` if the file is missing or damaged: a cache is
+/// made again rather than complained about.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Makes `link` a symbolic link to `target` in one step, whatever link it was before.
+pub fn point(link: &Path, target: &Path) -> Result<()> {
+    if fs::read_link(link).is_ok_and(|old| old == target) {
+        return Ok(());
+    }
+    let make = || -> io::Result<()> {
+        fs::create_dir_all(parent(link))?;
+        // Somebody may be using the old link at this moment: never leave a gap.
+        let fresh = tempfile::Builder::new().make_in(parent(link), |path| symlink(target, path))?;
+        fresh.persist(link)?;
+        Ok(())
+    };
+    make().or_fail(Exit::Build, || {
+        format!("cannot make {} a link to {}", link.display(), target.display())
+    })
+}
+
+/// Removes a directory and all below it, if it is there.
+pub fn remove_directory(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).or_fail(Exit::Build, || format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Creates a directory and those above it.
+pub fn create_directory(path: &Path) -> Result<()> {
+    fs::create_dir_all(path)
+        .or_fail(Exit::Build, || format!("cannot create the directory {}", path.display()))
+}
+
+/// Bytes of all files below a directory, hard links counted once each time they appear.
+pub fn size_of_directory(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else { return 0 };
+    entries
+        .filter_map(io::Result::ok)
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_of_directory(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(windows)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    if target.is_dir() {
+        std::os::windows::fs::symlink_dir(target, link)
+    } else {
+        std::os::windows::fs::symlink_file(target, link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_can_be_pointed_elsewhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("bin").join("at");
+        point(&link, Path::new("/first")).unwrap();
+        point(&link, Path::new("/second")).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("/second"));
+        assert_eq!(fs::read_dir(directory.path().join("bin")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_file_reads_as_a_missing_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep").join("record.json");
+        assert_eq!(read_json::<Vec<u32>>(&path), None);
+        write_json(&path, &[1, 2]).unwrap();
+        assert_eq!(read_json::<Vec<u32>>(&path), Some(vec![1, 2]));
+        fs::write(&path, "[1, ").unwrap();
+        assert_eq!(read_json::<Vec<u32>>(&path), None);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("file"), "").unwrap();
+        let failure = write_whole(&directory.path().join("file/x"), b"").unwrap_err();
+        assert!(failure.to_string().starts_with("cannot write "), "{failure}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Which linker a recipe really uses, what it can do, and how to speak to it.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    layout::{Arrangement, LinkerOption},
+    recipe::Recipe,
+    tool,
+};
+use crate::{failure::Result, model::Layout};
+
+/// The programs that can do the linking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// LLVM's, with the version's first number.
+    Lld(u32),
+    /// mold.
+    Mold,
+    /// GNU ld, gold, Apple's, Microsoft's.
+    Other,
+}
+
+impl Family {
+    /// Whether the linker can make this layout.
+    pub const fn can(self, layout: Layout) -> bool {
+        match (self, layout) {
+            (_, Layout::Natural)
+            | (Self::Lld(_), Layout::Matched | Layout::Pin | Layout::Shuffle) => true,
+            (Self::Lld(version), Layout::Pad) => version >= 20,
+            (Self::Mold, Layout::Shuffle) => true,
+            _ => false,
+        }
+    }
+
+    fn of(version_text: &str) -> Self {
+        if let Some(rest) = version_text.split("LLD ").nth(1) {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            Self::Lld(digits.parse().unwrap_or(0))
+        } else if version_text.starts_with("mold ") {
+            Self::Mold
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The linker that a recipe's links are made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linker {
+    /// What it is.
+    pub family: Family,
+    /// The first line of its `--version`.
+    pub version: String,
+    /// Arguments that make the recipe's driver use this linker instead of the user's.
+    instead: Vec<String>,
+    /// Whether the recipe's program is a compiler driver, which wants `-Wl,` before linker options.
+    through_driver: bool,
+}
+
+impl Linker {
+    /// The linker that the recipe's own command runs.
+    pub fn of(recipe: &Recipe) -> Result<Self> {
+        Self::asked(recipe, Vec::new())
+    }
+
+    /// A linker for `layout`: the recipe's own if it can, else LLD from the toolchain at
+    /// `sysroot`, else mold, else `None`.
+    pub fn for_layout(recipe: &Recipe, layout: Layout, sysroot: &Path) -> Result<Option<Self>> {
+        let own = Self::of(recipe)?;
+        if own.family.can(layout) {
+            return Ok(Some(own));
+        }
+        if !own.through_driver {
+            return Ok(None);
+        }
+        let bundled = bundled_lld(sysroot)
+            .map(|directory| vec![format!("-B{}", directory.display()), "-fuse-ld=lld".to_owned()]);
+        let candidates = bundled.into_iter().chain([vec!["-fuse-ld=mold".to_owned()]]);
+        for instead in candidates {
+            // One that is not installed is no failure, only no candidate.
+            if let Ok(linker) = Self::asked(recipe, instead)
+                && linker.family.can(layout)
+            {
+                return Ok(Some(linker));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether this is the linker the user chose.
+    pub fn is_the_users(&self) -> bool {
+        self.instead.is_empty()
+    }
+
+    fn asked(recipe: &Recipe, instead: Vec<String>) -> Result<Self> {
+        let through_driver = !is_plain_linker(&recipe.linker);
+        let mut question = instead.clone();
+        question.push(if through_driver { "-Wl,--version" } else { "--version" }.to_owned());
+        let mut command = recipe.command(&question, Path::new("version-only"));
+        let what =
+            || format!("cannot ask the linker of {} for its version", recipe.output.display());
+        let output = tool::run(&mut command, what)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(Self {
+            family: Family::of(&text),
+            version: text.lines().next().unwrap_or_default().to_owned(),
+            instead,
+            through_driver,
+        })
+    }
+
+    /// The arguments that make the recipe's command follow `arrangement`, whose files are in
+    /// `directory`.
+    pub fn arguments(&self, arrangement: &Arrangement, directory: &Path) -> Vec<String> {
+        let file = |name: &str| directory.join(name).display().to_string();
+        let option =
+            |text: String| if self.through_driver { through_driver(&text) } else { vec![text] };
+        let mut arguments = self.instead.clone();
+        for argument in &arrangement.options {
+            match argument {
+                LinkerOption::Flag(flag) => arguments.extend(option(flag.clone())),
+                LinkerOption::WithFile(flag, name) => {
+                    arguments.extend(option(format!("{flag}{}", file(name))));
+                }
+                LinkerOption::Input(name) => arguments.push(file(name)),
+            }
+        }
+        arguments
+    }
+}
+
+/// `-Wl,` splits at commas, `-Xlinker` does not; a path may contain one.
+fn through_driver(option: &str) -> Vec<String> {
+    if option.contains(',') {
+        vec!["-Xlinker".to_owned(), option.to_owned()]
+    } else {
+        vec![format!("-Wl,{option}")]
+    }
+}
+
+/// Whether the program takes linker options as they are. Judged by the file stem, as rustc does.
+fn is_plain_linker(program: &str) -> bool {
+    let stem = Path::new(program).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let mut parts = stem.split('-');
+    parts.any(|part| matches!(part, "ld" | "lld" | "mold" | "ld.lld" | "ld64.lld" | "ld.mold"))
+}
+
+/// Where rustc keeps the LLD that comes with it, in the form compiler drivers look for.
+fn bundled_lld(sysroot: &Path) -> Option<PathBuf> {
+    let targets = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
+    targets
+        .filter_map(Result::ok)
+        .map(|target| target.path().join("bin/gcc-ld"))
+        .find(|directory| directory.join("ld.lld").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linkers_are_told_apart_by_what_they_say() {
+        let rust = "LLD 22.1.2 (/checkout/src/llvm-project abc) (compatible with GNU linkers)\n";
+        let debian = "Debian LLD 14.0.6 (compatible with GNU linkers)\n";
+        assert_eq!(Family::of(rust), Family::Lld(22));
+        assert_eq!(Family::of(debian), Family::Lld(14));
+        assert_eq!(Family::of("mold 2.30.0 (compatible with GNU ld)\n"), Family::Mold);
+        assert_eq!(Family::of("GNU ld (GNU Binutils for Debian) 2.40\n"), Family::Other);
+        assert!(!Family::Lld(14).can(Layout::Pad));
+        assert!(!Family::Mold.can(Layout::Matched));
+    }
+
+    #[test]
+    fn a_driver_is_told_from_a_plain_linker() {
+        for plain in ["rust-lld", "/usr/bin/ld.lld", "ld", "x86_64-linux-gnu-ld", "mold"] {
+            assert!(is_plain_linker(plain), "{plain}");
+        }
+        for driver in ["cc", "clang-18", "/usr/bin/x86_64-linux-gnu-gcc", "world"] {
+            assert!(!is_plain_linker(driver), "{driver}");
+        }
+    }
+
+    #[test]
+    fn an_option_with_a_comma_reaches_the_linker_whole() {
+        assert_eq!(through_driver("--a=/x,y"), ["-Xlinker", "--a=/x,y"]);
+        assert_eq!(through_driver("--a=/x"), ["-Wl,--a=/x"]);
+    }
+}

@@ -1,0 +1,238 @@
+//! The link recipe of a bench target: everything that links its executable again, at any time and
+//! with any layout.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::response_file;
+use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// The name of a recipe's description in its directory.
+const FILE_NAME: &str = "recipe.json";
+
+/// Variables that linkers and their drivers heed. Only these are kept: an environment may hold
+/// secrets.
+const HEEDED: &[&str] = &[
+    "PATH",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "LC_ALL",
+    "SDKROOT",
+    "MACOSX_DEPLOYMENT_TARGET",
+    "SOURCE_DATE_EPOCH",
+];
+/// The same, by prefix.
+const HEEDED_PREFIXES: &[&str] = &["LD_", "MOLD_", "ZIG_"];
+
+/// One link as rustc asked for it, with the temporary objects it deletes afterwards kept beside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The program that links, as the user or rustc named it.
+    pub linker: String,
+    /// Its arguments, without response files and without `-o`; temporary inputs point into the
+    /// recipe's own directory.
+    pub arguments: Vec<String>,
+    /// The file the link made, as rustc named it.
+    pub output: PathBuf,
+    /// The directory it ran in.
+    pub directory: PathBuf,
+    /// The variables that linkers heed.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Recipe {
+    /// Records, in a directory of its own below `recipes`, the link that `linker` has been asked
+    /// for with `arguments`. Called by the shim, in rustc's place and environment.
+    pub fn record(linker: &OsStr, arguments: &[OsString], recipes: &Path) -> Result<()> {
+        let mut arguments = response_file::expand(&as_strings(arguments)?)?;
+        let output = PathBuf::from(take_output(&mut arguments)?);
+        let name = output.file_name().unwrap_or(OsStr::new("executable"));
+        let home = recipes.join(name);
+        let what =
+            || format!("cannot keep the link inputs of {} at {}", output.display(), home.display());
+        // An earlier attempt, which rustc repeats with other flags, is of no use any more.
+        if home.exists() {
+            fs::remove_dir_all(&home).or_fail(Exit::Build, what)?;
+        }
+        fs::create_dir_all(&home).or_fail(Exit::Build, what)?;
+        keep_temporary_inputs(&mut arguments, &home).or_fail(Exit::Build, what)?;
+        let recipe = Self {
+            linker: as_string(linker)?,
+            arguments,
+            output: output.clone(),
+            directory: std::env::current_dir().or_fail(Exit::Build, what)?,
+            environment: std::env::vars().filter(|(name, _)| is_heeded(name)).collect(),
+        };
+        let json = serde_json::to_vec_pretty(&recipe).or_fail(Exit::Internal, what)?;
+        fs::write(home.join(FILE_NAME), json).or_fail(Exit::Build, what)
+    }
+
+    /// Reads the recipe kept in `home`.
+    pub fn load(home: &Path) -> Result<Self> {
+        let path = home.join(FILE_NAME);
+        let what = || format!("cannot read the link recipe {}", path.display());
+        let json = fs::read(&path).or_fail(Exit::Build, what)?;
+        serde_json::from_slice(&json).or_fail(Exit::Build, what)
+    }
+
+    /// The command that links again, with `extra` arguments at the end, to `output`.
+    pub fn command(&self, extra: &[String], output: &Path) -> Command {
+        let mut command = Command::new(&self.linker);
+        command
+            .current_dir(&self.directory)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .args(&self.arguments)
+            .args(extra)
+            .arg("-o")
+            .arg(output);
+        command
+    }
+
+    /// The files among the arguments: objects and archives, in the order of the link.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let is_input =
+            |argument: &&String| !argument.starts_with('-') && has_object_extension(argument);
+        self.arguments.iter().filter(is_input).map(Path::new)
+    }
+}
+
+fn has_object_extension(argument: &str) -> bool {
+    let extension = Path::new(argument).extension().and_then(OsStr::to_str);
+    matches!(extension, Some("o" | "rlib" | "a" | "obj" | "lib"))
+}
+
+fn is_heeded(name: &str) -> bool {
+    HEEDED.contains(&name) || HEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn as_string(text: &OsStr) -> Result<String> {
+    text.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::new(Exit::Build, format!("cannot keep the linker argument {}", text.display()))
+            .because("it is not valid UTF-8")
+            .hint("build in a directory whose path is valid UTF-8")
+    })
+}
+
+fn as_strings(arguments: &[OsString]) -> Result<Vec<String>> {
+    arguments.iter().map(|argument| as_string(argument)).collect()
+}
+
+/// Removes `-o FILE` from the arguments and returns the file.
+fn take_output(arguments: &mut Vec<String>) -> Result<String> {
+    let position = arguments.iter().position(|argument| argument == "-o");
+    match position {
+        Some(position) if position + 1 < arguments.len() => {
+            arguments.remove(position);
+            Ok(arguments.remove(position))
+        }
+        _ => Err(Failure::new(Exit::Build, "cannot keep the link recipe of a bench target")
+            .because("the linker arguments name no output (-o)")
+            .hint("use a linker or linker driver with a Unix command line")),
+    }
+}
+
+/// Keeps what rustc is going to delete: its own `*.rcgu.o`, and the temporary directory with
+/// `symbols.o` and, where there are any, version scripts and import libraries. The arguments then
+/// name the copies.
+fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Result<()> {
+    let temporary = arguments.iter().find_map(|argument| {
+        let path = Path::new(argument);
+        (path.file_name() == Some(OsStr::new("symbols.o")))
+            .then(|| path.parent())
+            .flatten()
+            .map(Path::to_owned)
+    });
+    let kept_temporary = home.join("temporary");
+    if let Some(temporary) = &temporary {
+        keep_directory(temporary, &kept_temporary)?;
+    }
+    let objects = home.join("objects");
+    fs::create_dir_all(&objects)?;
+    for argument in arguments {
+        if argument.ends_with(".rcgu.o") {
+            let source = PathBuf::from(&*argument);
+            let kept = objects.join(source.file_name().unwrap_or_default());
+            keep_file(&source, &kept)?;
+            *argument = kept.to_string_lossy().into_owned();
+        } else if let Some(temporary) = temporary.as_deref().and_then(Path::to_str) {
+            // Also inside an argument: `-Wl,--version-script=<temporary>/list`.
+            *argument = argument.replace(temporary, &kept_temporary.to_string_lossy());
+        }
+    }
+    Ok(())
+}
+
+fn keep_directory(source: &Path, kept: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(kept)?;
+    for entry in fs::read_dir(source)? {
+        let entry = entry?;
+        let kept = kept.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            keep_directory(&entry.path(), &kept)?;
+        } else {
+            keep_file(&entry.path(), &kept)?;
+        }
+    }
+    Ok(())
+}
+
+/// A hard link costs nothing, and rustc only ever unlinks these files; across file systems, a copy.
+fn keep_file(source: &Path, kept: &Path) -> std::io::Result<()> {
+    fs::hard_link(source, kept).or_else(|_| fs::copy(source, kept).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_survives_that_rustc_deletes_its_temporary_objects() {
+        let directory = tempfile::tempdir().unwrap();
+        let deps = directory.path().join("deps é");
+        let temporary = deps.join("rustcAbCdEf");
+        fs::create_dir_all(temporary.join("raw-dylibs")).unwrap();
+        let object = deps.join("parse-1.parse.cgu.00.rcgu.o");
+        fs::write(&object, "object").unwrap();
+        fs::write(temporary.join("symbols.o"), "symbols").unwrap();
+        fs::write(temporary.join("list"), "script").unwrap();
+        let output = deps.join("parse-1");
+        let arguments: Vec<OsString> = [
+            "-m64".to_owned(),
+            temporary.join("symbols.o").display().to_string(),
+            object.display().to_string(),
+            format!("-Wl,--version-script={}", temporary.join("list").display()),
+            "-o".to_owned(),
+            output.display().to_string(),
+            "-pie".to_owned(),
+        ]
+        .map(OsString::from)
+        .into();
+        let recipes = directory.path().join("recipes");
+        Recipe::record(OsStr::new("cc"), &arguments, &recipes).unwrap();
+        fs::remove_dir_all(&deps).unwrap();
+
+        let home = recipes.join("parse-1");
+        let recipe = Recipe::load(&home).unwrap();
+        assert_eq!(recipe.output, output);
+        let inputs: Vec<_> =
+            recipe.inputs().map(|input| fs::read_to_string(input).unwrap()).collect();
+        assert_eq!(inputs, ["symbols", "object"]);
+        let script = recipe.arguments[3].strip_prefix("-Wl,--version-script=").unwrap();
+        assert_eq!(fs::read_to_string(script).unwrap(), "script");
+        assert_eq!(recipe.arguments.last().unwrap(), "-pie");
+    }
+
+    #[test]
+    fn secrets_of_the_environment_are_not_kept() {
+        assert!(is_heeded("LIBRARY_PATH"));
+        assert!(is_heeded("LD_RUN_PATH"));
+        assert!(!is_heeded("CARGO_REGISTRY_TOKEN"));
+    }
+}

@@ -1,0 +1,94 @@
+//! The names under which this program calls itself: as rustc's wrapper and as rustc's linker.
+//!
+//! Cargo and rustc take a path for either and nothing else, so the role is in the name: links to
+//! this executable, made by [`install`], in a directory of their own.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use super::files;
+use crate::failure::{Exit, OrFail, Result};
+
+/// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
+/// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
+pub const WRAPPER: &str = "cargo-rbench-rustc";
+
+/// The directory of the linker shims, below the wrapper's.
+const SHIMS: &str = "cargo-rbench-linkers";
+
+/// The shim that stands for the target's default linker. rustc infers the kind of linker from the
+/// file stem; of one it does not know, it assumes the target's default.
+const DEFAULT_SHIM: &str = "cargo-rbench-linker";
+
+/// What this process has been started as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `cargo rbench …`, by a user.
+    Command,
+    /// `cargo-rbench-rustc <rustc> <arguments>`, by cargo.
+    Wrapper,
+    /// As a linker, by rustc.
+    Linker,
+}
+
+impl Role {
+    /// The role that goes with the name by which the process was started.
+    pub fn of(argv0: &OsStr) -> Self {
+        let path = Path::new(argv0);
+        if path.file_stem() == Some(OsStr::new(WRAPPER)) {
+            Self::Wrapper
+        } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
+            Self::Linker
+        } else {
+            Self::Command
+        }
+    }
+}
+
+/// Puts the wrapper into `directory`, as a link to this executable.
+pub fn install_wrapper(directory: &Path) -> Result<()> {
+    files::point(&directory.join(WRAPPER), &this_executable()?)
+}
+
+/// Puts the shim that stands for `linker` below `directory` and returns its path.
+pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> {
+    let shim = shim(directory, linker);
+    files::point(&shim, &this_executable()?)?;
+    Ok(shim)
+}
+
+fn this_executable() -> Result<PathBuf> {
+    std::env::current_exe().or_fail(Exit::Build, || "cannot find the executable of rbench itself")
+}
+
+/// The path of the shim that stands for `linker` (`None`: the target's default), below `directory`.
+/// It keeps the linker's file stem, from which rustc infers how to talk to it.
+fn shim(directory: &Path, linker: Option<&Path>) -> PathBuf {
+    let stem = linker.and_then(Path::file_stem).unwrap_or(OsStr::new(DEFAULT_SHIM));
+    directory.join(SHIMS).join(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_is_in_the_name() {
+        assert_eq!(Role::of(OsStr::new("cargo-rbench")), Role::Command);
+        assert_eq!(Role::of(OsStr::new("/x/bin/cargo-rbench-rustc")), Role::Wrapper);
+        let bin = Path::new("/x/bin");
+        assert_eq!(Role::of(shim(bin, None).as_os_str()), Role::Linker);
+        assert_eq!(
+            Role::of(shim(bin, Some(Path::new("/usr/bin/clang"))).as_os_str()),
+            Role::Linker
+        );
+    }
+
+    #[test]
+    fn a_shim_keeps_the_stem_of_the_linker_it_stands_for() {
+        let shim = shim(Path::new("/x"), Some(Path::new("/opt/lld/bin/rust-lld")));
+        assert_eq!(shim.file_stem(), Some(OsStr::new("rust-lld")));
+    }
+}

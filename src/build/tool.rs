@@ -1,0 +1,111 @@
+//! Runs the tools a build needs (cargo, rustc, linkers): the only spawning this part does.
+
+use std::{
+    ffi::OsStr,
+    process::{Command, ExitCode, Output, Stdio},
+};
+
+use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// How much of a tool's output an error shows, in lines.
+const TAIL_LINES: usize = 30;
+
+/// Runs a tool to its end with its output captured, and fails if it cannot be run or fails.
+/// `what` says what it was run for: "cannot link bench target `parse`".
+pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| cannot_start(command.get_program(), &error, what()))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    Err(Failure::new(Exit::Build, what())
+        .because(format!(
+            "`{}` ended with {}; the end of its output:",
+            command.get_program().display(),
+            output.status
+        ))
+        .because(tail(&text))
+        .hint(format!("the command was: {}", shown(command))))
+}
+
+/// The failure of a tool that could not even be started.
+pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Failure {
+    let failure = Failure::new(Exit::Build, what)
+        .because(format!("cannot start `{}`: {error}", program.display()));
+    if error.kind() == std::io::ErrorKind::NotFound {
+        failure.hint(format!("install `{}` or put it on the PATH", program.display()))
+    } else {
+        failure
+    }
+}
+
+/// The command as one could type it, without its environment.
+pub fn shown(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| quoted(&word.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word as a POSIX shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The last lines of a tool's output.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// Becomes `command`. Returns only if that is impossible.
+#[cfg(unix)]
+pub fn replace_process(command: &mut Command) -> ExitCode {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    anstream::eprintln!("error: cannot start `{}`: {error}", command.get_program().display());
+    ExitCode::from(127)
+}
+
+/// Runs `command` in our stead and passes on its exit code.
+#[cfg(not(unix))]
+pub fn replace_process(command: &mut Command) -> ExitCode {
+    match command.status().or_fail(Exit::Build, || "cannot start the tool") {
+        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
+        Err(failure) => {
+            anstream::eprintln!("error: {failure}");
+            ExitCode::from(127)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tool_is_named_with_the_next_step() {
+        let mut command = Command::new("no-such-linker");
+        let failure = run(&mut command, || "cannot link `parse`".to_owned()).unwrap_err();
+        let text = failure.to_string();
+        assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
+        assert!(text.contains("hint: install `no-such-linker`"), "{text}");
+    }
+
+    #[test]
+    fn words_with_spaces_or_quotes_are_quoted_for_a_shell() {
+        assert_eq!(quoted("-Clink-arg=-fuse-ld=lld"), "-Clink-arg=-fuse-ld=lld");
+        assert_eq!(quoted("it's here"), r"'it'\''s here'");
+        assert_eq!(quoted(""), "''");
+    }
+}

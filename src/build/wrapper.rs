@@ -1,0 +1,131 @@
+//! The rustc wrapper: lets every compiler call through, and gives the final one of each bench
+//! target the linker shim as its linker.
+//!
+//! At this point the command is final: whatever config file, `[target]` table or `RUSTFLAGS` made
+//! it, nothing of the user's has to be parsed or passed on.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use super::role;
+
+/// Names the directory with the wrapper and the shims, to the wrapper.
+pub const BIN_VARIABLE: &str = "RBENCH_BIN";
+/// Names the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc in our stead.
+pub const USERS_WRAPPER_VARIABLE: &str = "RBENCH_WORKSPACE_WRAPPER";
+/// Names the linker that the shim has to run, if the user chose one.
+pub const LINKER_VARIABLE: &str = "RBENCH_LINKER";
+/// A salt for `-C metadata`, where builds cannot be made different at link time.
+pub const SALT_VARIABLE: &str = "RBENCH_SALT";
+
+/// Runs as `cargo-rbench-rustc <rustc> <arguments>`.
+pub fn main(args: &[OsString]) -> ExitCode {
+    let Some((rustc, arguments)) = args.split_first() else {
+        anstream::eprintln!("error: {} expects the path of rustc and its arguments", role::WRAPPER);
+        return ExitCode::from(2);
+    };
+    let mut command = match std::env::var_os(USERS_WRAPPER_VARIABLE) {
+        Some(wrapper) => {
+            let mut command = Command::new(wrapper);
+            command.arg(rustc);
+            command
+        }
+        None => Command::new(rustc),
+    };
+    command.args(arguments);
+    if is_bench_target(arguments) {
+        let linker = chosen_linker(arguments);
+        if let Some(bin) = std::env::var_os(BIN_VARIABLE) {
+            let shim = match role::install_shim(Path::new(&bin), linker.as_deref()) {
+                Ok(shim) => shim,
+                Err(failure) => {
+                    anstream::eprintln!("error: {failure}");
+                    return ExitCode::from(2);
+                }
+            };
+            let mut option = OsString::from("linker=");
+            option.push(shim);
+            command.arg("-C").arg(option);
+        }
+        if let Some(linker) = linker {
+            command.env(LINKER_VARIABLE, linker);
+        }
+        if let Some(salt) = std::env::var_os(SALT_VARIABLE) {
+            let mut option = OsString::from("metadata=");
+            option.push(salt);
+            command.arg("-C").arg(option);
+        }
+    }
+    super::tool::replace_process(&mut command)
+}
+
+/// Whether these are the arguments of the compiler call that makes a bench target's executable.
+///
+/// With `harness = false` it has `--cfg test` and no `--test`; in both cases no `--crate-type`,
+/// which libraries, build scripts and proc macros have. Only bench targets are ever asked for, so
+/// no test target comes this way.
+fn is_bench_target(arguments: &[OsString]) -> bool {
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let cfg_test = arguments.windows(2).any(|pair| pair[0] == "--cfg" && pair[1] == "test");
+    has("--crate-name") && !has("--crate-type") && (cfg_test || has("--test"))
+}
+
+/// The linker the user chose by any of the ways that end in rustc's arguments; the last one counts.
+fn chosen_linker(arguments: &[OsString]) -> Option<PathBuf> {
+    let mut chosen = None;
+    let mut after_flag = false;
+    for argument in arguments.iter().map(|argument| argument.to_str().unwrap_or_default()) {
+        let option = if after_flag { Some(argument) } else { codegen_option(argument) };
+        after_flag = !after_flag && matches!(argument, "-C" | "--codegen");
+        if let Some(linker) = option.and_then(|option| option.strip_prefix("linker=")) {
+            chosen = Some(PathBuf::from(linker));
+        }
+    }
+    chosen
+}
+
+/// `linker=x` of `-Clinker=x` or `--codegen=linker=x`.
+fn codegen_option(argument: &str) -> Option<&str> {
+    argument.strip_prefix("-C").or_else(|| argument.strip_prefix("--codegen="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_bench_target_is_told_from_libraries_and_build_scripts() {
+        let bench = "--crate-name parse --edition=2024 benches/parse.rs --cfg test -C opt-level=3";
+        let libtest = "--crate-name parse --edition=2024 benches/parse.rs --test";
+        assert!(is_bench_target(&arguments(bench)));
+        assert!(is_bench_target(&arguments(libtest)));
+        for other in [
+            "--crate-name ws src/lib.rs --crate-type lib",
+            "--crate-name build_script_build build.rs --crate-type bin",
+            "--crate-name ___ - --print=file-names --crate-type bin",
+            "-vV",
+        ] {
+            assert!(!is_bench_target(&arguments(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_last_linker_given_in_any_form_is_the_users() {
+        for (line, linker) in [
+            ("-C linker=clang", Some("clang")),
+            ("-Clinker=clang -C linker=/opt/mold", Some("/opt/mold")),
+            ("--codegen linker=a --codegen=linker=b", Some("b")),
+            ("-C linker-flavor=gcc -C link-arg=-fuse-ld=lld", None),
+            ("--cfg linker=x", None),
+        ] {
+            assert_eq!(chosen_linker(&arguments(line)), linker.map(PathBuf::from), "{line}");
+        }
+    }
+}

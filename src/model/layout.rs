@@ -1,0 +1,137 @@
+//! How a link arranges functions, how builds come about, and the seeds both draw from.
+
+use std::{fmt, num::NonZeroU32, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// How a link arranges the functions of an executable.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// A function's place depends on its name and the seed alone, so that build k of every version
+    /// has the same layout wherever the versions have the same functions.
+    #[default]
+    Matched,
+    /// The linker's own shuffle of sections: random, but unrelated between versions.
+    Shuffle,
+    /// The linker's own random padding between sections: keeps neighbours together.
+    Pad,
+    /// Matched order with every function on a 64-byte boundary: less variance, another binary.
+    Pin,
+    /// As cargo links it: every build is the same executable. For comparing methods.
+    Natural,
+}
+
+/// Where the builds of a version come from.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Relink if compiling turns out to be reproducible here, else rebuild.
+    #[default]
+    Auto,
+    /// Compile once, link every build from the recorded link inputs.
+    Relink,
+    /// Compile once for every build, as in Kalibera & Tuma 2006.
+    Rebuild,
+}
+
+/// The seed of one layout: 1 ..= 2³² − 2, the range in which linkers take a seed as it is (0 and
+/// 2³² − 1 mean "random" and "reverse" to LLD).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LayoutSeed(NonZeroU32);
+
+impl LayoutSeed {
+    /// The layout seed of build `index` of an experiment. Every version of the experiment gets the
+    /// same list, and asking for more builds extends the list without changing it.
+    pub fn derive(experiment_seed: u64, index: u32) -> Self {
+        for attempt in 0_u32.. {
+            let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench layout seed v1");
+            hasher.update(&experiment_seed.to_le_bytes());
+            hasher.update(&index.to_le_bytes());
+            hasher.update(&attempt.to_le_bytes());
+            let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
+            match NonZeroU32::new(u32::from_le_bytes([a, b, c, d])) {
+                Some(seed) if seed != NonZeroU32::MAX => return Self(seed),
+                _ => {}
+            }
+        }
+        Self(NonZeroU32::MIN)
+    }
+
+    /// The first `count` layout seeds of an experiment.
+    pub fn list(experiment_seed: u64, count: u32) -> Vec<Self> {
+        (0..count).map(|index| Self::derive(experiment_seed, index)).collect()
+    }
+
+    /// The seed as a linker takes it.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for LayoutSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for LayoutSeed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<NonZeroU32>() {
+            Ok(seed) if seed != NonZeroU32::MAX => Ok(Self(seed)),
+            _ => Err(format!("`{text}` is not a layout seed: expected 1 to {}", u32::MAX - 1)),
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Matched => "matched",
+            Self::Shuffle => "shuffle",
+            Self::Pad => "pad",
+            Self::Pin => "pin",
+            Self::Natural => "natural",
+        })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Relink => "relink",
+            Self::Rebuild => "rebuild",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout_seeds_mean_the_same_for_ever() {
+        let seeds: Vec<u32> = LayoutSeed::list(1, 3).into_iter().map(LayoutSeed::get).collect();
+        assert_eq!(seeds, [1_278_425_008, 2_965_748_319, 774_591_314]);
+    }
+
+    #[test]
+    fn asking_for_more_builds_keeps_the_seeds_of_the_first() {
+        assert_eq!(LayoutSeed::list(7, 30)[..10], LayoutSeed::list(7, 10));
+    }
+
+    #[test]
+    fn seeds_that_linkers_give_a_meaning_of_their_own_are_refused() {
+        assert!("0".parse::<LayoutSeed>().is_err());
+        assert!("4294967295".parse::<LayoutSeed>().is_err());
+        assert_eq!("4294967294".parse::<LayoutSeed>().unwrap().get(), u32::MAX - 1);
+    }
+}

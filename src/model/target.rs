@@ -1,0 +1,65 @@
+//! A bench target and what a user asks for of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A bench target of a workspace: one executable with benchmarks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BenchTarget {
+    /// The package's name.
+    pub package: String,
+    /// The target's name, as in `[[bench]] name`.
+    pub target: String,
+}
+
+impl fmt::Display for BenchTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.package, self.target)
+    }
+}
+
+/// Which bench targets of a workspace are meant. Empty lists mean all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TargetFilter {
+    /// Only these packages, by name.
+    pub packages: Vec<String>,
+    /// Not these packages.
+    pub excluded: Vec<String>,
+    /// Only bench targets with these names.
+    pub benches: Vec<String>,
+}
+
+impl TargetFilter {
+    /// Whether the filter lets `target` through.
+    pub fn admits(&self, target: &BenchTarget) -> bool {
+        let chosen = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        chosen(&self.packages, &target.package)
+            && chosen(&self.benches, &target.target)
+            && !self.excluded.contains(&target.package)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_admits_what_all_its_parts_admit() {
+        let target = BenchTarget { package: "json".into(), target: "parse".into() };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let admits = |packages: &[&str], excluded: &[&str], benches: &[&str]| {
+            TargetFilter {
+                packages: names(packages),
+                excluded: names(excluded),
+                benches: names(benches),
+            }
+            .admits(&target)
+        };
+        assert!(admits(&[], &[], &[]));
+        assert!(admits(&["json"], &["xml"], &["parse", "print"]));
+        assert!(!admits(&["xml"], &[], &[]));
+        assert!(!admits(&[], &["json"], &[]));
+        assert!(!admits(&["json"], &[], &["print"]));
+    }
+}
