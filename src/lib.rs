@@ -11,6 +11,7 @@
 
 pub mod build;
 pub mod cli;
+pub mod code;
 pub mod command;
 pub mod failure;
 pub mod model;

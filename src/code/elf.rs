@@ -1,0 +1,111 @@
+//! Opens ELF files, and says in one place what is supported and why something is not.
+
+use std::fmt;
+
+use object::LittleEndian;
+use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, FileType, Machine};
+use object::read::elf::ElfFile64;
+use serde::{Deserialize, Serialize};
+
+pub(super) type Elf<'data> = ElfFile64<'data, LittleEndian>;
+
+/// The byte order of every file read here.
+pub(super) const LE: LittleEndian = LittleEndian;
+
+/// Why some bytes tell nothing about machine code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unreadable {
+    /// Another file format, for instance Mach-O; only ELF is supported.
+    Format(String),
+    /// ELF for a machine other than x86-64 and aarch64, given by its `e_machine`.
+    Machine(u16),
+    /// An ELF file of another type, given by its `e_type`: say, an object where an executable was
+    /// expected.
+    Type(u16),
+    /// LLVM bitcode without machine code (linker-plugin LTO): the linker makes the code.
+    Bitcode,
+    /// A thin archive: its members are files of their own, which must be given themselves.
+    ThinArchive,
+    /// The executable has no symbol table.
+    Stripped,
+    /// The bytes contradict their own format.
+    Damaged(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(name) => write!(f, "{name} is not supported, only ELF is"),
+            Self::Machine(machine) => {
+                write!(f, "ELF machine {machine} is not supported, only x86-64 and aarch64 are")
+            }
+            Self::Type(kind) => write!(f, "an ELF file of type {kind} is not expected here"),
+            Self::Bitcode => f.write_str("it holds LLVM bitcode and no machine code"),
+            Self::ThinArchive => {
+                f.write_str("it is a thin archive, whose members are files of their own")
+            }
+            Self::Stripped => f.write_str("its symbols were stripped"),
+            Self::Damaged(what) => write!(f, "it is damaged: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl From<object::read::Error> for Unreadable {
+    fn from(error: object::read::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// Opens a linked executable (or a shared object: position-independent executables are both).
+pub(super) fn executable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
+    open(bytes, |kind| kind == ET_EXEC || kind == ET_DYN)
+}
+
+fn open(bytes: &[u8], expected: impl Fn(FileType) -> bool) -> Result<Elf<'_>, Unreadable> {
+    if let Some(reason) = foreign(bytes) {
+        return Err(reason);
+    }
+    let elf = Elf::parse(bytes)?;
+    let header = elf.elf_header();
+    let machine: Machine = header.e_machine.get(LE);
+    if machine != EM_X86_64 && machine != EM_AARCH64 {
+        return Err(Unreadable::Machine(machine.0));
+    }
+    let kind = header.e_type.get(LE);
+    if expected(kind) { Ok(elf) } else { Err(Unreadable::Type(kind.0)) }
+}
+
+/// What the first bytes say that are no 64-bit little-endian ELF.
+fn foreign(bytes: &[u8]) -> Option<Unreadable> {
+    let format = |name: &str| Some(Unreadable::Format(name.to_owned()));
+    match bytes {
+        [0x7f, b'E', b'L', b'F', 2, 1, ..] => None,
+        [0x7f, b'E', b'L', b'F', 1, ..] => format("32-bit ELF"),
+        [0x7f, b'E', b'L', b'F', 2, 2, ..] => format("big-endian ELF"),
+        [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Some(Unreadable::Bitcode),
+        [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
+        | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+        | [0xca, 0xfe, 0xba, 0xbe, ..] => format("Mach-O"),
+        [b'M', b'Z', ..] | [0x64, 0x86 | 0xaa, ..] | [0, 0, 0xff, 0xff, ..] => format("COFF"),
+        [0, b'a', b's', b'm', ..] => format("WebAssembly"),
+        _ => format("an unknown file format"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_formats_are_named_and_not_parsed() {
+        let reason = |bytes: &[u8]| executable(bytes).err().unwrap().to_string();
+        assert_eq!(reason(b"\xcf\xfa\xed\xfe...."), "Mach-O is not supported, only ELF is");
+        assert_eq!(reason(b"MZ......"), "COFF is not supported, only ELF is");
+        assert_eq!(reason(b"BC\xc0\xde"), "it holds LLVM bitcode and no machine code");
+        assert_eq!(reason(b""), "an unknown file format is not supported, only ELF is");
+        assert!(reason(b"\x7fELF\x02\x01").starts_with("it is damaged"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Where each function landed in a build, and how far two builds agree about it.
+
+use std::collections::HashMap;
+
+use super::elf::Unreadable;
+use super::kept::{KeptFunction, kept_functions};
+use super::name::Name;
+
+/// The size of a cache line and of the blocks in which a processor fetches code: two functions of
+/// one phase see the same borders.
+const LINE: u64 = 64;
+
+/// A function's place in a build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its exact symbol.
+    pub symbol: String,
+    /// What identifies it across versions.
+    pub name: Name,
+    /// How many functions have a smaller address.
+    pub rank: usize,
+    /// Its address modulo 64 bytes.
+    pub phase: u8,
+}
+
+/// The places of all functions of a build, in the order of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    functions: Vec<Placed>,
+}
+
+impl Placement {
+    /// Reads the places from a linked executable.
+    ///
+    /// # Errors
+    /// As [`kept_functions`].
+    pub fn of_executable(bytes: &[u8]) -> Result<Self, Unreadable> {
+        Ok(Self::of(&kept_functions(bytes)?))
+    }
+
+    /// The places of these functions, given in the order of addresses.
+    pub fn of(kept: &[KeptFunction]) -> Self {
+        let placed = |(rank, function): (usize, &KeptFunction)| Placed {
+            symbol: function.symbol.clone(),
+            name: function.name.clone(),
+            rank,
+            phase: (function.address % LINE) as u8,
+        };
+        Self { functions: kept.iter().enumerate().map(placed).collect() }
+    }
+
+    /// The functions in the order of addresses.
+    pub fn functions(&self) -> &[Placed] {
+        &self.functions
+    }
+}
+
+/// How far two builds agree about the places of the functions they have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Functions that both builds have.
+    pub common: usize,
+    /// Those of `common` that have the same address modulo 64 bytes.
+    pub same_phase: usize,
+    /// Those of `common` that stand in the same order: the length of the longest common
+    /// subsequence of the two orders.
+    pub same_order: usize,
+}
+
+/// Compares the places in two builds, function by function.
+///
+/// Functions are matched by name. Where several share a name, those with the same symbol in both
+/// builds are matched first; the rest in the order of their symbols.
+pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
+    let mut pairs = matched(a, b);
+    pairs.sort_by_key(|(in_a, _)| in_a.rank);
+    let order_in_b: Vec<usize> = pairs.iter().map(|(_, in_b)| in_b.rank).collect();
+    Agreement {
+        common: pairs.len(),
+        same_phase: pairs.iter().filter(|(in_a, in_b)| in_a.phase == in_b.phase).count(),
+        same_order: longest_increasing(&order_in_b),
+    }
+}
+
+fn matched<'p>(a: &'p Placement, b: &'p Placement) -> Vec<(&'p Placed, &'p Placed)> {
+    let mut pairs = Vec::new();
+    let mut b_by_name = by_name(b);
+    for (name, mut in_a) in by_name(a) {
+        let Some(mut in_b) = b_by_name.remove(name) else { continue };
+        if in_a.len() > 1 || in_b.len() > 1 {
+            pairs.extend(take_same_symbols(&mut in_a, &mut in_b));
+        }
+        pairs.extend(in_a.into_iter().zip(in_b));
+    }
+    pairs
+}
+
+/// The functions by name; those of one name in the order of symbol, then of rank.
+fn by_name(placement: &Placement) -> HashMap<&Name, Vec<&Placed>> {
+    let mut groups: HashMap<&Name, Vec<&Placed>> = HashMap::new();
+    for function in &placement.functions {
+        groups.entry(&function.name).or_default().push(function);
+    }
+    for group in groups.values_mut() {
+        group.sort_by(|x, y| (&x.symbol, x.rank).cmp(&(&y.symbol, y.rank)));
+    }
+    groups
+}
+
+/// Takes out of two groups, both in the order of symbols, the pairs that have one symbol.
+fn take_same_symbols<'p>(
+    a: &mut Vec<&'p Placed>,
+    b: &mut Vec<&'p Placed>,
+) -> Vec<(&'p Placed, &'p Placed)> {
+    let mut pairs = Vec::new();
+    let mut rest_of_a = Vec::new();
+    let mut candidates = std::mem::take(b).into_iter().peekable();
+    for in_a in a.drain(..) {
+        while let Some(smaller) = candidates.next_if(|in_b| in_b.symbol < in_a.symbol) {
+            b.push(smaller);
+        }
+        match candidates.next_if(|in_b| in_b.symbol == in_a.symbol) {
+            Some(in_b) => pairs.push((in_a, in_b)),
+            None => rest_of_a.push(in_a),
+        }
+    }
+    b.extend(candidates);
+    *a = rest_of_a;
+    pairs
+}
+
+/// The length of the longest increasing subsequence, by patience sorting: `tops[i]` is the smallest
+/// value that ends an increasing subsequence of length `i + 1`.
+fn longest_increasing(values: &[usize]) -> usize {
+    let mut tops: Vec<usize> = Vec::new();
+    for &value in values {
+        let pile = tops.partition_point(|&top| top < value);
+        match tops.get_mut(pile) {
+            Some(top) => *top = value,
+            None => tops.push(value),
+        }
+    }
+    tops.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Functions `symbol` at `address`, in the order of addresses; the name ends before a `#`.
+    fn placement(functions: &[(&str, u64)]) -> Placement {
+        let kept = |&(symbol, address): &(&str, u64)| KeptFunction {
+            symbol: symbol.to_owned(),
+            name: Name::of(symbol.split('#').next().unwrap()),
+            address,
+            size: 1,
+            aliases: Vec::new(),
+        };
+        Placement::of(&functions.iter().map(kept).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_build_agrees_with_itself_entirely() {
+        let build = placement(&[("a", 0), ("b", 16), ("c#1", 70), ("c#2", 80)]);
+        let all = Agreement { common: 4, same_phase: 4, same_order: 4 };
+        assert_eq!(agreement(&build, &build), all);
+    }
+
+    #[test]
+    fn an_added_function_disturbs_neither_order_nor_the_phase_of_what_keeps_it() {
+        let base = placement(&[("a", 0), ("b", 16), ("c", 64)]);
+        let head = placement(&[("a", 0), ("new", 16), ("b", 32), ("c", 128)]);
+        let expected = Agreement { common: 3, same_phase: 2, same_order: 3 };
+        assert_eq!(agreement(&base, &head), expected);
+    }
+
+    #[test]
+    fn one_function_that_moved_costs_the_order_one() {
+        let base = placement(&[("a", 0), ("b", 1), ("c", 2), ("d", 3)]);
+        let head = placement(&[("b", 0), ("c", 1), ("d", 2), ("a", 3)]);
+        assert_eq!(agreement(&base, &head).same_order, 3);
+    }
+
+    #[test]
+    fn namesakes_are_matched_by_symbol_before_they_are_numbered() {
+        let base = placement(&[("f#2", 0), ("f#3", 16)]);
+        let head = placement(&[("f#1", 5), ("f#2", 64), ("f#3", 80)]);
+        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        assert_eq!(agreement(&base, &head), expected);
+    }
+
+    #[test]
+    fn namesakes_with_foreign_symbols_are_matched_in_the_order_of_symbols() {
+        let base = placement(&[("f#a", 0), ("f#b", 16)]);
+        let head = placement(&[("f#y", 64), ("f#z", 80)]);
+        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        assert_eq!(agreement(&base, &head), expected);
+    }
+
+    fn longest_by_definition(values: &[usize]) -> usize {
+        let mut best = vec![1; values.len()];
+        for end in 0..values.len() {
+            for start in 0..end {
+                if values[start] < values[end] {
+                    best[end] = best[end].max(best[start] + 1);
+                }
+            }
+        }
+        best.into_iter().max().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn patience_finds_what_the_definition_says(order in Just((0..24).collect::<Vec<usize>>()).prop_shuffle()) {
+            prop_assert_eq!(longest_increasing(&order), longest_by_definition(&order));
+        }
+
+        #[test]
+        fn agreement_does_not_depend_on_which_build_comes_first(
+            x in prop::collection::vec((0..6_u8, 0..4_u8), 0..12),
+            y in prop::collection::vec((0..6_u8, 0..4_u8), 0..12),
+        ) {
+            let build = |functions: &[(u8, u8)]| {
+                let symbols: Vec<String> =
+                    functions.iter().map(|(name, hash)| format!("f{name}#{hash}")).collect();
+                let places: Vec<_> = symbols.iter().map(String::as_str).zip((0..).step_by(16)).collect();
+                placement(&places)
+            };
+            let (x, y) = (build(&x), build(&y));
+            prop_assert_eq!(agreement(&x, &y), agreement(&y, &x));
+        }
+    }
+}
