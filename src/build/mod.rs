@@ -6,12 +6,14 @@
 
 mod cargo;
 mod environment;
+mod event;
 mod files;
 mod layout;
 mod linker;
 mod recipe;
 mod response_file;
 mod role;
+mod run_cargo;
 mod shim;
 mod site;
 mod tool;

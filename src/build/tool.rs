@@ -43,6 +43,26 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Fa
     }
 }
 
+/// Makes the kernel end `command` when this process ends, even by SIGKILL: a cargo left behind would
+/// go on writing at the path that the next run gives to another version.
+#[cfg(target_os = "linux")]
+pub fn end_with_parent(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let ask = || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec, the closure makes one system call and allocates nothing.
+    #[expect(unsafe_code, reason = "there is no safe way to ask for a signal in the child")]
+    unsafe {
+        command.pre_exec(ask);
+    }
+}
+
+/// Elsewhere a tool left behind ends by itself.
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_parent(_: &mut Command) {}
+
 /// The command as one could type it, without its environment.
 pub fn shown(command: &Command) -> String {
     std::iter::once(command.get_program())

@@ -4,8 +4,10 @@ mod compile;
 mod layout;
 mod metric;
 mod target;
+mod version;
 
 pub use compile::CompileSettings;
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use metric::{Metric, Unit};
 pub use target::{BenchTarget, TargetFilter};
+pub use version::Version;

@@ -1,1 +1,25 @@
-//! To come.
+//! Revisions and checkouts: what a user's revision names, and its files in a directory of their own.
+//!
+//! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read
+//! through libgit2 with an object store in memory; checkouts are written into a cache directory, as
+//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`.
+
+mod checkout;
+mod files;
+mod lfs;
+mod manifest;
+mod range;
+mod repository;
+mod revision;
+mod submodule;
+mod suggestion;
+mod uncommitted;
+
+#[cfg(all(test, unix))]
+mod fixture;
+#[cfg(all(test, unix))]
+mod tests;
+
+pub use checkout::{Checkout, Checkouts};
+pub use range::is_range;
+pub use repository::Repository;

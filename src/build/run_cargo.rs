@@ -1,0 +1,171 @@
+//! Runs a compilation by cargo: its messages read as they come, its output shown and logged.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
+
+use super::{
+    event::{Event, Watch},
+    tool,
+};
+use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// What cargo said about a compilation.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// Every artifact with an executable: the package's id, the target's name and the file.
+    pub executables: Vec<Executable>,
+    /// Targets with errors, as people call them: "bench target `parse`".
+    pub failed: Vec<String>,
+}
+
+/// An executable that cargo made.
+#[derive(Debug)]
+pub struct Executable {
+    /// The id of the package.
+    pub package: String,
+    /// The name of the target.
+    pub target: String,
+    /// The file, at the path cargo was given.
+    pub path: std::path::PathBuf,
+}
+
+/// Runs `command`, a `cargo bench --no-run` with JSON messages, to its end. `what` says what was
+/// tried; `log` gets all that cargo printed.
+pub fn compile(
+    mut command: Command,
+    log: &Path,
+    watch: Watch<'_>,
+    what: impl Fn(&[String]) -> String,
+    hint: &str,
+) -> Result<Messages> {
+    watch(Event::Command(&tool::shown(&command)));
+    let cannot_log = || format!("cannot write the log {}", log.display());
+    let log_file = super::files::create_directory(log.parent().unwrap_or(Path::new(".")))
+        .and_then(|()| File::create(log).or_fail(Exit::Build, cannot_log))?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tool::end_with_parent(&mut command);
+    let mut child = command
+        .spawn()
+        .map_err(|error| tool::cannot_start(command.get_program(), &error, what(&[])))?;
+
+    let (messages, logged) = follow(&mut child, log_file, watch);
+    let status = child.wait().or_fail(Exit::Build, || "cannot wait for cargo")?;
+    let messages = messages.or_fail(Exit::Build, || "cannot read what cargo says")?;
+    logged.or_fail(Exit::Build, cannot_log)?;
+    if status.success() {
+        return Ok(messages);
+    }
+    let text = std::fs::read_to_string(log)
+        .or_fail(Exit::Build, || format!("cannot read the log {}", log.display()))?;
+    Err(Failure::new(Exit::Build, what(&messages.failed))
+        .because(format!("cargo ended with {status}; the end of its output:"))
+        .because(indented(&tool::tail(&text)))
+        .because(format!("all of it: {}", log.display()))
+        .hint(hint))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// Reads both of the child's outputs to their end, at once, so that neither fills up.
+fn follow(
+    child: &mut Child,
+    log: File,
+    watch: Watch<'_>,
+) -> (io::Result<Messages>, io::Result<()>) {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let shown =
+            scope.spawn(move || stderr.map_or(Ok(()), |stderr| show_and_log(stderr, log, watch)));
+        let messages =
+            stdout.map_or(Ok(Messages::default()), |stdout| read(BufReader::new(stdout)));
+        let shown = shown.join().unwrap_or_else(|_| Err(io::Error::other("the reader panicked")));
+        (messages, shown)
+    })
+}
+
+fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
+    let mut messages = Messages::default();
+    for message in Message::parse_stream(stdout) {
+        match message? {
+            Message::CompilerArtifact(artifact) => {
+                if let Some(path) = artifact.executable {
+                    messages.executables.push(Executable {
+                        package: artifact.package_id.repr,
+                        target: artifact.target.name,
+                        path: path.into(),
+                    });
+                }
+            }
+            Message::CompilerMessage(said) if said.message.level == DiagnosticLevel::Error => {
+                let kind = said.target.kind.first().map(ToString::to_string).unwrap_or_default();
+                let name = format!("{kind} target `{}`", said.target.name);
+                if !messages.failed.contains(&name) {
+                    messages.failed.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(messages)
+}
+
+/// Passes on what the child prints as it comes, and keeps it without colours and progress bars.
+fn show_and_log(mut stderr: impl Read, log: File, watch: Watch<'_>) -> io::Result<()> {
+    let mut log = anstream::StripStream::new(log);
+    let mut buffer = [0; 8 * 1024];
+    loop {
+        let length = stderr.read(&mut buffer)?;
+        if length == 0 {
+            return log.flush();
+        }
+        watch(Event::CargoOutput(&buffer[..length]));
+        log.write_all(&buffer[..length])?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_failed_compilation_shows_the_end_of_the_output_and_where_the_rest_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("logs").join("x.log");
+        let script =
+            "for i in $(seq 100); do echo \"\u{1b}[31mline $i\u{1b}[0m\" >&2; done; exit 101";
+        let shown = std::sync::Mutex::new(Vec::new());
+        let watch = |event: Event<'_>| {
+            if let Event::CargoOutput(bytes) = event {
+                shown.lock().unwrap().extend_from_slice(bytes);
+            }
+        };
+        let failure =
+            compile(shell(script), &log, &watch, |_| "cannot compile".to_owned(), "try harder")
+                .unwrap_err();
+        let text = failure.to_string();
+        assert!(text.starts_with("cannot compile\n  cargo ended with exit status: 101"), "{text}");
+        assert!(text.contains("\n    line 100\n"), "{text}");
+        assert!(!text.contains("line 70\n"), "{text}");
+        assert!(
+            text.ends_with(&format!("all of it: {}\nhint: try harder", log.display())),
+            "{text}"
+        );
+        assert_eq!(failure.exit(), Exit::Build);
+        assert!(shown.lock().unwrap().starts_with(b"\x1b[31mline 1\x1b"));
+        assert!(std::fs::read_to_string(&log).unwrap().starts_with("line 1\nline 2\n"));
+    }
+}

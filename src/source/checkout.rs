@@ -1,0 +1,110 @@
+//! Checkouts: the complete files of a version in a directory of their own, written once.
+//!
+//! Below the base directory:
+//!
+//! - `checkouts/<tree>/` is a whole checkout: it is written elsewhere and appears by one rename;
+//! - `checkouts/<tree>.manifest` tells its damage;
+//! - `checkouts/tmp-*` is being written, or what a killed run left.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use git2::Oid;
+use tempfile::TempDir;
+
+use super::{Repository, files, manifest};
+use crate::{
+    failure::{Exit, OrFail, Result},
+    model::Version,
+};
+
+const UNFINISHED: &str = "tmp-";
+const MANIFEST: &str = "manifest";
+
+/// The files of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// The directory that has them.
+    pub path: PathBuf,
+    /// Whether they were written just now, and not found from before.
+    pub fresh: bool,
+}
+
+/// All checkouts of one repository, in one base directory.
+///
+/// One process at a time: the caller holds a lock on the base directory.
+#[derive(Debug)]
+pub struct Checkouts {
+    directory: PathBuf,
+}
+
+impl Checkouts {
+    /// Opens `<base>/checkouts`, makes it if need be, and removes what a killed run left behind.
+    pub fn open(base: &Path) -> Result<Self> {
+        let checkouts = Self { directory: base.join("checkouts") };
+        let what = || format!("cannot prepare {}", checkouts.directory.display());
+        fs::create_dir_all(&checkouts.directory).or_fail(Exit::Build, what)?;
+        checkouts.prune().or_fail(Exit::Build, what)?;
+        Ok(checkouts)
+    }
+
+    /// The files of `version`, complete: found from before if they are undamaged, else written.
+    ///
+    /// Files written get the present time, so that they are older than everything that is ever
+    /// compiled from them. Files added since do not count as damage; damage is noticed as far as
+    /// sizes, modes and times of modification tell it.
+    pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
+        let path = self.directory.join(&version.tree);
+        let manifest = path.with_extension(MANIFEST);
+        let known = fs::read_to_string(&manifest);
+        if known.is_ok_and(|known| manifest::holds(&known, &path)) {
+            return Ok(Checkout { path, fresh: false });
+        }
+        let what = || format!("cannot check out {version} at {}", path.display());
+        let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
+        remove(&manifest).and_then(|()| remove(&path)).or_fail(Exit::Build, what)?;
+        let unfinished = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(&self.directory)
+            .or_fail(Exit::Build, what)?;
+        let files = unfinished.path().join("files");
+        fs::create_dir(&files).or_fail(Exit::Build, what)?;
+        files::write(repository, tree, &files)?;
+        publish(&unfinished, &files, &path, &manifest).or_fail(Exit::Build, what)?;
+        Ok(Checkout { path, fresh: true })
+    }
+
+    fn prune(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The manifest goes first: without its directory it says nothing, and a directory without a
+/// manifest is damaged. Both renames are atomic.
+fn publish(unfinished: &TempDir, files: &Path, path: &Path, manifest: &Path) -> io::Result<()> {
+    let text = unfinished.path().join(MANIFEST);
+    fs::write(&text, manifest::describe(files)?)?;
+    fs::rename(text, manifest)?;
+    fs::rename(files, path)
+}
+
+/// Removes a file or a directory, whether it is there or not.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

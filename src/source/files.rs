@@ -1,0 +1,119 @@
+//! The files of a tree in a directory, as `git checkout` would write them.
+//!
+//! libgit2's checkout writes them: it alone applies line endings and `ident`, and guards against
+//! paths such as `.git/hooks`. It runs on a handle of its own whose working tree is the new directory
+//! and whose index, in memory, is the tree: so `.gitattributes` are those of the version, not of the
+//! user's working tree. What libgit2 leaves undone is done here: submodules and LFS files.
+
+use std::path::{Path, PathBuf};
+
+use git2::{Index, IndexEntry, Oid, build::CheckoutBuilder};
+
+use super::{Repository, lfs, submodule};
+use crate::failure::{Exit, Failure, OrFail, Result};
+
+const TYPE_MASK: u32 = 0o170_000;
+const SUBMODULE: u32 = 0o160_000;
+const FILE: u32 = 0o100_000;
+
+/// Writes the complete `tree` into the empty directory `into`, submodules and their submodules
+/// included.
+pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<()> {
+    let (handle, index) = write_own(repository, tree, into).map_err(|error| {
+        let what = format!("cannot write the files of tree {tree} to {}", into.display());
+        let failure = Failure::new(Exit::Build, what).because(error.message());
+        match error.code() {
+            git2::ErrorCode::NotFound => failure.hint(
+                "an object is missing, as in a partial clone or a damaged one: try git fsck, or \
+                 have git fetch what is missing by checking the version out once",
+            ),
+            _ => failure,
+        }
+    })?;
+    refuse_filters(&handle, &index)?;
+    lfs::fill(&handle, &index, into)?;
+    submodule::write_all(repository, &index, into)
+}
+
+fn write_own(
+    repository: &Repository,
+    tree: Oid,
+    into: &Path,
+) -> Result<(git2::Repository, Index), git2::Error> {
+    let handle = repository.bare_handle()?;
+    handle.set_workdir(into, false)?;
+    let mut index = Index::new()?;
+    handle.set_index(&mut index)?;
+    index.read_tree(&handle.find_tree(tree)?)?;
+    let tree = handle.find_object(tree, None)?;
+    let mut options = CheckoutBuilder::new();
+    options.force().update_index(false).refresh(false);
+    handle.checkout_tree(&tree, Some(&mut options))?;
+    drop(tree);
+    Ok((handle, index))
+}
+
+/// Programs that the user's git configuration has for converting files (encryption, for instance)
+/// are not run; a file that would need one would silently have other content than the user's.
+fn refuse_filters(handle: &git2::Repository, index: &Index) -> Result<()> {
+    let configured =
+        configured_filters(handle).or_fail(Exit::Build, || "cannot read git's configuration")?;
+    if configured.is_empty() {
+        return Ok(());
+    }
+    for path in index.iter().filter(is_file).map(|entry| path_of(&entry)) {
+        if let Some(filter) = attribute(handle, &path, "filter")
+            && configured.contains(&filter)
+        {
+            let what = format!("cannot check out {}", path.display());
+            return Err(Failure::new(Exit::Build, what)
+                .because(format!("it has to pass through the program of git's filter `{filter}`, which rbench does not run"))
+                .hint(format!("if its content as stored will do: git config --unset filter.{filter}.smudge")));
+        }
+    }
+    Ok(())
+}
+
+/// The filters that change files on checkout, apart from LFS.
+fn configured_filters(handle: &git2::Repository) -> Result<Vec<String>, git2::Error> {
+    let mut filters = Vec::new();
+    handle.config()?.entries(Some(r"^filter\..*\.(smudge|process)$"))?.for_each(|entry| {
+        let name = entry.name().ok().and_then(|name| name.strip_prefix("filter."));
+        let filter = name.and_then(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
+        match (filter, entry.value()) {
+            (None | Some(lfs::FILTER), _) | (_, Ok("cat" | "")) => {}
+            (Some(filter), _) => filters.push(filter.to_owned()),
+        }
+    })?;
+    Ok(filters)
+}
+
+/// The value of a git attribute of a file.
+pub(super) fn attribute(handle: &git2::Repository, path: &Path, name: &str) -> Option<String> {
+    let flags = git2::AttrCheckFlags::FILE_THEN_INDEX;
+    handle.get_attr(path, name, flags).ok().flatten().map(str::to_owned)
+}
+
+pub(super) fn is_submodule(entry: &IndexEntry) -> bool {
+    entry.mode & TYPE_MASK == SUBMODULE
+}
+
+pub(super) fn is_file(entry: &IndexEntry) -> bool {
+    entry.mode & TYPE_MASK == FILE
+}
+
+/// The path of an index entry: any bytes on Unix, UTF-8 elsewhere.
+pub(super) fn path_of(entry: &IndexEntry) -> PathBuf {
+    path_from_bytes(&entry.path)
+}
+
+#[cfg(unix)]
+pub(super) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+pub(super) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}

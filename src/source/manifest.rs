@@ -1,0 +1,79 @@
+//! What a checkout looked like when it was written, so that damage is noticed later.
+//!
+//! One line per file or link: kind and permissions, size, time of modification, path. A check
+//! costs one `lstat` per file. It notices files that are missing, of another size, kind or mode, or
+//! written to since; not an edit that keeps the size and sets the old time back. Files that were
+//! added (a `Cargo.lock`, what a build script generates) are no damage.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, Metadata},
+    io,
+    path::Path,
+    time::UNIX_EPOCH,
+};
+
+/// Describes every file below `directory`, in a fixed order.
+pub(super) fn describe(directory: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    describe_into(directory, Path::new(""), &mut text)?;
+    Ok(text)
+}
+
+fn describe_into(root: &Path, directory: &Path, text: &mut String) -> io::Result<()> {
+    let mut entries = fs::read_dir(root.join(directory))?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = directory.join(entry.file_name());
+        let data = entry.metadata()?;
+        if data.is_dir() {
+            describe_into(root, &path, text)?;
+        } else {
+            text.push_str(&line(&data, &path));
+        }
+    }
+    Ok(())
+}
+
+/// The path is written as hex where it is not plain text, so that every line is one file.
+fn line(data: &Metadata, path: &Path) -> String {
+    let path = path.to_str().filter(|path| !path.contains(['\n', '\r'])).map_or_else(
+        || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
+        |path| format!("p{path}"),
+    );
+    format!("{} {} {} {path}\n", mode(data), data.len(), modified(data))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Nanoseconds since 1970, 0 where the file system knows no times.
+fn modified(data: &Metadata) -> u128 {
+    data.modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |t| t.as_nanos())
+}
+
+#[cfg(unix)]
+fn mode(data: &Metadata) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    format!("{:o}", data.mode())
+}
+
+#[cfg(not(unix))]
+fn mode(data: &Metadata) -> String {
+    if data.is_symlink() { "link" } else { "file" }.to_owned()
+}
+
+/// Whether everything that `manifest` describes is still so below `directory`.
+pub(super) fn holds(manifest: &str, directory: &Path) -> bool {
+    let Ok(now) = describe(directory) else { return false };
+    // Both are in the same order, so one pass over what is there now finds all that was there.
+    let mut now = now.lines();
+    manifest.lines().all(|line| now.any(|present| present == line))
+}

@@ -1,0 +1,92 @@
+//! Ranges of versions: `A..B`.
+
+use std::collections::HashSet;
+
+use git2::{Commit, Oid};
+
+use super::{Repository, revision::version_of};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    model::Version,
+};
+
+/// Whether `text` is a range of versions, and not one: it has `..`, outside of a search for text.
+pub fn is_range(text: &str) -> bool {
+    text.contains("..") && !text.starts_with(":/") && !text.contains("^{/")
+}
+
+impl Repository {
+    /// The versions of the range `A..B`, newest first; `A..` ends at HEAD and `..B` starts after it.
+    ///
+    /// These are the commits that git lists with `git rev-list --first-parent A..B`: those on B's own
+    /// line of first parents that A does not have. Each is thus the direct predecessor of the one
+    /// before it, and a difference between neighbours is the work of one commit or one merge.
+    pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
+        let (start, end) = ends(range)?;
+        let commits = [self.commit_of(start)?, self.commit_of(end)?];
+        let [start_commit, end_commit] = &commits;
+        let versions = self
+            .first_parents(start_commit.id(), end_commit)
+            .or_fail(Exit::Usage, || format!("cannot list the commits of `{range}`"))?;
+        if versions.is_empty() {
+            return Err(self.empty_range(range, [start, end], [start_commit, end_commit]));
+        }
+        Ok(versions)
+    }
+
+    fn commit_of(&self, revision: &str) -> Result<Commit<'_>> {
+        let version = self.resolve(revision)?;
+        let found = version.commit.filter(|_| revision != ".").and_then(|commit| {
+            Oid::from_str(&commit).and_then(|commit| self.git().find_commit(commit)).ok()
+        });
+        found.ok_or_else(|| {
+            Failure::new(Exit::Usage, "a range cannot end at the uncommitted tree")
+                .hint("end it at HEAD, and name `.` beside it")
+        })
+    }
+
+    fn first_parents(&self, start: Oid, end: &Commit<'_>) -> Result<Vec<Version>, git2::Error> {
+        let mut walk = self.git().revwalk()?;
+        walk.push(end.id())?;
+        walk.hide(start)?;
+        let inside = walk.collect::<Result<HashSet<Oid>, _>>()?;
+        let mut versions = Vec::new();
+        let mut next = Some(end.clone());
+        while let Some(commit) = next.filter(|commit| inside.contains(&commit.id())) {
+            versions.push(version_of(&commit.id().to_string(), &commit));
+            // A commit at the boundary of a shallow clone names parents that are not there.
+            next = commit.parent(0).ok();
+        }
+        Ok(versions)
+    }
+
+    fn empty_range(&self, range: &str, names: [&str; 2], commits: [&Commit<'_>; 2]) -> Failure {
+        let [start, end] = names;
+        let failure = Failure::new(Exit::Usage, format!("the range `{range}` has no commits"))
+            .because(format!("`{start}` has every commit of `{end}`"));
+        let [start_commit, end_commit] = commits.map(Commit::id);
+        match self.git().graph_descendant_of(start_commit, end_commit) {
+            Ok(true) => failure.hint(format!("the older one comes first: {end}..{start}")),
+            _ => failure.hint("the older one comes first, the newer one last"),
+        }
+    }
+}
+
+/// The two ends of a range; a missing one is HEAD.
+fn ends(range: &str) -> Result<(&str, &str)> {
+    let Some((start, end)) = range.split_once("..") else {
+        return Err(Failure::new(Exit::Usage, format!("`{range}` is not a range of versions"))
+            .hint("write two revisions with `..` between them: v1.0..HEAD"));
+    };
+    if end.starts_with('.') {
+        let end = end.trim_start_matches('.');
+        return Err(Failure::new(Exit::Usage, format!("cannot take `{range}` for a range"))
+            .because("`A...B` has the commits of both sides, which are no line of versions")
+            .hint(
+                format!("use two dots for what `{end}` has and `{start}` has not")
+                    .replace("``", "`HEAD`"),
+            ));
+    }
+    let or_head = |name| if name == "" { "HEAD" } else { name };
+    Ok((or_head(start), or_head(end)))
+}

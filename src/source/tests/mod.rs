@@ -1,0 +1,9 @@
+//! The module held against repositories that git itself made.
+
+mod checkouts;
+mod repositories;
+mod revisions;
+mod special_files;
+mod submodules;
+mod uncommitted;
+mod untouched;

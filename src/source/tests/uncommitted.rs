@@ -1,0 +1,186 @@
+//! The uncommitted tree, `.`.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    failure::Exit,
+    source::{
+        Repository,
+        fixture::{Fixture, files_below},
+    },
+};
+
+#[test]
+fn without_changes_it_is_head() {
+    let fixture = Fixture::new();
+    let version = fixture.open().resolve(".").unwrap();
+    assert!(!version.dirty);
+    assert_eq!(version.revision, ".");
+    assert_eq!(version.commit, Some(fixture.id("HEAD")));
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn it_has_modified_staged_and_untracked_files_but_no_ignored_or_deleted_ones() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "/target\n*.log\n");
+    fixture.write("deleted", "");
+    fixture.write("staged", "old\n");
+    let script = fixture.write("dir/script", "");
+    fixture.commit("second");
+    fixture.write("file", "modified\n");
+    fixture.write("staged", "new\n");
+    fixture.git(&["add", "staged"]);
+    fixture.write("new/untracked file", "x");
+    fs::remove_file(fixture.root().join("deleted")).unwrap();
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("file", fixture.root().join("link")).unwrap();
+    let expected = files_below(fixture.root());
+    fixture.write("target/debug/x", "");
+    fixture.write("dir/run.log", "");
+
+    let version = fixture.open().resolve(".").unwrap();
+    assert!(version.dirty);
+    assert_eq!(version.commit, Some(fixture.id("HEAD")));
+    assert_eq!(files_below(&fixture.checkout(".")), expected);
+    fixture.commit("all of it");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn a_file_that_was_only_touched_is_no_change() {
+    let fixture = Fixture::new();
+    let file = fs::File::options().write(true).open(fixture.root().join("file")).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(60)).unwrap();
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+}
+
+#[test]
+fn the_same_change_has_the_same_tree_and_another_change_another() {
+    let fixture = Fixture::new();
+    let tree = |content: &str| {
+        fixture.write("file", content);
+        fixture.open().resolve(".").unwrap().tree
+    };
+    let first = tree("change\n");
+    assert_ne!(tree("other!\n"), first);
+    assert_eq!(tree("change\n"), first);
+}
+
+#[test]
+fn a_tracked_file_that_is_ignored_belongs_to_it() {
+    let fixture = Fixture::new();
+    fixture.write("forced.log", "");
+    fixture.commit("second");
+    fixture.write(".gitignore", "*.log\n");
+    fixture.write("forced.log", "changed");
+    assert!(fixture.checkout(".").join("forced.log").exists());
+}
+
+#[test]
+fn line_endings_are_normalised_as_git_add_does() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "*.txt text eol=crlf\n");
+    fixture.write("a.txt", "a\r\n");
+    let version = fixture.open().resolve(".").unwrap();
+    fixture.commit("second");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn an_unfinished_merge_counts_as_it_is_in_the_working_tree() {
+    let fixture = Fixture::new();
+    fixture.git(&["checkout", "--quiet", "-b", "side"]);
+    fixture.write("file", "side\n");
+    fixture.commit("side");
+    fixture.git(&["checkout", "--quiet", "main"]);
+    fixture.write("file", "main\n");
+    fixture.commit("main");
+    let merge = std::process::Command::new("git")
+        .current_dir(fixture.root())
+        .args(["merge", "--quiet", "side"])
+        .output()
+        .unwrap();
+    assert!(!merge.status.success());
+    fixture.write("file", "resolved\n");
+    let checkout = fixture.checkout(".");
+    assert_eq!(fs::read_to_string(checkout.join("file")).unwrap(), "resolved\n");
+}
+
+#[test]
+fn files_outside_of_a_sparse_checkout_are_not_deleted() {
+    let fixture = Fixture::new();
+    fixture.write("shown/a", "");
+    fixture.write("hidden/b", "");
+    fixture.commit("second");
+    fixture.git(&["sparse-checkout", "set", "--no-cone", "/shown", "/file"]);
+    assert!(!fixture.root().join("hidden").exists());
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    fixture.write("file", "two\n");
+    assert!(fixture.checkout(".").join("hidden/b").exists());
+}
+
+#[test]
+fn an_index_in_a_format_that_only_git_knows_is_done_without() {
+    let fixture = Fixture::new();
+    fixture.write("dir/a", "");
+    fixture.write("other/b", "");
+    fixture.commit("second");
+    fixture.git(&["update-index", "--split-index"]);
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    fixture.write("dir/a", "changed");
+    assert!(fixture.open().resolve(".").unwrap().dirty);
+}
+
+#[test]
+fn a_target_directory_that_nobody_ignored_stays_out() {
+    let fixture = Fixture::new();
+    fixture.write("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    fixture.write("target/debug/binary", "x");
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    fixture.git(&["add", "target/debug/binary"]);
+    fixture.write("target/debug/other", "x");
+    let files = files_below(&fixture.checkout("."));
+    assert_eq!(files.len(), 4, "a cache with tracked files is none: {files:?}");
+}
+
+#[test]
+fn an_untracked_repository_stays_out() {
+    let fixture = Fixture::new();
+    fixture.git(&["clone", "--quiet", ".", "vendor/other"]);
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+}
+
+#[test]
+fn a_repository_without_a_commit_has_one_nevertheless() {
+    let fixture = Fixture::empty();
+    fixture.write("file", "one\n");
+    let version = fixture.open().resolve(".").unwrap();
+    assert!(version.dirty);
+    assert_eq!((version.commit, version.time), (None, None));
+    assert!(fixture.checkout(".").join("file").exists());
+}
+
+#[test]
+fn in_a_worktree_it_is_that_of_the_worktree() {
+    let fixture = Fixture::new();
+    let worktree = fixture.beside("worktree");
+    fixture.git(&["worktree", "add", "--quiet", worktree.to_str().unwrap()]);
+    fs::write(worktree.join("only here"), "").unwrap();
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    assert!(Repository::discover(&worktree).unwrap().resolve(".").unwrap().dirty);
+}
+
+#[test]
+fn a_bare_repository_has_none() {
+    let fixture = Fixture::new();
+    let bare = fixture.beside("bare");
+    fixture.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let failure = Repository::discover(&bare).unwrap().resolve(".").unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    assert!(failure.to_string().contains("bare"), "{failure}");
+}
