@@ -1,8 +1,10 @@
 //! What was typed: the clap structs, and nothing that needs the world.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::{Layout, Strategy};
 
 /// Regression benchmarking across builds.
 ///
@@ -20,8 +22,139 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Prunes the cache of checkouts, compilations and builds.
-    Gc,
+    /// Build versions, each several times with different code layouts.
+    Build(BuildArgs),
+    /// List the functions whose machine code differs between two versions.
+    Diff(DiffArgs),
+    /// Prune the cache of checkouts, compilations and builds.
+    Gc(GcArgs),
+}
+
+/// `cargo rbench build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Versions to build: anything git understands (`HEAD~1`, a tag, a hash, `A..B`), or `.` for
+    /// the uncommitted tree.
+    #[arg(default_value = "HEAD", value_name = "REV")]
+    pub revisions: Vec<String>,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How many builds of each bench target.
+    #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub builds: Option<u32>,
+    /// How functions are arranged.
+    #[arg(long)]
+    pub layout: Option<Layout>,
+    /// Where builds come from.
+    #[arg(long)]
+    pub strategy: Option<Strategy>,
+    /// The seed that all layout seeds are drawn from.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo rbench diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The version to compare with.
+    pub base: String,
+    /// The version that is new.
+    #[arg(default_value = "HEAD")]
+    pub head: String,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo rbench gc`.
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Remove what has not been used for this many days.
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub max_age: u32,
+    /// Then remove what has not been used for longest, until at most this much is left: a number
+    /// of bytes with an optional K, M or G.
+    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = size)]
+    pub max_size: u64,
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The manifest of the workspace.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// Which bench targets are meant.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bench targets")]
+pub struct TargetArgs {
+    /// Only bench targets of this package.
+    #[arg(short, long, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// Only bench targets with this name.
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
+    /// No bench target of this package.
+    #[arg(long, value_name = "NAME")]
+    pub exclude: Vec<String>,
+    /// The manifest of the workspace.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// What cargo is told.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Compilation")]
+pub struct CompileArgs {
+    /// The cargo profile.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Features to turn on, separated by commas.
+    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
+    pub features: Vec<String>,
+    /// Turn all features on.
+    #[arg(long)]
+    pub all_features: bool,
+    /// Turn the default feature off.
+    #[arg(long)]
+    pub no_default_features: bool,
+    /// Refuse to change Cargo.lock.
+    #[arg(long)]
+    pub locked: bool,
+    /// Do not use the network.
+    #[arg(long)]
+    pub offline: bool,
+    /// How many jobs cargo and the linking may run at a time.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+}
+
+/// How results are printed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// The format of the result on standard output.
+    #[arg(long, default_value = "text")]
+    pub format: Format,
+    /// Show the exact commands of cargo and the linker.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// The formats of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people; may change at any time.
+    Text,
+    /// For programs; has a schema.
+    Json,
 }
 
 impl Cli {
@@ -40,6 +173,20 @@ fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
+/// A number of bytes: `500M`, `10G`, `123456`.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        unit => return Err(format!("`{unit}` is not a unit: use K, M or G")),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| format!("`{digits}` is not a number"))?;
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -55,5 +202,13 @@ mod tests {
     fn the_word_that_cargo_inserts_is_dropped_once() {
         let dropped = without_cargo(["cargo-rbench", "rbench", "build"].map(OsString::from));
         assert_eq!(dropped, ["cargo-rbench", "build"]);
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("500M"), Ok(500 << 20));
+        assert_eq!(size("7"), Ok(7));
+        assert!(size("7 parsecs").is_err());
+        assert!(size("99999999999G").is_err());
     }
 }

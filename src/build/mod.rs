@@ -5,10 +5,16 @@
 //! recipe; from a recipe, any number of layouts is linked without compiling again.
 
 mod cargo;
+mod compilation;
+mod discovery;
+mod donor;
 mod environment;
 mod event;
 mod files;
+mod inputs;
+mod key;
 mod layout;
+mod link;
 mod linker;
 mod recipe;
 mod response_file;
@@ -16,10 +22,20 @@ mod role;
 mod run_cargo;
 mod shim;
 mod site;
+mod strategy;
 mod tool;
+mod toolchain;
+mod workshop;
 mod wrapper;
 
+pub use compilation::{Compilation, CompiledTarget};
+pub use event::{Event, Watch};
+pub use link::{Build, BuildRecord};
 pub use role::Role;
+pub use site::{Site, SiteLock, cache_directory};
+pub use strategy::{Order, TargetBuilds, VersionBuilds};
+pub use tool::run as run_tool;
+pub use workshop::{Source, Workshop};
 
 /// Carries out what cargo or rustc started this process for, if it was one of them.
 pub fn run_as_tool() -> Option<std::process::ExitCode> {

@@ -31,6 +31,9 @@ const HEEDED: &[&str] = &[
 /// The same, by prefix.
 const HEEDED_PREFIXES: &[&str] = &["LD_", "MOLD_", "ZIG_"];
 
+/// Flags that strip the symbol table, to a linker or through a driver.
+const STRIPPING: &[&str] = &["-s", "-Wl,-s", "--strip-all", "-Wl,--strip-all"];
+
 /// One link as rustc asked for it, with the temporary objects it deletes afterwards kept beside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
@@ -95,17 +98,22 @@ impl Recipe {
         command
     }
 
+    /// Whether this argument is an input file: an object or an archive.
+    pub fn is_input(argument: &str) -> bool {
+        let extension = Path::new(argument).extension().and_then(OsStr::to_str);
+        !argument.starts_with('-') && matches!(extension, Some("o" | "rlib" | "a" | "obj" | "lib"))
+    }
+
+    /// Makes the link keep its symbols even if the profile strips them. They are not loaded, so
+    /// what runs is the same, and they tell where each function is.
+    pub fn keep_symbols(&mut self) {
+        self.arguments.retain(|argument| !STRIPPING.contains(&argument.as_str()));
+    }
+
     /// The files among the arguments: objects and archives, in the order of the link.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
-        let is_input =
-            |argument: &&String| !argument.starts_with('-') && has_object_extension(argument);
-        self.arguments.iter().filter(is_input).map(Path::new)
+        self.arguments.iter().filter(|argument| Self::is_input(argument)).map(Path::new)
     }
-}
-
-fn has_object_extension(argument: &str) -> bool {
-    let extension = Path::new(argument).extension().and_then(OsStr::to_str);
-    matches!(extension, Some("o" | "rlib" | "a" | "obj" | "lib"))
 }
 
 fn is_heeded(name: &str) -> bool {

@@ -1,5 +1,8 @@
 //! One recipe per subcommand.
 
+mod build;
+mod project;
+
 use crate::{
     cli::{Cli, Command},
     failure::{Exit, Result},
@@ -7,7 +10,9 @@ use crate::{
 
 /// Carries out what was typed.
 pub fn run(cli: &Cli) -> Result<Exit> {
-    match cli.command {
-        Command::Gc => Ok(Exit::Success),
+    match &cli.command {
+        Command::Build(args) => build::run(args),
+        Command::Diff(_) => todo!(),
+        Command::Gc(_) => todo!(),
     }
 }

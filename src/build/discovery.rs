@@ -1,0 +1,95 @@
+//! Which bench targets a version has.
+
+use std::path::PathBuf;
+
+use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+
+use super::{
+    cargo::{self, Place},
+    tool,
+};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    model::{BenchTarget, CompileSettings, TargetFilter},
+};
+
+/// What cargo knows of a version's workspace.
+#[derive(Debug)]
+pub struct Workspace {
+    metadata: Metadata,
+}
+
+/// A bench target and the package it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The target.
+    pub target: BenchTarget,
+    /// The id of its package, as cargo's messages have it.
+    pub package_id: String,
+    /// The directory of its package, where its benchmarks run.
+    pub package_root: PathBuf,
+}
+
+impl Workspace {
+    /// Asks cargo; `version` is for the error.
+    pub fn at(place: &Place, settings: &CompileSettings, version: &str) -> Result<Self> {
+        let what = || format!("cannot read the workspace of {version}");
+        let mut command = place.command(&cargo::metadata(place, settings));
+        let output = tool::run(&mut command, what)?;
+        let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
+            .or_fail(Exit::Build, what)?;
+        Ok(Self { metadata })
+    }
+
+    /// The bench targets of the workspace that the filter admits, in the order of their names.
+    pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Vec<Discovered>> {
+        let mut all: Vec<Discovered> =
+            self.metadata.workspace_packages().into_iter().flat_map(of_package).collect();
+        all.sort_by(|a, b| a.target.cmp(&b.target));
+        let chosen: Vec<Discovered> =
+            all.iter().filter(|found| filter.admits(&found.target)).cloned().collect();
+        if chosen.is_empty() {
+            return Err(nothing_to_build(&all, filter, version));
+        }
+        Ok(chosen)
+    }
+
+    /// The ids of all packages whose source may differ between versions: those of the workspace and
+    /// all others that are given by a path.
+    pub fn path_packages(&self) -> Vec<String> {
+        let of_repository = |package: &&Package| package.source.is_none();
+        self.metadata.packages.iter().filter(of_repository).map(|p| p.id.repr.clone()).collect()
+    }
+}
+
+fn of_package(package: &Package) -> Vec<Discovered> {
+    let root = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
+    package
+        .targets
+        .iter()
+        .filter(|target| target.kind.contains(&TargetKind::Bench))
+        .map(|target| Discovered {
+            target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
+            package_id: package.id.repr.clone(),
+            package_root: root.clone(),
+        })
+        .collect()
+}
+
+fn nothing_to_build(all: &[Discovered], filter: &TargetFilter, version: &str) -> Failure {
+    if all.is_empty() {
+        return Failure::new(Exit::Usage, format!("no package of {version} has a bench target"))
+            .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
+            .hint("add a bench target, or name a version that has one");
+    }
+    let mut failure =
+        Failure::new(Exit::Usage, format!("no bench target of {version} is asked for"))
+            .because("the workspace has:");
+    for found in all {
+        failure = failure
+            .because(format!("  -p {} --bench {}", found.target.package, found.target.target));
+    }
+    let asked = [&filter.packages, &filter.benches, &filter.excluded].into_iter().flatten();
+    let asked: Vec<&str> = asked.map(String::as_str).collect();
+    failure.hint(format!("correct -p, --bench or --exclude (asked: {})", asked.join(", ")))
+}

@@ -1,0 +1,71 @@
+//! Dependencies that another version has compiled already.
+//!
+//! A new compilation starts from a copy of the newest target dir of its family (same toolchain,
+//! settings, flags and path) without anything made from a path package: what is left are crates from
+//! registries, which cargo identifies by version and checksum. Path packages are compiled again from
+//! nothing, whatever the times of their files are: a file that git wrote before the donor was
+//! compiled would otherwise look unchanged to cargo.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    cargo::{self, Place},
+    compilation,
+    discovery::Workspace,
+    files, tool,
+    workshop::Workshop,
+};
+use crate::failure::{Exit, OrFail, Result};
+
+/// Fills the target dir of the compilation in `home` from a donor, if there is one.
+pub fn seed(
+    workshop: &Workshop<'_>,
+    place: &Place,
+    home: &Path,
+    family: &str,
+    workspace: &Workspace,
+) -> Result<()> {
+    let Some(donor) = newest_of_family(&workshop.site.compilations(), family) else {
+        return Ok(());
+    };
+    let target = home.join("target");
+    let what = || format!("cannot copy compiled dependencies from {}", donor.display());
+    copy_directory(&donor.join("target"), &target).or_fail(Exit::Build, what)?;
+    let arguments = cargo::clean(place, &workshop.settings, &workspace.path_packages());
+    // Whatever goes wrong here: compiling from nothing is slower, never wrong.
+    if tool::run(&mut place.command(&arguments), || "cannot clean".to_owned()).is_err() {
+        files::remove_directory(&target)?;
+        files::create_directory(&target)?;
+    }
+    Ok(())
+}
+
+fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
+    fs::read_dir(compilations)
+        .ok()?
+        .filter_map(io::Result::ok)
+        .map(|entry| entry.path())
+        .filter(|home| compilation::family_of(home).is_some_and(|other| other == family))
+        .max_by_key(|home| compilation::made_at(home))
+}
+
+/// Copies a directory with the times of its files, by which cargo tells what is newer than what.
+fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_directory(&from, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&from, &to)?;
+            let modified = entry.metadata()?.modified()?;
+            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+        }
+    }
+    Ok(())
+}

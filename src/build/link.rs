@@ -1,0 +1,225 @@
+//! Links the builds of a bench target from its recipe: one for every layout seed, in parallel.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use object::Architecture;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    compilation::{Compilation, CompiledTarget},
+    event::{Event, Watch},
+    files,
+    key::KeyMaker,
+    layout::{self, Movable},
+    linker::Linker,
+    recipe::Recipe,
+    tool,
+};
+use crate::{
+    code::{self, Digest},
+    failure::{Exit, Failure, OrFail, Result},
+    model::{Layout, LayoutSeed},
+};
+
+/// Raise this when the same seed is to give another layout.
+const LAYOUT_VERSION: &str = "layout v1";
+
+/// The description of a complete build; written last.
+const RECORD: &str = "build.json";
+
+/// One executable of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The seed of its layout.
+    pub seed: LayoutSeed,
+    /// The executable.
+    pub executable: PathBuf,
+    /// What is stored about it.
+    pub record: BuildRecord,
+    /// Whether it was linked just now.
+    pub fresh: bool,
+}
+
+/// What is stored about a build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// The digest of its loadable sections.
+    pub digest: Digest,
+    /// The digest of the whole file, to notice damage.
+    file: Digest,
+    /// The size of the file in bytes.
+    pub size: u64,
+    /// How long arranging and linking took, in microseconds.
+    pub microseconds: u64,
+}
+
+impl BuildRecord {
+    /// How long arranging and linking took.
+    pub fn took(&self) -> Duration {
+        Duration::from_micros(self.microseconds)
+    }
+}
+
+/// A bench target that is ready to be linked with any layout.
+#[derive(Debug)]
+pub struct Linkable {
+    recipe: Recipe,
+    linker: Linker,
+    layout: Layout,
+    functions: Vec<Movable>,
+    architecture: Architecture,
+    /// The hash of everything but the seed.
+    family: String,
+}
+
+impl Linkable {
+    /// Prepares a target of the compilation that has been entered; `None` if no linker here can
+    /// make the layout.
+    pub fn prepare(
+        compilation: &Compilation,
+        target: &CompiledTarget,
+        layout: Layout,
+        watch: Watch<'_>,
+    ) -> Result<Option<Self>> {
+        let mut recipe = compilation.recipe(target)?;
+        recipe.keep_symbols();
+        let sysroot = &compilation.record.sysroot;
+        let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
+        if !linker.is_the_users() {
+            watch(Event::Note(&format!(
+                "{}: the chosen linker cannot make the layout `{layout}`; linked with {}",
+                target.target, linker.version
+            )));
+        }
+        let mut maker = KeyMaker::new(LAYOUT_VERSION);
+        maker.add("inputs", target.inputs.as_bytes());
+        maker.add("rustc", compilation.record.rustc.as_bytes());
+        maker.add("linker", linker.version.as_bytes());
+        maker.add("layout", layout.to_string().as_bytes());
+        let family = maker.key();
+        let home = compilation.recipe_home(target);
+        let (functions, architecture) = kept_functions(&recipe, &linker, &home)?;
+        Ok(Some(Self { recipe, linker, layout, functions, architecture, family }))
+    }
+
+    /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
+    /// from before. The builds are in the order of the seeds.
+    pub fn link(
+        &self,
+        seeds: &[LayoutSeed],
+        builds: &Path,
+        jobs: Option<u32>,
+        watch: Watch<'_>,
+    ) -> Result<Vec<Build>> {
+        files::create_directory(builds)?;
+        let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
+        let done = AtomicUsize::new(0);
+        let threads = jobs.map_or(0, |jobs| jobs as usize);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .or_fail(Exit::Internal, || "cannot start threads for linking")?;
+        pool.install(|| {
+            seeds
+                .par_iter()
+                .map(|&seed| {
+                    let build = self.build(seed, builds, watch)?;
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    watch(Event::Linked { target: &target, done, of: seeds.len() });
+                    Ok(build)
+                })
+                .collect()
+        })
+    }
+
+    fn build(&self, seed: LayoutSeed, builds: &Path, watch: Watch<'_>) -> Result<Build> {
+        let mut maker = KeyMaker::new("build");
+        maker.add("family", self.family.as_bytes());
+        if self.layout != Layout::Natural {
+            maker.add("seed", &seed.get().to_le_bytes());
+        }
+        let home = builds.join(maker.key());
+        let name = self.recipe.output.file_name().unwrap_or_default();
+        let executable = home.join(name);
+        if let Some(record) = undamaged(&home, &executable) {
+            return Ok(Build { seed, executable, record, fresh: false });
+        }
+        files::remove_directory(&home)?;
+        files::create_directory(&home)?;
+        let record = self.link_one(seed, &executable, watch)?;
+        files::write_json(&home.join(RECORD), &record)?;
+        Ok(Build { seed, executable, record, fresh: true })
+    }
+
+    fn link_one(
+        &self,
+        seed: LayoutSeed,
+        executable: &Path,
+        watch: Watch<'_>,
+    ) -> Result<BuildRecord> {
+        let what =
+            || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
+        let start = Instant::now();
+        let arrangement = layout::arrange(self.layout, seed, &self.functions, self.architecture)
+            .or_fail(Exit::Internal, what)?;
+        let directory = tempfile::tempdir().or_fail(Exit::Build, what)?;
+        for (name, contents) in &arrangement.files {
+            fs::write(directory.path().join(name), contents).or_fail(Exit::Build, what)?;
+        }
+        let arguments = self.linker.arguments(&arrangement, directory.path());
+        let mut command = self.recipe.command(&arguments, executable);
+        watch(Event::Command(&tool::shown(&command)));
+        tool::run(&mut command, what)?;
+        let took = start.elapsed();
+        let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
+        Ok(BuildRecord {
+            digest: code::loadable_digest(&bytes).or_fail(Exit::Build, what)?,
+            file: Digest::of(&bytes),
+            size: bytes.len() as u64,
+            microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+fn undamaged(home: &Path, executable: &Path) -> Option<BuildRecord> {
+    let record: BuildRecord = files::read_json(&home.join(RECORD))?;
+    let bytes = fs::read(executable).ok()?;
+    (Digest::of(&bytes) == record.file).then_some(record)
+}
+
+/// The functions that a link keeps. Which they are, only the linker knows: it links once, with the
+/// order it likes.
+fn kept_functions(
+    recipe: &Recipe,
+    linker: &Linker,
+    home: &Path,
+) -> Result<(Vec<Movable>, Architecture)> {
+    let what = || format!("cannot list the functions of {}", recipe.output.display());
+    let natural = home.join("natural");
+    if !natural.exists() {
+        let unfinished = home.join("natural.unfinished");
+        let arguments = linker.arguments(&layout::Arrangement::default(), home);
+        tool::run(&mut recipe.command(&arguments, &unfinished), what)?;
+        fs::rename(&unfinished, &natural).or_fail(Exit::Build, what)?;
+    }
+    let bytes = fs::read(&natural).or_fail(Exit::Build, what)?;
+    let kept = code::kept_functions(&bytes).map_err(|error| {
+        Failure::new(Exit::Build, what())
+            .because(error.to_string())
+            .hint("layouts are made for ELF on x86-64 and aarch64; use --layout natural elsewhere")
+    })?;
+    let architecture = object::File::parse(&*bytes)
+        .map(|file| object::Object::architecture(&file))
+        .or_fail(Exit::Build, what)?;
+    let functions = kept
+        .into_iter()
+        .map(|function| Movable { name: function.name.to_string(), symbol: function.symbol })
+        .collect();
+    Ok((functions, architecture))
+}

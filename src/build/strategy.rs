@@ -1,0 +1,229 @@
+//! From a version to its builds: which compilations are made, and which of them each build is
+//! linked from.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    compilation::{Compilation, CompiledTarget, Instance},
+    event::Event,
+    files, inputs,
+    link::{Build, Linkable},
+    workshop::{Source, Workshop},
+};
+use crate::{
+    code::Digest,
+    failure::Result,
+    model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
+};
+
+/// What is asked for: the builds of some bench targets.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Which bench targets.
+    pub filter: TargetFilter,
+    /// How functions are arranged.
+    pub layout: Layout,
+    /// Where builds come from.
+    pub strategy: Strategy,
+    /// One build for each of these seeds.
+    pub seeds: Vec<LayoutSeed>,
+}
+
+/// The builds of a version.
+#[derive(Clone, Debug)]
+pub struct VersionBuilds {
+    /// The strategy that was carried out: never `auto`.
+    pub strategy: Strategy,
+    /// Why this strategy.
+    pub reason: String,
+    /// The compilations, the first of which is what everything is linked from by `relink`.
+    pub compilations: Vec<Compilation>,
+    /// Every bench target with its builds, in the order of the seeds.
+    pub targets: Vec<TargetBuilds>,
+}
+
+/// The builds of one bench target.
+#[derive(Clone, Debug)]
+pub struct TargetBuilds {
+    /// The target.
+    pub target: BenchTarget,
+    /// Its builds, in the order of the seeds.
+    pub builds: Vec<Build>,
+}
+
+impl TargetBuilds {
+    /// How many builds are really different programs: what counts as the number of builds.
+    pub fn distinct(&self) -> usize {
+        self.builds.iter().map(|build| build.record.digest).collect::<BTreeSet<_>>().len()
+    }
+
+    /// One digest over all builds, in order: equal for two versions if and only if, for every
+    /// seed, they are the same machine code at the same places.
+    pub fn digest(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        for build in &self.builds {
+            hasher.update(build.record.digest.as_bytes());
+        }
+        hasher.finalize().into()
+    }
+}
+
+/// Whether compiling twice gives the same link inputs here, as found out once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Reproducibility {
+    /// The link inputs that differed, by file name; none if compiling is reproducible.
+    differing: Vec<String>,
+}
+
+impl Workshop<'_> {
+    /// Makes the builds of a version.
+    pub fn build(&self, source: Source<'_>, order: &Order) -> Result<VersionBuilds> {
+        let first = self.compile(source, &order.filter, Instance::default())?;
+        let Some(linkables) = self.linkables(&first, order.layout)? else {
+            return self.rebuild_salted(source, order);
+        };
+        let (strategy, reason) = self.decide(source, order, &first)?;
+        match strategy {
+            Strategy::Auto | Strategy::Relink => {
+                let targets = linkables
+                    .iter()
+                    .zip(&first.record.targets)
+                    .map(|(linkable, compiled)| {
+                        let builds = self.link(linkable, &order.seeds)?;
+                        Ok(TargetBuilds { target: compiled.target.clone(), builds })
+                    })
+                    .collect::<Result<_>>()?;
+                Ok(VersionBuilds { strategy, reason, compilations: vec![first], targets })
+            }
+            Strategy::Rebuild => self.rebuild(source, order, reason),
+        }
+    }
+
+    /// Every target of a compilation, ready to be linked; `None` if no linker here can.
+    fn linkables(
+        &self,
+        compilation: &Compilation,
+        layout: Layout,
+    ) -> Result<Option<Vec<Linkable>>> {
+        let prepare = |target: &CompiledTarget| {
+            Linkable::prepare(compilation, target, layout, self.watch).transpose()
+        };
+        let linkables: Vec<_> = compilation.record.targets.iter().map_while(prepare).collect();
+        if linkables.len() < compilation.record.targets.len() && linkables.iter().all(Result::is_ok)
+        {
+            return Ok(None);
+        }
+        linkables.into_iter().collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    fn link(&self, linkable: &Linkable, seeds: &[LayoutSeed]) -> Result<Vec<Build>> {
+        linkable.link(seeds, &self.site.builds(), self.settings.jobs, self.watch)
+    }
+
+    fn decide(
+        &self,
+        source: Source<'_>,
+        order: &Order,
+        first: &Compilation,
+    ) -> Result<(Strategy, String)> {
+        if order.strategy != Strategy::Auto {
+            return Ok((order.strategy, "asked for".to_owned()));
+        }
+        let memory = self.site.reproducibility(&first.record.reproducibility);
+        let (known, when) = match files::read_json::<Reproducibility>(&memory) {
+            Some(known) => (known, "found out before"),
+            None => {
+                let found = self.compile_again_and_compare(source, order, first)?;
+                files::write_json(&memory, &found)?;
+                (found, "found out just now")
+            }
+        };
+        // Comparing entered another compilation.
+        self.enter(&first.home)?;
+        Ok(match known.differing.as_slice() {
+            [] => (
+                Strategy::Relink,
+                format!("compiling is reproducible with this toolchain and lock file ({when})"),
+            ),
+            [one, rest @ ..] => (
+                Strategy::Rebuild,
+                format!(
+                    "two compilations of the same files differ in {one}{} ({when})",
+                    match rest.len() {
+                        0 => String::new(),
+                        more => format!(" and {more} more link inputs"),
+                    }
+                ),
+            ),
+        })
+    }
+
+    fn compile_again_and_compare(
+        &self,
+        source: Source<'_>,
+        order: &Order,
+        first: &Compilation,
+    ) -> Result<Reproducibility> {
+        let second = self.compile(source, &order.filter, Instance { index: 1, salt: None })?;
+        let pairs = first.record.targets.iter().zip(&second.record.targets);
+        let mut differing: BTreeSet<String> = BTreeSet::new();
+        for (one, other) in pairs {
+            if one.inputs != other.inputs {
+                differing.extend(inputs::differing(&one.files, &other.files));
+                if differing.is_empty() {
+                    differing.insert(format!("the linker arguments of {}", one.target));
+                }
+            }
+        }
+        if differing.is_empty() {
+            files::remove_directory(&second.home)?;
+        }
+        Ok(Reproducibility { differing: differing.into_iter().collect() })
+    }
+
+    /// As many compilations as builds, each linked with its own layout.
+    fn rebuild(&self, source: Source<'_>, order: &Order, reason: String) -> Result<VersionBuilds> {
+        self.compile_each(source, order, reason, order.layout, |_| None)
+    }
+
+    /// The last resort, where no linker can arrange functions: other hashes in the symbols make the
+    /// compiler put the crate's own functions into another order.
+    fn rebuild_salted(&self, source: Source<'_>, order: &Order) -> Result<VersionBuilds> {
+        let reason = format!("no linker here can make the layout `{}`", order.layout);
+        (self.watch)(Event::Warning(&format!(
+            "{reason}: every build is compiled with a salt of its own, which moves few functions"
+        )));
+        self.compile_each(source, order, reason, Layout::Natural, Some)
+    }
+
+    fn compile_each(
+        &self,
+        source: Source<'_>,
+        order: &Order,
+        reason: String,
+        layout: Layout,
+        salt: impl Fn(LayoutSeed) -> Option<LayoutSeed>,
+    ) -> Result<VersionBuilds> {
+        let mut compilations = Vec::with_capacity(order.seeds.len());
+        let mut targets: Vec<TargetBuilds> = Vec::new();
+        for (index, &seed) in (0..).zip(&order.seeds) {
+            let instance = Instance { index, salt: salt(seed) };
+            let compilation = self.compile(source, &order.filter, instance)?;
+            let linkables = self.linkables(&compilation, layout)?.unwrap_or_default();
+            for (place, linkable) in linkables.iter().enumerate() {
+                let builds = self.link(linkable, &[seed])?;
+                match targets.get_mut(place) {
+                    Some(target) => target.builds.extend(builds),
+                    None => targets.push(TargetBuilds {
+                        target: compilation.record.targets[place].target.clone(),
+                        builds,
+                    }),
+                }
+            }
+            compilations.push(compilation);
+        }
+        Ok(VersionBuilds { strategy: Strategy::Rebuild, reason, compilations, targets })
+    }
+}

@@ -1,0 +1,93 @@
+//! The terminal: the only place that prints, apart from the failure that ends the process.
+
+use std::{
+    io::{IsTerminal, Write},
+    sync::Mutex,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{build::Event, failure::Result};
+
+/// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
+/// terminal, else one plain line for each step.
+pub struct Console {
+    terminal: bool,
+    verbose: bool,
+    links: Mutex<Option<ProgressBar>>,
+}
+
+impl Console {
+    /// A console for this process.
+    pub fn new(verbose: bool) -> Self {
+        Self { terminal: std::io::stderr().is_terminal(), verbose, links: Mutex::new(None) }
+    }
+
+    /// The columns that cargo's progress bar may use; `None` where there is no terminal.
+    pub fn progress_columns(&self) -> Option<u16> {
+        self.terminal.then(|| {
+            terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
+        })
+    }
+
+    /// Shows one event of a build.
+    pub fn build_event(&self, event: &Event<'_>) {
+        match event {
+            Event::Command(command) if self.verbose => self.line(&format!("running: {command}")),
+            Event::Command(_) => {}
+            Event::Compiling { version, purpose } => {
+                self.line(&format!("compiling {version} {purpose}"));
+            }
+            Event::CargoOutput(bytes) => {
+                if self.terminal {
+                    // A terminal that cannot be written to is no reason to stop.
+                    let _ = std::io::stderr().write_all(bytes);
+                }
+            }
+            Event::Compiled { version, took: Some(took) } => {
+                self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
+            }
+            Event::Compiled { version, took: None } => {
+                self.line(&format!("{version} was compiled before"));
+            }
+            Event::Linked { target, done, of } => self.linked(target, *done, *of),
+            Event::Note(text) => self.line(&format!("note: {text}")),
+            Event::Warning(text) => self.line(&format!("warning: {text}")),
+        }
+    }
+
+    /// Prints a line about what goes on.
+    pub fn line(&self, text: &str) {
+        anstream::eprintln!("{text}");
+    }
+
+    /// Prints a result, on standard output. A reader that has gone away is no failure.
+    pub fn result(text: &str) -> Result<()> {
+        use crate::failure::{Exit, OrFail};
+        match anstream::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.or_fail(Exit::Internal, || "cannot write the result"),
+        }
+    }
+
+    fn linked(&self, target: &str, done: usize, of: usize) {
+        if !self.terminal {
+            if done == of {
+                self.line(&format!("linked {target} {of} times"));
+            }
+            return;
+        }
+        let Ok(mut links) = self.links.lock() else { return };
+        let bar = links.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("     Linking [{bar:26}] {pos}/{len}: {msg}");
+            let bar = ProgressBar::new(of as u64).with_message(target.to_owned());
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        bar.set_position(bar.position().max(done as u64));
+        if done == of {
+            bar.finish_and_clear();
+            *links = None;
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
+
+mod build;
+mod quantity;
+
+pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};

@@ -1,0 +1,47 @@
+//! Quantities for people.
+
+use std::time::Duration;
+
+/// A time in the unit that suits it: `950 ms`, `2.10 s`, `3 min 20 s`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 0.9995 {
+        format!("{:.0} ms", seconds * 1e3)
+    } else if seconds < 99.995 {
+        format!("{seconds:.2} s")
+    } else {
+        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    }
+}
+
+/// A size in the unit that suits it: `512 B`, `3.4 MiB`.
+pub fn bytes(size: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
+    let mut value = size as f64;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{size} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let text = |seconds| duration(Duration::from_secs_f64(seconds));
+        assert_eq!(text(0.07), "70 ms");
+        assert_eq!(text(2.1), "2.10 s");
+        assert_eq!(text(200.4), "3 min 20 s");
+    }
+
+    #[test]
+    fn sizes_have_the_unit_that_suits_them() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(3_565_158), "3.4 MiB");
+        assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
+    }
+}

@@ -1,0 +1,208 @@
+//! What holds for one run: flags, else `bench.toml`, else the defaults.
+//!
+//! `bench.toml` lies beside the workspace's `Cargo.toml`, in the working tree: it is about how to
+//! benchmark, and must be the same for all versions of an experiment. Lists from flags and from the
+//! file are not joined; a flag replaces the file's list.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::{
+    cli::{CompileArgs, TargetArgs},
+    failure::{Exit, Failure, OrFail, Result},
+    model::{CompileSettings, Layout, Strategy, TargetFilter},
+};
+
+/// The name of the configuration file.
+pub const FILE_NAME: &str = "bench.toml";
+
+/// How versions are built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildSettings {
+    /// How many builds of each bench target.
+    pub builds: u32,
+    /// How functions are arranged.
+    pub layout: Layout,
+    /// Where builds come from.
+    pub strategy: Strategy,
+    /// The seed that all layout seeds are drawn from.
+    pub seed: u64,
+    /// What the compiler is asked for.
+    pub compile: CompileSettings,
+}
+
+impl Default for BuildSettings {
+    fn default() -> Self {
+        Self {
+            builds: 10,
+            layout: Layout::Matched,
+            strategy: Strategy::Auto,
+            seed: 1,
+            compile: CompileSettings::default(),
+        }
+    }
+}
+
+/// `bench.toml` as it is written: every key may be missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BenchToml {
+    /// `[build]`
+    #[serde(default)]
+    build: BuildTable,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct BuildTable {
+    builds: Option<u32>,
+    layout: Option<Layout>,
+    strategy: Option<Strategy>,
+    seed: Option<u64>,
+    profile: Option<String>,
+    features: Option<Vec<String>>,
+    all_features: Option<bool>,
+    no_default_features: Option<bool>,
+    locked: Option<bool>,
+    offline: Option<bool>,
+    jobs: Option<u32>,
+}
+
+impl BenchToml {
+    /// Reads the file in `directory`; a missing one says nothing.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let path = directory.join(FILE_NAME);
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(&path)
+            .or_fail(Exit::Usage, || format!("cannot read {}", path.display()))?;
+        Self::parse(&text, &path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self> {
+        let parsed: Self = toml::from_str(text).map_err(|error| {
+            Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because(error.to_string())
+                .hint("bench.toml.example in rbench's repository has every key")
+        })?;
+        match parsed.build.builds {
+            Some(0) => Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because("`builds` in [build] is 0")
+                .hint("ask for at least one build; what is judged needs two")),
+            _ => Ok(parsed),
+        }
+    }
+}
+
+impl BuildSettings {
+    /// The settings for compiling, without those for layouts.
+    pub fn resolve(file: &BenchToml, flags: &CompileArgs) -> Self {
+        let default = Self::default();
+        let table = file.build.clone();
+        let list = |flags: &[String], file: Option<Vec<String>>| match flags {
+            [] => file.unwrap_or_default(),
+            flags => flags.to_vec(),
+        };
+        Self {
+            builds: table.builds.unwrap_or(default.builds),
+            layout: table.layout.unwrap_or(default.layout),
+            strategy: table.strategy.unwrap_or(default.strategy),
+            seed: table.seed.unwrap_or(default.seed),
+            compile: CompileSettings {
+                profile: flags.profile.clone().or(table.profile).unwrap_or(default.compile.profile),
+                features: list(&flags.features, table.features),
+                all_features: flags.all_features || table.all_features.unwrap_or(false),
+                no_default_features: flags.no_default_features
+                    || table.no_default_features.unwrap_or(false),
+                locked: flags.locked || table.locked.unwrap_or(false),
+                offline: flags.offline || table.offline.unwrap_or(false),
+                jobs: flags.jobs.or(table.jobs),
+            },
+        }
+    }
+}
+
+/// Which bench targets the flags mean.
+pub fn target_filter(flags: &TargetArgs) -> TargetFilter {
+    TargetFilter {
+        packages: flags.package.clone(),
+        excluded: flags.exclude.clone(),
+        benches: flags.bench.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags() -> CompileArgs {
+        CompileArgs {
+            profile: None,
+            features: Vec::new(),
+            all_features: false,
+            no_default_features: false,
+            locked: false,
+            offline: false,
+            jobs: None,
+        }
+    }
+
+    fn parse(text: &str) -> Result<BenchToml> {
+        BenchToml::parse(text, Path::new("bench.toml"))
+    }
+
+    #[test]
+    fn the_example_says_every_key_with_its_default() {
+        let example = include_str!("../bench.toml.example");
+        // Keys without a default are commented out with a single `#`; bring them to life.
+        let table = parse(example).unwrap();
+        assert_eq!(BuildSettings::resolve(&table, &flags()), BuildSettings::default());
+        for key in [
+            "builds",
+            "layout",
+            "strategy",
+            "seed",
+            "profile",
+            "features",
+            "all-features",
+            "no-default-features",
+            "locked",
+            "offline",
+            "jobs",
+        ] {
+            assert!(
+                example
+                    .lines()
+                    .any(|line| line.trim_start_matches("# ").starts_with(&format!("{key} ="))),
+                "{key}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+        let file = parse("[build]\nprofile = 'release'\nfeatures = ['a']\njobs = 1\n").unwrap();
+        let flags = CompileArgs { features: vec!["b".to_owned()], jobs: Some(2), ..flags() };
+        let settings = BuildSettings::resolve(&file, &flags);
+        assert_eq!(settings.compile.profile, "release");
+        assert_eq!(settings.compile.features, ["b"]);
+        assert_eq!(settings.compile.jobs, Some(2));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line() {
+        let failure = parse("[build]\nbuild = 3\n").unwrap_err();
+        let text = failure.to_string();
+        assert_eq!(failure.exit(), Exit::Usage);
+        assert!(text.contains("line 2") && text.contains("`build`"), "{text}");
+    }
+
+    #[test]
+    fn no_builds_at_all_is_refused() {
+        assert!(
+            parse("[build]\nbuilds = 0\n").unwrap_err().to_string().contains("at least one build")
+        );
+    }
+}
