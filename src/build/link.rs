@@ -18,12 +18,13 @@ use super::{
     key::KeyMaker,
     layout::{self, Movable},
     linker::Linker,
+    movable::{Movables, movables},
     recipe::Recipe,
     tool,
 };
 use crate::{
     code::{self, Digest},
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, OrFail, Result},
     model::{Layout, LayoutSeed},
 };
 
@@ -104,7 +105,7 @@ impl Linkable {
         maker.add("layout", layout.to_string().as_bytes());
         let family = maker.key();
         let home = compilation.recipe_home(target);
-        let (functions, architecture) = kept_functions(&recipe, &linker, &home)?;
+        let Movables { functions, architecture } = movables(&mut recipe, &linker, &home)?;
         Ok(Some(Self { recipe, linker, layout, functions, architecture, family }))
     }
 
@@ -191,35 +192,4 @@ fn undamaged(home: &Path, executable: &Path) -> Option<BuildRecord> {
     let record: BuildRecord = files::read_json(&home.join(RECORD))?;
     let bytes = fs::read(executable).ok()?;
     (Digest::of(&bytes) == record.file).then_some(record)
-}
-
-/// The functions that a link keeps. Which they are, only the linker knows: it links once, with the
-/// order it likes.
-fn kept_functions(
-    recipe: &Recipe,
-    linker: &Linker,
-    home: &Path,
-) -> Result<(Vec<Movable>, Architecture)> {
-    let what = || format!("cannot list the functions of {}", recipe.output.display());
-    let natural = home.join("natural");
-    if !natural.exists() {
-        let unfinished = home.join("natural.unfinished");
-        let arguments = linker.arguments(&layout::Arrangement::default(), home);
-        tool::run(&mut recipe.command(&arguments, &unfinished), what)?;
-        fs::rename(&unfinished, &natural).or_fail(Exit::Build, what)?;
-    }
-    let bytes = fs::read(&natural).or_fail(Exit::Build, what)?;
-    let kept = code::kept_functions(&bytes).map_err(|error| {
-        Failure::new(Exit::Build, what())
-            .because(error.to_string())
-            .hint("layouts are made for ELF on x86-64 and aarch64; use --layout natural elsewhere")
-    })?;
-    let architecture = object::File::parse(&*bytes)
-        .map(|file| object::Object::architecture(&file))
-        .or_fail(Exit::Build, what)?;
-    let functions = kept
-        .into_iter()
-        .map(|function| Movable { name: function.name.to_string(), symbol: function.symbol })
-        .collect();
-    Ok((functions, architecture))
 }

@@ -16,6 +16,7 @@ mod key;
 mod layout;
 mod link;
 mod linker;
+mod movable;
 mod recipe;
 mod response_file;
 mod role;

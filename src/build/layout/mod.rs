@@ -1,8 +1,10 @@
 //! Layouts: what a linker is told so that a seed decides where functions go.
 
+mod distinct;
 mod pads;
 mod place;
 
+pub use distinct::distinguish;
 use object::Architecture;
 pub use place::Movable;
 

@@ -1,0 +1,112 @@
+//! Which functions of a link can be moved, each by a symbol of its own.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use object::{Architecture, Object, ObjectSymbol, SymbolKind};
+
+use super::{
+    files,
+    layout::{self, Arrangement, Movable},
+    linker::Linker,
+    recipe::Recipe,
+    tool,
+};
+use crate::{
+    code,
+    failure::{Exit, Failure, OrFail, Result},
+};
+
+/// The functions of an executable that the linker can put anywhere.
+#[derive(Debug)]
+pub struct Movables {
+    /// The functions.
+    pub functions: Vec<Movable>,
+    /// The processor they are for.
+    pub architecture: Architecture,
+}
+
+/// Finds out which functions the link of `recipe` keeps. Where several have one symbol, the recipe
+/// is made to link copies of its inputs, kept below `home`, in which each has another.
+///
+/// Which functions are kept, only the linker knows: it links in the order it likes, once to see
+/// what there is, and again if symbols had to be told apart.
+pub fn movables(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movables> {
+    let natural = link_naturally(recipe, linker, &home.join("natural"))?;
+    let ambiguous = ambiguous_symbols(&natural);
+    if ambiguous.is_empty() {
+        return read(recipe, &natural);
+    }
+    tell_apart(recipe, &ambiguous, &home.join("distinct"))?;
+    let distinct = link_naturally(recipe, linker, &home.join("natural-distinct"))?;
+    read(recipe, &distinct)
+}
+
+fn link_naturally(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Vec<u8>> {
+    let what = || format!("cannot list the functions of {}", recipe.output.display());
+    if !executable.exists() {
+        let unfinished = executable.with_extension("unfinished");
+        let arguments = linker.arguments(&Arrangement::default(), executable);
+        tool::run(&mut recipe.command(&arguments, &unfinished), what)?;
+        fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
+    }
+    fs::read(executable).or_fail(Exit::Build, what)
+}
+
+/// The symbols that several functions of an executable share.
+fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
+    let Ok(file) = object::File::parse(executable) else { return HashSet::new() };
+    let mut count: HashMap<&[u8], usize> = HashMap::new();
+    for symbol in file.symbols() {
+        if symbol.kind() == SymbolKind::Text && symbol.is_definition() {
+            if let Ok(name) = symbol.name_bytes() {
+                *count.entry(name).or_default() += 1;
+            }
+        }
+    }
+    count.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name.to_vec()).collect()
+}
+
+/// Makes the recipe link copies of those inputs that have ambiguous symbols.
+fn tell_apart(recipe: &mut Recipe, ambiguous: &HashSet<Vec<u8>>, copies: &Path) -> Result<()> {
+    files::create_directory(copies)?;
+    let mut taken = HashSet::new();
+    for (index, argument) in recipe.arguments.iter_mut().enumerate() {
+        if !Recipe::is_input(argument) {
+            continue;
+        }
+        let original = PathBuf::from(&*argument);
+        let what = || format!("cannot read the link input {}", original.display());
+        let mut bytes = fs::read(&original).or_fail(Exit::Build, what)?;
+        let name = original.file_name().unwrap_or_default().to_string_lossy();
+        if layout::distinguish(&name, &mut bytes, ambiguous, &mut taken) {
+            let copy = copies.join(format!("{index}-{name}"));
+            // The same inputs give the same copies: those from an earlier time are good.
+            if fs::metadata(&copy).map(|metadata| metadata.len()).ok() != Some(bytes.len() as u64) {
+                files::write_whole(&copy, &bytes)?;
+            }
+            *argument = copy.display().to_string();
+        }
+    }
+    Ok(())
+}
+
+fn read(recipe: &Recipe, executable: &[u8]) -> Result<Movables> {
+    let what = || format!("cannot list the functions of {}", recipe.output.display());
+    let kept = code::kept_functions(executable).map_err(|error| {
+        Failure::new(Exit::Build, what())
+            .because(error.to_string())
+            .hint("layouts are made for ELF on x86-64 and aarch64; use --layout natural elsewhere")
+    })?;
+    let architecture = object::File::parse(executable)
+        .map(|file| file.architecture())
+        .or_fail(Exit::Build, what)?;
+    let functions = kept
+        .into_iter()
+        .map(|function| Movable { name: function.name.to_string(), symbol: function.symbol })
+        .collect();
+    Ok(Movables { functions, architecture })
+}
