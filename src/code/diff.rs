@@ -104,3 +104,79 @@ fn take_pairs<'f, K: Ord>(
     head.extend(in_head.into_values().flatten());
     pairs
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::digest::Digest;
+    use super::*;
+
+    /// Functions given by name, instance, size and what stands for their code.
+    fn set(functions: &[(&str, u64, u64, u8)]) -> FunctionSet {
+        let code = |&(name, instance, size, code): &(&str, u64, u64, u8)| FunctionCode {
+            name: Name::of(name),
+            instance,
+            size,
+            digest: Digest::of(&[code]),
+        };
+        functions.iter().map(code).collect()
+    }
+
+    fn sizes(diff: &FunctionDiff) -> Vec<(u64, u64)> {
+        diff.changed.iter().map(|function| (function.base_size, function.head_size)).collect()
+    }
+
+    #[test]
+    fn functions_are_added_removed_changed_and_unchanged() {
+        let base = set(&[("gone", 1, 10, 0), ("same", 1, 20, 1), ("other", 1, 30, 2)]);
+        let head = set(&[("new", 1, 11, 0), ("same", 1, 20, 1), ("other", 1, 33, 3)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert_eq!(diff.added, [SizedFunction { name: Name::of("new"), size: 11 }]);
+        assert_eq!(diff.removed, [SizedFunction { name: Name::of("gone"), size: 10 }]);
+        assert_eq!(sizes(&diff), [(30, 33)]);
+        assert_eq!(diff.unchanged, 1);
+    }
+
+    #[test]
+    fn namesakes_with_equal_code_cancel_whatever_their_symbols() {
+        let base = set(&[("f", 1, 10, 1), ("f", 2, 20, 2)]);
+        let head = set(&[("f", 7, 20, 2), ("f", 8, 10, 1)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert!(diff.is_empty());
+        assert_eq!(diff.unchanged, 2);
+    }
+
+    #[test]
+    fn namesakes_are_paired_by_symbol_and_then_by_size() {
+        let base = set(&[("f", 1, 100, 1), ("f", 2, 200, 2), ("f", 3, 5, 3), ("f", 4, 70, 4)]);
+        let head = set(&[("f", 1, 250, 5), ("f", 2, 90, 6), ("f", 8, 75, 7), ("f", 9, 7, 8)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert_eq!(sizes(&diff), [(100, 250), (200, 90), (70, 75), (5, 7)]);
+        assert!(diff.added.is_empty() && diff.removed.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_function_is_counted_once(
+            base in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
+            head in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
+        ) {
+            let names = ["a", "b", "c", "d"];
+            let set_of = |functions: &[(u64, u64, u64, u8)]| {
+                let named = |&(name, instance, size, code): &(u64, u64, u64, u8)| {
+                    (names[usize::try_from(name).unwrap()], instance, size, code)
+                };
+                set(&functions.iter().map(named).collect::<Vec<_>>())
+            };
+            let (base_set, head_set) = (set_of(&base), set_of(&head));
+            let diff = FunctionSet::diff(&base_set, &head_set);
+            let paired = diff.changed.len() + diff.unchanged;
+            prop_assert_eq!(paired + diff.removed.len(), base.len());
+            prop_assert_eq!(paired + diff.added.len(), head.len());
+            let back = FunctionSet::diff(&head_set, &base_set);
+            prop_assert_eq!(back.unchanged, diff.unchanged);
+            prop_assert!(FunctionSet::diff(&base_set, &base_set).is_empty());
+        }
+    }
+}

@@ -10,7 +10,7 @@ use super::digest::Digest;
 use super::elf::Unreadable;
 use super::kept::KeptFunction;
 use super::members::{Member, NotComparable, members};
-use super::name::{Name, without_promotion};
+use super::name::{Name, stable_symbol};
 use super::relocatable::{Kind, Relocatable};
 use super::target::{Piece, SymbolPlace, Targets, is_anonymous};
 
@@ -207,7 +207,7 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode
 
 /// The first 64 bits of the digest of a symbol.
 fn instance_of(symbol: &str) -> u64 {
-    let digest = Digest::of(without_promotion(symbol).as_bytes());
+    let digest = Digest::of(stable_symbol(symbol).as_bytes());
     digest.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
@@ -235,6 +235,13 @@ impl From<(Name, u64, u64, Digest)> for FunctionCode {
 impl From<FunctionCode> for (Name, u64, u64, Digest) {
     fn from(function: FunctionCode) -> Self {
         (function.name, function.instance, function.size, function.digest)
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<FunctionCode> for FunctionSet {
+    fn from_iter<I: IntoIterator<Item = FunctionCode>>(functions: I) -> Self {
+        Self { functions: functions.into_iter().collect(), ..Self::default() }
     }
 }
 

@@ -65,22 +65,21 @@ fn aarch64_branch(code: &[u8], offset: usize) -> Option<Branch> {
 /// How many bytes follow the relocated distance of an x86-64 instruction, given the bytes before:
 /// those of an immediate operand. 0 if the instruction is not of a form that has one.
 pub(super) fn immediate_behind(before: &[u8]) -> i64 {
-    let [.., p4, p3, p2, opcode, modrm] = *before else { return 0 };
+    let [.., p3, p2, opcode, modrm] = *before else { return 0 };
     // The operand in memory is found by a distance from the instruction pointer.
     if modrm & 0b1100_0111 != 0b101 {
         return 0;
     }
     let short_operand = p2 == 0x66 || (p3 == 0x66 && p2 & 0xf0 == 0x40);
     let full = if short_operand { 2 } else { 4 };
-    let tests = modrm & 0b0011_0000 == 0;
-    match (p4, p3, p2, opcode) {
-        (_, 0x0f, 0x3a, _) => 1,
-        (_, _, 0x0f, 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6) => 1,
-        (_, _, 0x0f, _) => 0,
-        (_, _, _, 0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6) => 1,
-        (_, _, _, 0xf6) if tests => 1,
-        (_, _, _, 0x69 | 0x81 | 0xc7) => full,
-        (_, _, _, 0xf7) if tests => full,
+    let is_test = modrm & 0b0011_0000 == 0;
+    match (p3, p2, opcode) {
+        (0x0f, 0x3a, _) | (_, 0x0f, 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6) => 1,
+        (_, 0x0f, _) => 0,
+        (_, _, 0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6) => 1,
+        (_, _, 0xf6) if is_test => 1,
+        (_, _, 0x69 | 0x81 | 0xc7) => full,
+        (_, _, 0xf7) if is_test => full,
         _ => 0,
     }
 }

@@ -30,5 +30,5 @@ pub use functions::{FunctionCode, FunctionSet};
 pub use kept::{KeptFunction, kept_functions};
 pub use loadable::loadable_digest;
 pub use members::{NotComparable, thin_archive_members};
-pub use name::Name;
+pub use name::{Name, stable_symbol};
 pub use placement::{Agreement, Placed, Placement, agreement};

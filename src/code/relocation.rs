@@ -114,12 +114,11 @@ fn shape(machine: Machine, kind: RelocationType) -> (usize, bool) {
     if machine == EM_AARCH64 {
         return match kind {
             R_AARCH64_ABS64 => (8, false),
-            R_AARCH64_ABS32 => (4, false),
+            R_AARCH64_ABS32 | R_AARCH64_CALL26 | R_AARCH64_JUMP26 => (4, false),
             R_AARCH64_ABS16 => (2, false),
             R_AARCH64_PREL64 => (8, true),
             R_AARCH64_PREL32 => (4, true),
             R_AARCH64_PREL16 => (2, true),
-            R_AARCH64_CALL26 | R_AARCH64_JUMP26 => (4, false),
             _ => (0, false),
         };
     }

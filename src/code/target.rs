@@ -198,12 +198,7 @@ impl<'o, 'data> Targets<'o, 'data> {
         *self.names.entry((object, index)).or_insert_with(|| {
             let symbol = &objects[object].symbols[index];
             let text = String::from_utf8_lossy(symbol.name);
-            let text = if symbol.local && symbol.kind == Kind::Other {
-                without_number(&text)
-            } else {
-                &text
-            };
-            blake3::hash(Name::of(text).as_str().as_bytes())
+            blake3::hash(Name::of(&text).as_str().as_bytes())
         })
     }
 }
@@ -214,12 +209,6 @@ fn offset_in(piece: Piece, relocation: &Relocation) -> usize {
 
 fn offset_in_i64(piece: Piece, relocation: &Relocation) -> i64 {
     (relocation.offset - piece.start).cast_signed()
-}
-
-/// A static inside a C function is named `counter.7`, by a number that counts all of them.
-fn without_number(symbol: &str) -> &str {
-    let stem = symbol.trim_end_matches(|c: char| c.is_ascii_digit());
-    if stem.len() < symbol.len() { stem.strip_suffix('.').unwrap_or(symbol) } else { symbol }
 }
 
 /// Whether a symbol has a name that a compiler counted out, so that its content has to tell what it

@@ -2,6 +2,8 @@ use super::super::diff::FunctionDiff;
 use super::super::kept::kept_functions;
 use super::super::testing::{Scratch, all_kept};
 use super::*;
+use proptest::prelude::*;
+use std::sync::LazyLock;
 
 /// The functions of one object, all of them kept.
 fn set_of(object: &[u8]) -> FunctionSet {
@@ -210,10 +212,8 @@ fn an_assembler_function_without_a_size_ends_where_the_next_begins() {
 
 #[test]
 fn an_object_with_more_sections_than_sixteen_bits_number_is_read() {
-    let mut source = String::new();
-    for index in 0..65_600 {
-        source += &format!(".section .text.f{index},\"ax\"\n");
-    }
+    let sections = (0..65_600).map(|index| format!(".section .text.f{index},\"ax\"\n"));
+    let mut source: String = sections.collect();
     source += ".globl last\n.type last,@function\nlast: call elsewhere\n ret\n.size last,.-last\n";
     let object = Scratch::new().assembled("object", &source);
     let set = set_of(&object);
@@ -297,6 +297,102 @@ fn a_rust_program_is_known_by_its_library_and_its_objects() {
     let names: Vec<_> = set.functions().iter().map(|function| function.name.as_str()).collect();
     assert!(names.contains(&"object::greet"), "{names:?}");
     assert!(!names.contains(&"object::pick"), "{names:?}");
+}
+
+/// An aarch64 object: `user` loads the address of a constant and calls `callee`.
+fn aarch64(constant_name: &str, content: &[u8], callee: &str, padding: usize) -> Vec<u8> {
+    use object::elf;
+    use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
+    use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags};
+    use object::{SymbolKind, SymbolScope};
+
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::Aarch64, Endianness::Little);
+    let symbol = |name: &str, kind, section, value, size| Symbol {
+        name: name.into(),
+        value,
+        size,
+        kind,
+        scope: SymbolScope::Compilation,
+        weak: false,
+        section,
+        flags: SymbolFlags::None,
+    };
+    let text = object.section_id(StandardSection::Text);
+    let data = object.section_id(StandardSection::ReadOnlyData);
+    let start = object.append_section_data(data, &vec![7; padding], 1) + padding as u64;
+    object.append_section_data(data, content, 1);
+    let section = SymbolSection::Section(data);
+    let size = content.len() as u64;
+    let constant = symbol(constant_name, SymbolKind::Data, section, start, size);
+    let constant = object.add_symbol(constant);
+    let callee = symbol(callee, SymbolKind::Unknown, SymbolSection::Undefined, 0, 0);
+    let callee = object.add_symbol(Symbol { scope: SymbolScope::Unknown, ..callee });
+    let code: Vec<u8> = [0x9000_0000_u32, 0x9100_0000, 0x9400_0000, 0xd65f_03c0]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    object.append_section_data(text, &code, 4);
+    object.add_symbol(symbol("user", SymbolKind::Text, SymbolSection::Section(text), 0, 16));
+    for (offset, symbol, r_type) in [
+        (0, constant, elf::R_AARCH64_ADR_PREL_PG_HI21),
+        (4, constant, elf::R_AARCH64_ADD_ABS_LO12_NC),
+        (8, callee, elf::R_AARCH64_CALL26),
+    ] {
+        let flags = RelocationFlags::Elf { r_type };
+        object.add_relocation(text, Relocation { offset, symbol, addend: 0, flags }).unwrap();
+    }
+    object.write().unwrap()
+}
+
+#[test]
+fn aarch64_functions_are_digested_by_the_same_rules() {
+    let base = set_of(&aarch64(".Lanon.0.1", b"content", "callee", 0));
+    assert_eq!(base.functions().len(), 1);
+    assert_eq!(set_of(&aarch64(".Lanon.0.2", b"content", "callee", 24)), base);
+    assert_ne!(set_of(&aarch64(".Lanon.0.1", b"Content", "callee", 0)), base);
+    assert_ne!(set_of(&aarch64(".Lanon.0.1", b"content", "other", 0)), base);
+}
+
+static REAL: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let scratch = Scratch::new();
+    let rust = scratch.rust_object("object", RUST, &[]);
+    let c = scratch.c_object("object", C, &["-O2"]);
+    let archive = scratch.archive("libobject.a", "crs", &["object.o"]);
+    [rust, c, archive]
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), start in 0..4_usize) {
+        let start: &[u8] = [&b"\x7fELF\x02\x01\x01"[..], b"!<arch>\n", b"BC\xc0\xde", b""][start];
+        let bytes = [start, &bytes].concat();
+        let set = FunctionSet::from_link_inputs([("garbage", &bytes[..])], &[]);
+        prop_assert_eq!(set.functions().len(), 0);
+        prop_assert!(kept_functions(&bytes).is_err());
+        prop_assert!(super::super::loadable_digest(&bytes).is_err());
+        super::super::thin_archive_members(&bytes);
+    }
+
+    #[test]
+    fn no_damage_to_real_objects_makes_it_panic(
+        which in 0..3_usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..60),
+        kept_bytes in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let kept = all_kept(&[&REAL[0], &REAL[1]]);
+        let mut bytes = REAL[which].clone();
+        for (place, value) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Some(length) = kept_bytes {
+            bytes.truncate(length.index(bytes.len()));
+        }
+        let set = FunctionSet::from_link_inputs([("damaged", &bytes[..])], &kept);
+        prop_assert!(set.functions().len() <= kept.len());
+    }
 }
 
 #[test]
