@@ -13,7 +13,7 @@ use super::{Repository, lfs, submodule};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
 const TYPE_MASK: u32 = 0o170_000;
-const SUBMODULE: u32 = 0o160_000;
+pub(super) const SUBMODULE: u32 = 0o160_000;
 const FILE: u32 = 0o100_000;
 
 /// Writes the complete `tree` into the empty directory `into`, submodules and their submodules

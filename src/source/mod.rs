@@ -6,6 +6,7 @@
 
 mod checkout;
 mod files;
+mod left_out;
 mod lfs;
 mod manifest;
 mod range;
@@ -13,6 +14,7 @@ mod repository;
 mod revision;
 mod submodule;
 mod suggestion;
+mod tree;
 mod uncommitted;
 
 #[cfg(all(test, unix))]

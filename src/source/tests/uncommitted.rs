@@ -184,3 +184,33 @@ fn a_bare_repository_has_none() {
     assert_eq!(failure.exit(), Exit::Usage);
     assert!(failure.to_string().contains("bare"), "{failure}");
 }
+
+#[test]
+fn its_tree_has_the_id_that_git_gives_it_whatever_the_order_of_names() {
+    let fixture = Fixture::new();
+    for path in ["a/b", "a.c", "a0", "a-", "A", "a/b0/x", "a/b.x", "ab/c/d/e", "größe/ü"] {
+        fixture.write(path, path);
+    }
+    let version = fixture.open().resolve(".").unwrap();
+    fixture.commit("second");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn files_and_directories_may_have_taken_each_others_place() {
+    let fixture = Fixture::new();
+    fixture.write("to-dir", "");
+    fixture.write("to-file/a", "");
+    fixture.write("to-link/a", "");
+    fixture.commit("second");
+    fs::remove_file(fixture.root().join("to-dir")).unwrap();
+    fs::remove_dir_all(fixture.root().join("to-file")).unwrap();
+    fs::remove_dir_all(fixture.root().join("to-link")).unwrap();
+    fixture.write("to-dir/a", "");
+    fixture.write("to-file", "");
+    symlink("to-dir", fixture.root().join("to-link")).unwrap();
+    let version = fixture.open().resolve(".").unwrap();
+    assert_eq!(files_below(&fixture.checkout(".")), files_below(fixture.root()));
+    fixture.commit("third");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
