@@ -17,9 +17,7 @@ mod suggestion;
 mod tree;
 mod uncommitted;
 
-#[cfg(all(test, unix))]
-mod fixture;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};

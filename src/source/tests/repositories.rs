@@ -2,13 +2,8 @@
 
 use std::fs;
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, git_in},
-    },
-};
+use super::fixture::{Fixture, git_in};
+use crate::{failure::Exit, source::Repository};
 
 #[test]
 fn a_repository_is_found_from_a_directory_below_its_root() {

@@ -1,9 +1,7 @@
 //! Revisions and ranges.
 
-use crate::{
-    failure::Exit,
-    source::{fixture::Fixture, is_range},
-};
+use super::fixture::Fixture;
+use crate::{failure::Exit, source::is_range};
 
 /// Four commits on `main`, one of them a merge of `side`; tags `v1.0` (annotated) and `light`.
 fn history() -> Fixture {

@@ -2,13 +2,8 @@
 
 use std::fs;
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, files_below, git_in},
-    },
-};
+use super::fixture::{Fixture, files_below, git_in};
+use crate::{failure::Exit, source::Repository};
 
 /// A repository with the submodule `deps/outer`, which has the submodule `inner`.
 fn nested() -> (Fixture, Fixture, Fixture) {

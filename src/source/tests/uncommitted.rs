@@ -6,13 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, files_below},
-    },
-};
+use super::fixture::{Fixture, files_below};
+use crate::{failure::Exit, source::Repository};
 
 #[test]
 fn without_changes_it_is_head() {

@@ -10,8 +10,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Checkout, Checkouts, Repository};
-use crate::failure::Result;
+use crate::{
+    failure::Result,
+    source::{Checkout, Checkouts, Repository},
+};
 
 /// A repository in a directory of its own, which goes away with this value.
 pub(super) struct Fixture {
