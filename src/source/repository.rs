@@ -79,6 +79,11 @@ impl Repository {
         }
     }
 
+    /// Whether an object is here, on disk or in memory.
+    pub(super) fn has(&self, object: git2::Oid) -> bool {
+        self.git.odb().is_ok_and(|objects| objects.exists(object))
+    }
+
     pub(super) const fn git(&self) -> &git2::Repository {
         &self.git
     }
@@ -121,10 +126,10 @@ fn not_a_repository(directory: &Path, error: &git2::Error) -> Failure {
                     top.display()
                 ))
         }
-        (_, ErrorClass::Repository) if error.message().contains("extension") => {
+        (_, ErrorClass::Repository) if error.message().contains("extension") || error.message().contains("object format") => {
             failure("cannot open the git repository at")
                 .because(error.message())
-                .hint("the repository uses a format that rbench does not know; try a fresh plain clone of it")
+                .hint("the repository uses a format that rbench does not know; clone it anew with: git clone --ref-format=files")
         }
         _ => failure("cannot open the git repository at").because(error.message()),
     }

@@ -50,7 +50,7 @@ impl Repository {
             Failure::new(Exit::Usage, format!("cannot find revision `{revision}` in {root}"));
         if let Ok(None) = self.head_commit() {
             return failure
-                .because("the repository has no commit yet")
+                .because("the current branch has no commit yet")
                 .hint("commit something first, or use `.` for the uncommitted tree");
         }
         match error.code() {

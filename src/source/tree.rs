@@ -61,3 +61,52 @@ fn write_level(
     let id = Oid::hash_object(ObjectType::Tree, &data)?;
     if objects.exists(id) { Ok(id) } else { objects.write(ObjectType::Tree, &data) }
 }
+
+#[cfg(test)]
+mod tests {
+    use git2::IndexEntry;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_tree_is_the_one_that_git_makes_of_the_same_files(
+            names in prop::collection::btree_set("[ab0-][ab0.-]?(/[ab0-][ab0.-]?){0,2}", 1..20),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let git = git2::Repository::init_bare(directory.path()).unwrap();
+            let blob = git.blob(b"content").unwrap();
+            let mut index = git.index().unwrap();
+            for name in names {
+                // A later file takes the place of a directory.
+                index.add(&index_entry(name.into_bytes(), blob)).unwrap();
+            }
+            let entries = entries_of(&index);
+            let expected = index.write_tree_to(&git).unwrap();
+            prop_assert_eq!(write(&entries, &git).unwrap(), expected);
+        }
+    }
+
+    fn index_entry(path: Vec<u8>, id: Oid) -> IndexEntry {
+        let time = git2::IndexTime::new(0, 0);
+        let (dev, ino, uid, gid, file_size, flags, flags_extended) = (0, 0, 0, 0, 0, 0, 0);
+        let mode = 0o100_644;
+        IndexEntry {
+            ctime: time,
+            mtime: time,
+            dev,
+            ino,
+            mode,
+            uid,
+            gid,
+            file_size,
+            id,
+            flags,
+            flags_extended,
+            path,
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::fixture::{Fixture, files_below};
+use super::fixture::{Fixture, files_below, run_git};
 use crate::{failure::Exit, source::Repository};
 
 #[test]
@@ -95,11 +95,7 @@ fn an_unfinished_merge_counts_as_it_is_in_the_working_tree() {
     fixture.git(&["checkout", "--quiet", "main"]);
     fixture.write("file", "main\n");
     fixture.commit("main");
-    let merge = std::process::Command::new("git")
-        .current_dir(fixture.root())
-        .args(["merge", "--quiet", "side"])
-        .output()
-        .unwrap();
+    let merge = run_git(fixture.root(), &["merge", "--quiet", "side"]);
     assert!(!merge.status.success());
     fixture.write("file", "resolved\n");
     let checkout = fixture.checkout(".");
@@ -208,4 +204,26 @@ fn files_and_directories_may_have_taken_each_others_place() {
     assert_eq!(files_below(&fixture.checkout(".")), files_below(fixture.root()));
     fixture.commit("third");
     assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn one_that_was_measured_before_and_has_changed_since_cannot_be_checked_out_again() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two\n");
+    let earlier = fixture.open().resolve(".").unwrap();
+    let failure = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Build);
+    assert!(failure.to_string().contains("changed since"), "{failure}");
+}
+
+#[test]
+fn once_checked_out_it_is_found_again_whatever_happened_to_the_working_tree() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two\n");
+    let earlier = fixture.open().resolve(".").unwrap();
+    let path = fixture.checkout(".");
+    fixture.write("file", "three\n");
+    let again = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap();
+    assert!(!again.fresh);
+    assert_eq!(again.path, path);
 }
