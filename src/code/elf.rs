@@ -3,7 +3,7 @@
 use std::fmt;
 
 use object::LittleEndian;
-use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, FileType, Machine};
+use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL, FileType, Machine};
 use object::read::elf::ElfFile64;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub enum Unreadable {
     /// An ELF file of another type, given by its `e_type`: say, an object where an executable was
     /// expected.
     Type(u16),
-    /// LLVM bitcode without machine code (linker-plugin LTO): the linker makes the code.
+    /// A compiler's bitcode without machine code (linker-plugin LTO): the linker makes the code.
     Bitcode,
     /// A thin archive: its members are files of their own, which must be given themselves.
     ThinArchive,
@@ -41,7 +41,7 @@ impl fmt::Display for Unreadable {
                 write!(f, "ELF machine {machine} is not supported, only x86-64 and aarch64 are")
             }
             Self::Type(kind) => write!(f, "an ELF file of type {kind} is not expected here"),
-            Self::Bitcode => f.write_str("it holds LLVM bitcode and no machine code"),
+            Self::Bitcode => f.write_str("it holds bitcode and no machine code"),
             Self::ThinArchive => {
                 f.write_str("it is a thin archive, whose members are files of their own")
             }
@@ -62,6 +62,11 @@ impl From<object::read::Error> for Unreadable {
 /// Opens a linked executable (or a shared object: position-independent executables are both).
 pub(super) fn executable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
     open(bytes, |kind| kind == ET_EXEC || kind == ET_DYN)
+}
+
+/// Opens a relocatable object.
+pub(super) fn relocatable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
+    open(bytes, |kind| kind == ET_REL)
 }
 
 fn open(bytes: &[u8], expected: impl Fn(FileType) -> bool) -> Result<Elf<'_>, Unreadable> {
@@ -104,7 +109,7 @@ mod tests {
         let reason = |bytes: &[u8]| executable(bytes).err().unwrap().to_string();
         assert_eq!(reason(b"\xcf\xfa\xed\xfe...."), "Mach-O is not supported, only ELF is");
         assert_eq!(reason(b"MZ......"), "COFF is not supported, only ELF is");
-        assert_eq!(reason(b"BC\xc0\xde"), "it holds LLVM bitcode and no machine code");
+        assert_eq!(reason(b"BC\xc0\xde"), "it holds bitcode and no machine code");
         assert_eq!(reason(b""), "an unknown file format is not supported, only ELF is");
         assert!(reason(b"\x7fELF\x02\x01").starts_with("it is damaged"));
     }

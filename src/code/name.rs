@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The name of a function or of data, the same in every version that has it.
 ///
 /// Rust names are demangled, without the hash of the legacy mangling or the crate disambiguators of
-/// v0: both depend on the package's path and version. Suffixes `.llvm.<number>`, by which thin LTO
-/// makes local names global, go as well. All else stays: suffixes such as `.cold` and `.part.0` name
-/// functions of their own, and C, C++ and assembler names stand as they are.
+/// v0: both depend on the package's path and version. What [`stable_symbol`] leaves out goes as
+/// well. All else stays: suffixes such as `.cold` and `.part.0` name functions of their own, and C,
+/// C++ and assembler names stand as they are.
 ///
 /// The name is no key: generic instances often share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl Name {
     /// assert_eq!(name.as_str(), "json_tools::parse");
     /// ```
     pub fn of(symbol: &str) -> Self {
-        let symbol = without_promotion(symbol);
+        let symbol = stable_symbol(symbol);
         // On ELF, Rust symbols start in these two ways only; a C function may be named `R3foo`.
         if symbol.starts_with("_R") || symbol.starts_with("_ZN") {
             Self(format!("{:#}", rustc_demangle::demangle(&symbol)).into())
@@ -48,17 +48,48 @@ impl fmt::Display for Name {
     }
 }
 
-/// The symbol without `.llvm.<digits>`, wherever that stands (`f.llvm.7.cold` is `f.cold`).
-pub(super) fn without_promotion(symbol: &str) -> Cow<'_, str> {
-    const MARK: &str = ".llvm.";
-    let Some(start) = symbol.find(MARK) else { return Cow::Borrowed(symbol) };
-    let (head, tail) = (&symbol[..start], &symbol[start + MARK.len()..]);
-    let rest = tail.trim_start_matches(|c: char| c.is_ascii_digit());
-    match rest {
-        _ if rest.len() == tail.len() => Cow::Borrowed(symbol),
-        "" => Cow::Borrowed(head),
-        _ if rest.starts_with('.') => Cow::Owned(format!("{head}{rest}")),
-        _ => Cow::Borrowed(symbol),
+/// A symbol without the numbers by which LLVM tells functions apart that link-time optimisation
+/// brings together: `.llvm.<number>`, by which thin LTO makes a local symbol global, and `.<number>`
+/// right after the name, by which fat LTO keeps local namesakes apart.
+///
+/// ```
+/// use cargo_rbench::code::stable_symbol;
+///
+/// assert_eq!(stable_symbol("parse.1430.llvm.42.cold"), "parse.cold");
+/// ```
+pub fn stable_symbol(symbol: &str) -> Cow<'_, str> {
+    let (base, suffix) = symbol.split_at(end_of_name(symbol));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = suffix.split('.').skip(1).peekable();
+    let mut stable = Cow::Borrowed(base);
+    let mut at_name = true;
+    while let Some(part) = parts.next() {
+        let promotion = part == "llvm" && parts.next_if(|number| is_number(number)).is_some();
+        if promotion || (at_name && is_number(part)) {
+            continue;
+        }
+        at_name = false;
+        stable.to_mut().push('.');
+        stable.to_mut().push_str(part);
+    }
+    stable
+}
+
+/// Where the mangled name ends and suffixes begin: a legacy Rust name has dots of its own, and ends
+/// with its hash.
+fn end_of_name(symbol: &str) -> usize {
+    const HASH: &str = "17h";
+    const HASH_DIGITS: usize = 16;
+    let is_hash = |&(start, _): &(usize, &str)| {
+        let behind = symbol.as_bytes().get(start + HASH.len()..).unwrap_or_default();
+        match behind.split_at_checked(HASH_DIGITS) {
+            Some((digits, [b'E'] | [b'E', b'.', ..])) => digits.iter().all(u8::is_ascii_hexdigit),
+            _ => false,
+        }
+    };
+    match symbol.rmatch_indices(HASH).find(is_hash) {
+        Some((start, _)) => start + HASH.len() + HASH_DIGITS + 1,
+        None => symbol.find('.').unwrap_or(symbol.len()),
     }
 }
 
@@ -120,6 +151,16 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_by_which_fat_lto_keeps_namesakes_apart_leave_no_trace() {
+        assert_name("_ZN22_$LT$a..S$LT$T$GT$$GT$4show17h81d043d6bb8267acE.1430", "<a::S<T>>::show");
+        assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.7", "a::show");
+        assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.7.llvm.12", "a::show");
+        assert_name("_RNvCs4Q2Qx8jI5j6_1a4show.llvm.12.7", "a::show");
+        assert_name("counter.7", "counter");
+        assert_name("_ZN1a4show17h81d043d6bb8267acE.7.cold.1", "a::show.cold.1");
+    }
+
+    #[test]
     fn suffixes_that_name_a_function_of_its_own_stay() {
         assert_name("_ZN1a4show17h81d043d6bb8267acE.cold", "a::show.cold");
         assert_name("_ZN1a4show17h81d043d6bb8267acE.llvm.12.cold", "a::show.cold");
@@ -147,11 +188,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_a_name_and_no_name_grows_a_promotion(symbol in r"(_ZN|_R|)\PC{0,60}", n: u64) {
+        fn numbers_change_no_name(symbol in r"(_ZN|_R|)\PC{0,60}", n: u64) {
+            prop_assume!(!symbol.contains('.'));
             let name = Name::of(&symbol);
-            if !symbol.contains(".llvm") && !symbol.ends_with('.') {
-                prop_assert_eq!(Name::of(&format!("{symbol}.llvm.{n}")), name);
-            }
+            prop_assert_eq!(&Name::of(&format!("{symbol}.llvm.{n}")), &name);
+            prop_assert_eq!(&Name::of(&format!("{symbol}.{n}")), &name);
+        }
+
+        #[test]
+        fn any_text_has_a_stable_symbol(symbol in r"(_ZN|)[17h0-9a-fE.llvm]{0,60}") {
+            let stable = stable_symbol(&symbol);
+            prop_assert_eq!(stable_symbol(&stable), stable.clone());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::elf::Unreadable;
 use super::kept::{KeptFunction, kept_functions};
-use super::name::Name;
+use super::name::{Name, stable_symbol};
 
 /// The size of a cache line and of the blocks in which a processor fetches code: two functions of
 /// one phase see the same borders.
@@ -69,8 +69,8 @@ pub struct Agreement {
 
 /// Compares the places in two builds, function by function.
 ///
-/// Functions are matched by name. Where several share a name, those with the same symbol in both
-/// builds are matched first; the rest in the order of their symbols.
+/// Functions are matched by name. Where several share a name, those with the same stable symbol in
+/// both builds are matched first; the rest in the order of their symbols.
 pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
     let mut pairs = matched(a, b);
     pairs.sort_by_key(|(in_a, _)| in_a.rank);
@@ -95,14 +95,22 @@ fn matched<'p>(a: &'p Placement, b: &'p Placement) -> Vec<(&'p Placed, &'p Place
     pairs
 }
 
-/// The functions by name; those of one name in the order of symbol, then of rank.
+/// The functions by name; those of one name in the order of symbols, then of rank.
+///
+/// Symbols that differ in a number at most, which link-time optimisation counts out, are in the
+/// order of their numbers: a longer number is a larger one.
 fn by_name(placement: &Placement) -> HashMap<&Name, Vec<&Placed>> {
     let mut groups: HashMap<&Name, Vec<&Placed>> = HashMap::new();
     for function in &placement.functions {
         groups.entry(&function.name).or_default().push(function);
     }
     for group in groups.values_mut() {
-        group.sort_by(|x, y| (&x.symbol, x.rank).cmp(&(&y.symbol, y.rank)));
+        if group.len() > 1 {
+            group.sort_by_cached_key(|function| {
+                let symbol = &function.symbol;
+                (stable_symbol(symbol), symbol.len(), symbol, function.rank)
+            });
+        }
     }
     groups
 }
@@ -116,10 +124,11 @@ fn take_same_symbols<'p>(
     let mut rest_of_a = Vec::new();
     let mut candidates = std::mem::take(b).into_iter().peekable();
     for in_a in a.drain(..) {
-        while let Some(smaller) = candidates.next_if(|in_b| in_b.symbol < in_a.symbol) {
+        let symbol = stable_symbol(&in_a.symbol);
+        while let Some(smaller) = candidates.next_if(|in_b| stable_symbol(&in_b.symbol) < symbol) {
             b.push(smaller);
         }
-        match candidates.next_if(|in_b| in_b.symbol == in_a.symbol) {
+        match candidates.next_if(|in_b| stable_symbol(&in_b.symbol) == symbol) {
             Some(in_b) => pairs.push((in_a, in_b)),
             None => rest_of_a.push(in_a),
         }
@@ -187,6 +196,14 @@ mod tests {
     fn namesakes_are_matched_by_symbol_before_they_are_numbered() {
         let base = placement(&[("f#2", 0), ("f#3", 16)]);
         let head = placement(&[("f#1", 5), ("f#2", 64), ("f#3", 80)]);
+        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        assert_eq!(agreement(&base, &head), expected);
+    }
+
+    #[test]
+    fn namesakes_that_link_time_optimisation_numbered_are_matched_in_the_order_of_numbers() {
+        let base = placement(&[("f.9", 0), ("f.10", 16)]);
+        let head = placement(&[("f.99", 64), ("f.100", 80)]);
         let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
         assert_eq!(agreement(&base, &head), expected);
     }

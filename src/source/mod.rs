@@ -6,6 +6,7 @@
 
 mod checkout;
 mod files;
+mod left_out;
 mod lfs;
 mod manifest;
 mod range;
@@ -13,11 +14,10 @@ mod repository;
 mod revision;
 mod submodule;
 mod suggestion;
+mod tree;
 mod uncommitted;
 
-#[cfg(all(test, unix))]
-mod fixture;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};

@@ -23,7 +23,7 @@ impl Repository {
     /// before it, and a difference between neighbours is the work of one commit or one merge.
     pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
         let (start, end) = ends(range)?;
-        let commits = [self.commit_of(start)?, self.commit_of(end)?];
+        let commits = [self.commit_named(start)?, self.commit_named(end)?];
         let [start_commit, end_commit] = &commits;
         let versions = self
             .first_parents(start_commit.id(), end_commit)
@@ -32,17 +32,6 @@ impl Repository {
             return Err(self.empty_range(range, [start, end], [start_commit, end_commit]));
         }
         Ok(versions)
-    }
-
-    fn commit_of(&self, revision: &str) -> Result<Commit<'_>> {
-        let version = self.resolve(revision)?;
-        let found = version.commit.filter(|_| revision != ".").and_then(|commit| {
-            Oid::from_str(&commit).and_then(|commit| self.git().find_commit(commit)).ok()
-        });
-        found.ok_or_else(|| {
-            Failure::new(Exit::Usage, "a range cannot end at the uncommitted tree")
-                .hint("end it at HEAD, and name `.` beside it")
-        })
     }
 
     fn first_parents(&self, start: Oid, end: &Commit<'_>) -> Result<Vec<Version>, git2::Error> {
@@ -78,15 +67,12 @@ fn ends(range: &str) -> Result<(&str, &str)> {
         return Err(Failure::new(Exit::Usage, format!("`{range}` is not a range of versions"))
             .hint("write two revisions with `..` between them: v1.0..HEAD"));
     };
-    if end.starts_with('.') {
-        let end = end.trim_start_matches('.');
+    let or_head = |name| if str::is_empty(name) { "HEAD" } else { name };
+    if let Some(end) = end.strip_prefix('.') {
+        let (start, end) = (or_head(start), or_head(end));
         return Err(Failure::new(Exit::Usage, format!("cannot take `{range}` for a range"))
             .because("`A...B` has the commits of both sides, which are no line of versions")
-            .hint(
-                format!("use two dots for what `{end}` has and `{start}` has not")
-                    .replace("``", "`HEAD`"),
-            ));
+            .hint(format!("for the commits that {end} has and {start} has not: {start}..{end}")));
     }
-    let or_head = |name| if name == "" { "HEAD" } else { name };
     Ok((or_head(start), or_head(end)))
 }

@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// Above the priorities of libgit2's own stores (loose objects 1, packs 2), so that every new
 /// object goes to the store in memory and none into `.git/objects`.
-const MEMORY_FIRST: i32 = 1_000;
+pub(super) const MEMORY_FIRST: i32 = 1_000;
 
 /// A git repository that is read and never written to.
 ///
@@ -79,6 +79,11 @@ impl Repository {
         }
     }
 
+    /// Whether an object is here, on disk or in memory.
+    pub(super) fn has(&self, object: git2::Oid) -> bool {
+        self.git.odb().is_ok_and(|objects| objects.exists(object))
+    }
+
     pub(super) const fn git(&self) -> &git2::Repository {
         &self.git
     }
@@ -90,18 +95,19 @@ impl Repository {
         handle.set_odb(&self.git.odb()?)?;
         Ok(handle)
     }
-
-    /// A second handle like [`bare_handle`](Self::bare_handle), with the user's working tree and
-    /// a copy of the user's index in memory.
-    pub(super) fn handle(&self) -> Result<git2::Repository, git2::Error> {
-        let handle = git2::Repository::open(self.git.path())?;
-        handle.set_odb(&self.git.odb()?)?;
-        Ok(handle)
-    }
 }
 
 pub(super) fn is_unborn(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound)
+}
+
+/// The top directory of a repository that may not be opened.
+fn top_directory(directory: &Path) -> PathBuf {
+    match git2::Repository::discover_path(directory, [] as [&Path; 0]) {
+        Ok(git) if git.ends_with(".git") => git.parent().unwrap_or(&git).to_owned(),
+        Ok(git) => git,
+        Err(_) => directory.to_owned(),
+    }
 }
 
 fn not_a_repository(directory: &Path, error: &git2::Error) -> Failure {
@@ -111,13 +117,19 @@ fn not_a_repository(directory: &Path, error: &git2::Error) -> Failure {
     match (error.code(), error.class()) {
         (ErrorCode::NotFound, _) => failure("there is no git repository at or above")
             .hint("versions are compared by git revisions: run inside a repository, or make one with: git init"),
-        (ErrorCode::Owner, _) => failure("git's ownership check refuses the repository at")
-            .because(error.message())
-            .hint("if you trust it: git config --global --add safe.directory <its top directory>"),
-        (_, ErrorClass::Repository) if error.message().contains("extension") => {
+        (ErrorCode::Owner, _) => {
+            let top = top_directory(directory);
+            failure("git's ownership check refuses the repository at")
+                .because(error.message())
+                .hint(format!(
+                    "if you trust it: git config --global --add safe.directory '{}'",
+                    top.display()
+                ))
+        }
+        (_, ErrorClass::Repository) if error.message().contains("extension") || error.message().contains("object format") => {
             failure("cannot open the git repository at")
                 .because(error.message())
-                .hint("the repository uses a format that rbench does not know; try a fresh plain clone of it")
+                .hint("the repository uses a format that rbench does not know; clone it anew with: git clone --ref-format=files")
         }
         _ => failure("cannot open the git repository at").because(error.message()),
     }

@@ -32,12 +32,16 @@ impl Repository {
             .because("one version is needed here")
             .hint("name a single commit, a branch, a tag, or `.` for the uncommitted tree"));
         }
+        self.commit_named(revision).map(|commit| version_of(revision, &commit))
+    }
+
+    /// The commit that a revision names; `.` names none.
+    pub(super) fn commit_named(&self, revision: &str) -> Result<Commit<'_>> {
         let object = self
             .git()
             .revparse_single(revision)
             .map_err(|error| self.unknown_revision(revision, &error))?;
-        let commit = object.peel_to_commit().map_err(|_| not_a_commit(revision, &object))?;
-        Ok(version_of(revision, &commit))
+        object.peel_to_commit().map_err(|_| not_a_commit(revision, &object))
     }
 
     fn unknown_revision(&self, revision: &str, error: &git2::Error) -> Failure {
@@ -46,7 +50,7 @@ impl Repository {
             Failure::new(Exit::Usage, format!("cannot find revision `{revision}` in {root}"));
         if let Ok(None) = self.head_commit() {
             return failure
-                .because("the repository has no commit yet")
+                .because("the current branch has no commit yet")
                 .hint("commit something first, or use `.` for the uncommitted tree");
         }
         match error.code() {
@@ -72,7 +76,8 @@ impl Repository {
     fn candidates(&self, prefix: &str) -> Result<Vec<String>, git2::Error> {
         let prefix = prefix.to_ascii_lowercase();
         let mut found: Vec<Oid> = Vec::new();
-        self.git().odb()?.foreach(|id| {
+        // libgit2 cannot enumerate the objects in memory, so this asks a handle that has none.
+        git2::Repository::open_bare(self.git().path())?.odb()?.foreach(|id| {
             if id.to_string().starts_with(&prefix) {
                 found.push(*id);
             }

@@ -5,10 +5,8 @@ use std::{
     time::SystemTime,
 };
 
-use crate::source::{
-    Checkouts,
-    fixture::{Fixture, files_below},
-};
+use super::fixture::{Fixture, files_below};
+use crate::source::Checkouts;
 
 #[test]
 fn a_checkout_has_the_files_of_its_version_and_not_those_of_the_working_tree() {

@@ -1,6 +1,9 @@
 //! The module held against repositories that git itself made.
 
+#![cfg(unix)]
+
 mod checkouts;
+mod fixture;
 mod repositories;
 mod revisions;
 mod special_files;

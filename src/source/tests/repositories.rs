@@ -2,13 +2,8 @@
 
 use std::fs;
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, git_in},
-    },
-};
+use super::fixture::{Fixture, git_in};
+use crate::{failure::Exit, source::Repository};
 
 #[test]
 fn a_repository_is_found_from_a_directory_below_its_root() {
@@ -105,4 +100,25 @@ fn a_shallow_clone_works_up_to_its_boundary_and_says_that_it_is_one() {
     assert_eq!(fs::read_to_string(checkout.path.join("file")).unwrap(), "two\n");
     let failure = repository.resolve("HEAD~1").unwrap_err();
     assert!(failure.to_string().contains("git fetch --unshallow"), "{failure}");
+}
+
+#[test]
+fn a_partial_clone_that_lacks_content_says_how_to_fetch_it() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two\n");
+    fixture.commit("second");
+    fixture.git(&["config", "uploadpack.allowFilter", "true"]);
+    let (url, clone) = (format!("file://{}", fixture.root().display()), fixture.beside("clone"));
+    fixture.git(&["clone", "--quiet", "--filter=blob:none", &url, clone.to_str().unwrap()]);
+    let check_out = |revision: &str| {
+        let repository = Repository::discover(&clone)?;
+        let version = repository.resolve(revision)?;
+        fixture.checkouts().checkout(&repository, &version)
+    };
+    assert!(check_out("HEAD").is_ok());
+    let failure = check_out("HEAD~1").unwrap_err();
+    let hint = format!("archive --output=/dev/null {}", fixture.id("HEAD~1^{tree}"));
+    assert!(failure.to_string().contains(&hint), "{failure}");
+    git_in(&clone, &["archive", "--output=/dev/null", "HEAD~1"]);
+    assert!(check_out("HEAD~1").is_ok());
 }

@@ -1,6 +1,7 @@
 //! Revisions and ranges.
 
-use crate::{failure::Exit, source::fixture::Fixture};
+use super::fixture::Fixture;
+use crate::{failure::Exit, source::is_range};
 
 /// Four commits on `main`, one of them a merge of `side`; tags `v1.0` (annotated) and `light`.
 fn history() -> Fixture {
@@ -45,7 +46,7 @@ fn every_revision_that_names_a_commit_is_understood_as_git_does() {
         "HEAD^{/second}",
     ] {
         let version = repository.resolve(revision).unwrap_or_else(|failure| panic!("{failure}"));
-        let commit = fixture.id(&format!("{revision}^{{commit}}"));
+        let commit = fixture.id(&format!("{}^{{commit}}", fixture.id(revision)));
         assert_eq!(version.commit.as_deref(), Some(commit.as_str()), "{revision}");
         assert_eq!(version.tree, fixture.id(&format!("{commit}^{{tree}}")), "{revision}");
         assert_eq!(version.revision, revision);
@@ -117,7 +118,7 @@ fn a_repository_without_commits_says_so() {
 #[test]
 fn a_range_has_the_commits_on_the_line_of_first_parents_newest_first() {
     let fixture = history();
-    for range in ["v1.0..main", "v1.0..", "side..HEAD", "..side", "HEAD~1..HEAD"] {
+    for range in ["v1.0..main", "v1.0..", "side..HEAD", "HEAD~1..HEAD"] {
         let expected = fixture.git(&["rev-list", "--first-parent", range]);
         let found = fixture.open().resolve_range(range);
         let found: Vec<_> = found
@@ -127,6 +128,15 @@ fn a_range_has_the_commits_on_the_line_of_first_parents_newest_first() {
             .collect();
         assert_eq!(found.join("\n"), expected, "{range}");
     }
+}
+
+#[test]
+fn a_range_without_a_start_starts_after_head() {
+    let fixture = history();
+    fixture.git(&["checkout", "--quiet", "side"]);
+    let versions = fixture.open().resolve_range("..main").unwrap();
+    assert_eq!(versions.len(), 3);
+    assert_eq!(versions[2].summary, "second: fix the parser");
 }
 
 #[test]
@@ -144,8 +154,9 @@ fn three_dots_are_refused_with_the_two_dots_that_may_be_meant() {
 }
 
 #[test]
-fn a_range_is_no_single_version_and_cannot_end_at_the_uncommitted_tree() {
+fn a_range_is_no_single_version() {
     let repository = history().open();
     assert!(repository.resolve("v1.0..main").unwrap_err().to_string().contains("range"));
-    assert!(repository.resolve_range(".. .").is_err());
+    assert!(is_range("v1.0..main") && is_range("v1.0..") && is_range("..main"));
+    assert!(!is_range("main") && !is_range(".") && !is_range(":/fix a..b"));
 }

@@ -6,10 +6,8 @@ use std::{
     os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _, fs::symlink},
 };
 
-use crate::{
-    failure::Exit,
-    source::fixture::{Fixture, files_below},
-};
+use super::fixture::{Fixture, files_below};
+use crate::failure::Exit;
 
 /// SHA-256 of `content\n`.
 const LFS_HASH: &str = "434728a410a78f56fc1b5899c3593436e61ab0c731e9072d95e96db290205e53";

@@ -2,13 +2,8 @@
 
 use std::fs;
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, files_below, git_in},
-    },
-};
+use super::fixture::{Fixture, files_below, git_in};
+use crate::{failure::Exit, source::Repository};
 
 /// A repository with the submodule `deps/outer`, which has the submodule `inner`.
 fn nested() -> (Fixture, Fixture, Fixture) {
@@ -99,4 +94,17 @@ fn a_gitlink_that_gitmodules_does_not_know_is_an_empty_directory_as_in_git() {
     fixture.git(&["commit", "--quiet", "--message", "stray"]);
     let checkout = fixture.checkout("HEAD");
     assert_eq!(fs::read_dir(checkout.join("stray")).unwrap().count(), 0);
+}
+
+#[test]
+fn uncommitted_changes_in_submodules_belong_to_the_uncommitted_tree() {
+    let (fixture, _outer, _inner) = nested();
+    fixture.write("deps/outer/inner/file", "changed\n");
+    fixture.write("deps/outer/inner/new/untracked", "x");
+    let version = fixture.open().resolve(".").unwrap();
+    assert!(version.dirty);
+    assert_eq!(files_below(&fixture.checkout(".")), files_below(fixture.root()));
+    fixture.write("deps/outer/inner/file", "one\n");
+    fs::remove_dir_all(fixture.root().join("deps/outer/inner/new")).unwrap();
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
 }

@@ -6,13 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{
-    failure::Exit,
-    source::{
-        Repository,
-        fixture::{Fixture, files_below},
-    },
-};
+use super::fixture::{Fixture, files_below, run_git};
+use crate::{failure::Exit, source::Repository};
 
 #[test]
 fn without_changes_it_is_head() {
@@ -100,11 +95,7 @@ fn an_unfinished_merge_counts_as_it_is_in_the_working_tree() {
     fixture.git(&["checkout", "--quiet", "main"]);
     fixture.write("file", "main\n");
     fixture.commit("main");
-    let merge = std::process::Command::new("git")
-        .current_dir(fixture.root())
-        .args(["merge", "--quiet", "side"])
-        .output()
-        .unwrap();
+    let merge = run_git(fixture.root(), &["merge", "--quiet", "side"]);
     assert!(!merge.status.success());
     fixture.write("file", "resolved\n");
     let checkout = fixture.checkout(".");
@@ -183,4 +174,56 @@ fn a_bare_repository_has_none() {
     let failure = Repository::discover(&bare).unwrap().resolve(".").unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
     assert!(failure.to_string().contains("bare"), "{failure}");
+}
+
+#[test]
+fn its_tree_has_the_id_that_git_gives_it_whatever_the_order_of_names() {
+    let fixture = Fixture::new();
+    for path in ["a/b", "a.c", "a0", "a-", "A", "a/b0/x", "a/b.x", "ab/c/d/e", "größe/ü"] {
+        fixture.write(path, path);
+    }
+    let version = fixture.open().resolve(".").unwrap();
+    fixture.commit("second");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn files_and_directories_may_have_taken_each_others_place() {
+    let fixture = Fixture::new();
+    fixture.write("to-dir", "");
+    fixture.write("to-file/a", "");
+    fixture.write("to-link/a", "");
+    fixture.commit("second");
+    fs::remove_file(fixture.root().join("to-dir")).unwrap();
+    fs::remove_dir_all(fixture.root().join("to-file")).unwrap();
+    fs::remove_dir_all(fixture.root().join("to-link")).unwrap();
+    fixture.write("to-dir/a", "");
+    fixture.write("to-file", "");
+    symlink("to-dir", fixture.root().join("to-link")).unwrap();
+    let version = fixture.open().resolve(".").unwrap();
+    assert_eq!(files_below(&fixture.checkout(".")), files_below(fixture.root()));
+    fixture.commit("third");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn one_that_was_measured_before_and_has_changed_since_cannot_be_checked_out_again() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two\n");
+    let earlier = fixture.open().resolve(".").unwrap();
+    let failure = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Build);
+    assert!(failure.to_string().contains("changed since"), "{failure}");
+}
+
+#[test]
+fn once_checked_out_it_is_found_again_whatever_happened_to_the_working_tree() {
+    let fixture = Fixture::new();
+    fixture.write("file", "two\n");
+    let earlier = fixture.open().resolve(".").unwrap();
+    let path = fixture.checkout(".");
+    fixture.write("file", "three\n");
+    let again = fixture.checkouts().checkout(&fixture.open(), &earlier).unwrap();
+    assert!(!again.fresh);
+    assert_eq!(again.path, path);
 }

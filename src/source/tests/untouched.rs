@@ -1,6 +1,6 @@
 //! The user's repository is the same before and after: every file, `.git` included, with its time.
 
-use crate::source::fixture::{Fixture, everything_below};
+use super::fixture::{Fixture, everything_below};
 
 /// Does everything that this module can do, and holds all that it may not touch against before.
 fn leaves_no_trace(fixture: &Fixture, revisions: &[&str]) {

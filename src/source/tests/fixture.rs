@@ -4,14 +4,18 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output},
+    sync::Once,
     time::SystemTime,
 };
 
+use git2::ConfigLevel;
 use tempfile::TempDir;
 
-use super::{Checkout, Checkouts, Repository};
-use crate::failure::Result;
+use crate::{
+    failure::Result,
+    source::{Checkout, Checkouts, Repository},
+};
 
 /// A repository in a directory of its own, which goes away with this value.
 pub(super) struct Fixture {
@@ -22,6 +26,7 @@ pub(super) struct Fixture {
 impl Fixture {
     /// An empty repository without a commit.
     pub(super) fn empty() -> Self {
+        isolate_libgit2();
         let scratch = tempfile::Builder::new().prefix("naïve space").tempdir().unwrap();
         let root = scratch.path().canonicalize().unwrap().join("repo");
         fs::create_dir(&root).unwrap();
@@ -89,9 +94,29 @@ impl Fixture {
     }
 }
 
+/// Keeps libgit2, like git, away from the configuration of whoever runs the tests.
+fn isolate_libgit2() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for level in [ConfigLevel::Global, ConfigLevel::XDG, ConfigLevel::System] {
+            #[expect(unsafe_code, reason = "a setting of the process; each fixture waits for it")]
+            // SAFETY: every use of libgit2 in these tests comes after a fixture was made.
+            unsafe { git2::opts::set_search_path(level, "/nonexistent") }.unwrap();
+        }
+    });
+}
+
 /// Runs git hermetically, and gives what it prints.
 pub(super) fn git_in(directory: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
+    let output = run_git(directory, args);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {args:?} failed: {error}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// Runs git hermetically, whether it succeeds or not.
+pub(super) fn run_git(directory: &Path, args: &[&str]) -> Output {
+    Command::new("git")
         .current_dir(directory)
         .env_clear()
         .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -110,10 +135,7 @@ pub(super) fn git_in(directory: &Path, args: &[&str]) -> String {
         ])
         .args(args)
         .output()
-        .expect("git runs");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {args:?} failed: {error}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+        .expect("git runs")
 }
 
 /// What one path is: kind and mode, content or link target, and time of modification.

@@ -1,0 +1,182 @@
+//! Which functions of two builds have other machine code.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::functions::{FunctionCode, FunctionSet};
+use super::name::Name;
+
+/// The difference between the machine code of two builds, function by function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FunctionDiff {
+    /// Functions that only the second build has, in the order of names.
+    pub added: Vec<SizedFunction>,
+    /// Functions that only the first build has, in the order of names.
+    pub removed: Vec<SizedFunction>,
+    /// Functions of both builds whose code differs, in the order of names.
+    pub changed: Vec<ChangedFunction>,
+    /// The number of functions with the same code in both.
+    pub unchanged: usize,
+}
+
+/// A function and its size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SizedFunction {
+    /// Its demangled name.
+    pub name: Name,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A function with other code, and its sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedFunction {
+    /// Its demangled name.
+    pub name: Name,
+    /// Its size in the first build, in bytes.
+    pub base_size: u64,
+    /// Its size in the second build, in bytes.
+    pub head_size: u64,
+}
+
+impl FunctionDiff {
+    /// Whether both builds have the same functions with the same code.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+impl FunctionSet {
+    /// Compares two builds.
+    ///
+    /// Functions are matched by name. Of several that share one, those with equal code are matched
+    /// first, then those with the same symbol, then the largest with the largest.
+    pub fn diff(base: &Self, head: &Self) -> FunctionDiff {
+        let mut groups: BTreeMap<&Name, [Vec<&FunctionCode>; 2]> = BTreeMap::new();
+        for (side, set) in [base, head].into_iter().enumerate() {
+            for function in set.functions() {
+                groups.entry(&function.name).or_default()[side].push(function);
+            }
+        }
+        let mut diff = FunctionDiff::default();
+        for (name, [mut base, mut head]) in groups {
+            diff.unchanged += take_pairs(&mut base, &mut head, |function| function.digest).len();
+            let mut pairs = take_pairs(&mut base, &mut head, |function| function.instance);
+            base.sort_by_key(|function| Reverse(function.size));
+            head.sort_by_key(|function| Reverse(function.size));
+            let paired = base.len().min(head.len());
+            pairs.extend(base.drain(..paired).zip(head.drain(..paired)));
+
+            diff.changed.extend(pairs.into_iter().map(|(base, head)| ChangedFunction {
+                name: name.clone(),
+                base_size: base.size,
+                head_size: head.size,
+            }));
+            let sized =
+                |function: &FunctionCode| SizedFunction { name: name.clone(), size: function.size };
+            diff.removed.extend(base.into_iter().map(sized));
+            diff.added.extend(head.into_iter().map(sized));
+        }
+        diff
+    }
+}
+
+/// Takes out of two groups the pairs that have the same key.
+fn take_pairs<'f, K: Ord>(
+    base: &mut Vec<&'f FunctionCode>,
+    head: &mut Vec<&'f FunctionCode>,
+    key: impl Fn(&FunctionCode) -> K,
+) -> Vec<(&'f FunctionCode, &'f FunctionCode)> {
+    let mut in_head: BTreeMap<K, Vec<&FunctionCode>> = BTreeMap::new();
+    for function in head.drain(..).rev() {
+        in_head.entry(key(function)).or_default().push(function);
+    }
+    let mut pairs = Vec::new();
+    base.retain(|function| match in_head.get_mut(&key(function)).and_then(Vec::pop) {
+        Some(partner) => {
+            pairs.push((*function, partner));
+            false
+        }
+        None => true,
+    });
+    head.extend(in_head.into_values().flatten());
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::digest::Digest;
+    use super::*;
+
+    /// Functions given by name, instance, size and what stands for their code.
+    fn set(functions: &[(&str, u64, u64, u8)]) -> FunctionSet {
+        let code = |&(name, instance, size, code): &(&str, u64, u64, u8)| FunctionCode {
+            name: Name::of(name),
+            instance,
+            size,
+            digest: Digest::of(&[code]),
+        };
+        functions.iter().map(code).collect()
+    }
+
+    fn sizes(diff: &FunctionDiff) -> Vec<(u64, u64)> {
+        diff.changed.iter().map(|function| (function.base_size, function.head_size)).collect()
+    }
+
+    #[test]
+    fn functions_are_added_removed_changed_and_unchanged() {
+        let base = set(&[("gone", 1, 10, 0), ("same", 1, 20, 1), ("other", 1, 30, 2)]);
+        let head = set(&[("new", 1, 11, 0), ("same", 1, 20, 1), ("other", 1, 33, 3)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert_eq!(diff.added, [SizedFunction { name: Name::of("new"), size: 11 }]);
+        assert_eq!(diff.removed, [SizedFunction { name: Name::of("gone"), size: 10 }]);
+        assert_eq!(sizes(&diff), [(30, 33)]);
+        assert_eq!(diff.unchanged, 1);
+    }
+
+    #[test]
+    fn namesakes_with_equal_code_cancel_whatever_their_symbols() {
+        let base = set(&[("f", 1, 10, 1), ("f", 2, 20, 2)]);
+        let head = set(&[("f", 7, 20, 2), ("f", 8, 10, 1)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert!(diff.is_empty());
+        assert_eq!(diff.unchanged, 2);
+    }
+
+    #[test]
+    fn namesakes_are_paired_by_symbol_and_then_by_size() {
+        let base = set(&[("f", 1, 100, 1), ("f", 2, 200, 2), ("f", 3, 5, 3), ("f", 4, 70, 4)]);
+        let head = set(&[("f", 1, 250, 5), ("f", 2, 90, 6), ("f", 8, 75, 7), ("f", 9, 7, 8)]);
+        let diff = FunctionSet::diff(&base, &head);
+        assert_eq!(sizes(&diff), [(100, 250), (200, 90), (70, 75), (5, 7)]);
+        assert!(diff.added.is_empty() && diff.removed.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_function_is_counted_once(
+            base in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
+            head in prop::collection::vec((0..4_u64, 0..3_u64, 1..5_u64, 0..4_u8), 0..12),
+        ) {
+            let names = ["a", "b", "c", "d"];
+            let set_of = |functions: &[(u64, u64, u64, u8)]| {
+                let named = |&(name, instance, size, code): &(u64, u64, u64, u8)| {
+                    (names[usize::try_from(name).unwrap()], instance, size, code)
+                };
+                set(&functions.iter().map(named).collect::<Vec<_>>())
+            };
+            let (base_set, head_set) = (set_of(&base), set_of(&head));
+            let diff = FunctionSet::diff(&base_set, &head_set);
+            let paired = diff.changed.len() + diff.unchanged;
+            prop_assert_eq!(paired + diff.removed.len(), base.len());
+            prop_assert_eq!(paired + diff.added.len(), head.len());
+            let back = FunctionSet::diff(&head_set, &base_set);
+            prop_assert_eq!(back.unchanged, diff.unchanged);
+            prop_assert!(FunctionSet::diff(&base_set, &base_set).is_empty());
+        }
+    }
+}

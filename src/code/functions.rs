@@ -1,0 +1,249 @@
+//! The machine code of each function of a build, read from what was linked, before any layout.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::defined::{DefinedFunction, defined_functions};
+use super::digest::Digest;
+use super::elf::Unreadable;
+use super::kept::KeptFunction;
+use super::members::{Member, NotComparable, members};
+use super::name::{Name, stable_symbol};
+use super::relocatable::{Kind, Relocatable};
+use super::target::{Piece, SymbolPlace, Targets, is_anonymous};
+
+/// The code of one function.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "(Name, u64, u64, Digest)", into = "(Name, u64, u64, Digest)")]
+pub struct FunctionCode {
+    /// What identifies it across versions, together with `instance`.
+    pub name: Name,
+    /// Tells functions of one name apart as long as their symbols stay: a digest of the symbol.
+    pub instance: u64,
+    /// The size of its code in bytes.
+    pub size: u64,
+    /// The digest of its code, with relocated fields masked and with the stable names, or for
+    /// constants the contents, of what its relocations refer to.
+    pub digest: Digest,
+}
+
+/// The code of all functions of a build: a summary small enough to keep beside it.
+///
+/// ```
+/// use cargo_rbench::code::FunctionSet;
+///
+/// let none = FunctionSet::from_link_inputs([("empty.o", &[][..])], &[]);
+/// assert_eq!(none.functions().len(), 0);
+/// assert_eq!(none.not_comparable()[0].input, "empty.o");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FunctionSet {
+    functions: Vec<FunctionCode>,
+    not_comparable: Vec<NotComparable>,
+    unseen: Vec<Name>,
+}
+
+impl FunctionSet {
+    /// Reads the functions that the linker kept from the inputs it was given: objects and archives,
+    /// each with a name to call it by. The order of inputs is that of the link line.
+    ///
+    /// Shared objects are passed over, since their code is not in the executable. Inputs that cannot
+    /// be read are listed in [`FunctionSet::not_comparable`].
+    pub fn from_link_inputs<'data, N: AsRef<str>>(
+        inputs: impl IntoIterator<Item = (N, &'data [u8])>,
+        kept: &[KeptFunction],
+    ) -> Self {
+        let wanted = wanted(kept);
+        let (members, mut not_comparable) = members(inputs);
+        let parsed: Vec<_> = members.par_iter().map(|member| parse(member, &wanted)).collect();
+        let mut objects = Vec::new();
+        for (member, parsed) in members.into_iter().zip(parsed) {
+            match parsed {
+                Ok(object) => objects.extend(object),
+                Err(reason) => {
+                    not_comparable.push(NotComparable { input: member.origin, reason });
+                }
+            }
+        }
+        let promoted = promoted_constants(&objects);
+        let instances: Vec<Instance<'_>> = (0..objects.len())
+            .into_par_iter()
+            .flat_map_iter(|index| instances(&objects, index, &promoted, &wanted))
+            .collect();
+        let unseen = unseen(kept, &instances);
+        let mut functions = select(instances, &wanted);
+        functions.sort_unstable();
+        not_comparable.sort_unstable();
+        Self { functions, not_comparable, unseen }
+    }
+
+    /// The functions in the order of their names.
+    pub fn functions(&self) -> &[FunctionCode] {
+        &self.functions
+    }
+
+    /// The inputs that could not be read.
+    pub fn not_comparable(&self) -> &[NotComparable] {
+        &self.not_comparable
+    }
+
+    /// The functions of the executable that are in no input: start-up code that the linker's driver
+    /// adds, or what came from inputs that could not be read.
+    pub fn unseen(&self) -> &[Name] {
+        &self.unseen
+    }
+}
+
+/// The symbols of kept functions, each with the sizes of the functions that have it.
+type Wanted<'k> = HashMap<&'k [u8], Vec<u64>>;
+
+/// A function as one object defines it.
+struct Instance<'data> {
+    /// Its symbols that are wanted, at least one; the first stands for it.
+    symbols: Vec<&'data [u8]>,
+    weak: bool,
+    size: u64,
+    digest: Digest,
+}
+
+fn wanted(kept: &[KeptFunction]) -> Wanted<'_> {
+    let mut wanted = Wanted::new();
+    for function in kept {
+        for symbol in function.symbols() {
+            wanted.entry(symbol.as_bytes()).or_default().push(function.size);
+        }
+    }
+    wanted
+}
+
+/// Takes a member apart, if it defines a wanted function or a constant that others refer to.
+fn parse<'data>(
+    member: &Member<'data>,
+    wanted: &Wanted<'_>,
+) -> Result<Option<Relocatable<'data>>, Unreadable> {
+    const SHARED_OBJECT: u16 = 3;
+    let object = match Relocatable::parse(member.bytes) {
+        Err(Unreadable::Type(SHARED_OBJECT)) => return Ok(None),
+        object => object?,
+    };
+    let matters = object.symbols.iter().any(|symbol| {
+        symbol.section.is_some()
+            && match symbol.kind {
+                Kind::Function => wanted.contains_key(symbol.name),
+                Kind::Section => false,
+                Kind::Other => !symbol.local && is_anonymous(symbol),
+            }
+    });
+    Ok(matters.then_some(object))
+}
+
+/// The constants that thin LTO made visible to other objects, by symbol.
+fn promoted_constants<'data>(objects: &[Relocatable<'data>]) -> HashMap<&'data [u8], SymbolPlace> {
+    let mut promoted = HashMap::new();
+    for (index, object) in objects.iter().enumerate() {
+        for (place, symbol) in object.symbols.iter().enumerate() {
+            if symbol.section.is_some() && !symbol.local && is_anonymous(symbol) {
+                promoted.entry(symbol.name).or_insert((index, place));
+            }
+        }
+    }
+    promoted
+}
+
+/// The wanted functions that an object defines, digested.
+fn instances<'data>(
+    objects: &[Relocatable<'data>],
+    index: usize,
+    promoted: &HashMap<&'data [u8], SymbolPlace>,
+    wanted: &Wanted<'_>,
+) -> Vec<Instance<'data>> {
+    let symbols = &objects[index].symbols;
+    let mut targets = Targets::new(objects, promoted);
+    defined_functions(&objects[index], |symbol| wanted.contains_key(symbol))
+        .into_iter()
+        .map(|DefinedFunction { section, start, end, symbols: aliases }| Instance {
+            weak: symbols[aliases[0]].weak,
+            symbols: aliases.into_iter().map(|alias| symbols[alias].name).collect(),
+            size: end - start,
+            digest: targets.function(Piece { object: index, section, start, end }).into(),
+        })
+        .collect()
+}
+
+/// Of several definitions of one symbol, as many as the linker kept: those of the right sizes
+/// first, strong ones before weak ones, and in the order of inputs.
+fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode> {
+    let mut by_symbol: HashMap<&[u8], Vec<Instance<'_>>> = HashMap::new();
+    for instance in instances {
+        by_symbol.entry(instance.symbols[0]).or_default().push(instance);
+    }
+    let mut functions = Vec::new();
+    for (symbol, mut candidates) in by_symbol {
+        let sizes = wanted.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        let text = String::from_utf8_lossy(symbol);
+        let (name, instance) = (Name::of(&text), instance_of(&text));
+        candidates.sort_by_key(|candidate| candidate.weak);
+        let mut missing = 0;
+        let mut chosen = Vec::new();
+        for &size in sizes {
+            match candidates.iter().position(|candidate| candidate.size == size) {
+                Some(position) => chosen.push(candidates.remove(position)),
+                None => missing += 1,
+            }
+        }
+        chosen.extend(candidates.into_iter().take(missing));
+        functions.extend(chosen.into_iter().map(|Instance { size, digest, .. }| FunctionCode {
+            name: name.clone(),
+            instance,
+            size,
+            digest,
+        }));
+    }
+    functions
+}
+
+/// The first 64 bits of the digest of a symbol.
+fn instance_of(symbol: &str) -> u64 {
+    let digest = Digest::of(stable_symbol(symbol).as_bytes());
+    digest.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+fn unseen(kept: &[KeptFunction], instances: &[Instance<'_>]) -> Vec<Name> {
+    let seen: HashSet<&[u8]> =
+        instances.iter().flat_map(|instance| instance.symbols.iter().copied()).collect();
+    let is_seen = |function: &&KeptFunction| {
+        function.symbols().any(|symbol| seen.contains(symbol.as_bytes()))
+    };
+    let mut unseen: Vec<Name> = kept
+        .iter()
+        .filter(|function| !is_seen(function))
+        .map(|function| function.name.clone())
+        .collect();
+    unseen.sort_unstable();
+    unseen
+}
+
+impl From<(Name, u64, u64, Digest)> for FunctionCode {
+    fn from((name, instance, size, digest): (Name, u64, u64, Digest)) -> Self {
+        Self { name, instance, size, digest }
+    }
+}
+
+impl From<FunctionCode> for (Name, u64, u64, Digest) {
+    fn from(function: FunctionCode) -> Self {
+        (function.name, function.instance, function.size, function.digest)
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<FunctionCode> for FunctionSet {
+    fn from_iter<I: IntoIterator<Item = FunctionCode>>(functions: I) -> Self {
+        Self { functions: functions.into_iter().collect(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
