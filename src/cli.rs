@@ -37,10 +37,6 @@ pub struct BuildArgs {
     /// the uncommitted tree.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
-    #[command(flatten)]
-    pub target: TargetArgs,
-    #[command(flatten)]
-    pub compile: CompileArgs,
     /// How many builds of each bench target.
     #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub builds: Option<u32>,
@@ -53,6 +49,13 @@ pub struct BuildArgs {
     /// The seed that all layout seeds are drawn from.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How results are printed.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -65,10 +68,13 @@ pub struct DiffArgs {
     /// The version that is new.
     #[arg(default_value = "HEAD")]
     pub head: String,
+    /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// What cargo is told.
     #[command(flatten)]
     pub compile: CompileArgs,
+    /// How results are printed.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -7,7 +7,10 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{build::Event, failure::Result};
+use crate::{
+    build::{Event, Site, SiteLock},
+    failure::{Exit, OrFail, Result},
+};
 
 /// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
 /// terminal, else one plain line for each step.
@@ -56,6 +59,16 @@ impl Console {
         }
     }
 
+    /// Takes the lock of a site, and says so if that means waiting.
+    pub fn lock(&self, site: &Site) -> Result<SiteLock> {
+        site.lock(|path| {
+            self.line(&format!(
+                "waiting for another rbench of this repository ({})",
+                path.display()
+            ));
+        })
+    }
+
     /// Prints a line about what goes on.
     pub fn line(&self, text: &str) {
         anstream::eprintln!("{text}");
@@ -63,7 +76,6 @@ impl Console {
 
     /// Prints a result, on standard output. A reader that has gone away is no failure.
     pub fn result(text: &str) -> Result<()> {
-        use crate::failure::{Exit, OrFail};
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other.or_fail(Exit::Internal, || "cannot write the result"),

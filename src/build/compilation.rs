@@ -14,7 +14,7 @@ use super::{
     discovery::{Discovered, Workspace},
     donor,
     event::Event,
-    files,
+    files, gc,
     inputs::{self, InputFile},
     key::KeyMaker,
     recipe::Recipe,
@@ -129,6 +129,7 @@ impl Workshop<'_> {
         let home = self.site.compilation(&key);
         if let Some(found) = Compilation::open(&home) {
             self.enter(&found.home)?;
+            gc::mark_used(&found.home);
             (self.watch)(Event::Compiled { version: &source.version.to_string(), took: None });
             return Ok(found);
         }

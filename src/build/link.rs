@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     compilation::{Compilation, CompiledTarget},
     event::{Event, Watch},
-    files,
+    files, gc,
     key::KeyMaker,
     layout::{self, Movable},
     linker::Linker,
@@ -149,6 +149,7 @@ impl Linkable {
         let name = self.recipe.output.file_name().unwrap_or_default();
         let executable = home.join(name);
         if let Some(record) = undamaged(&home, &executable) {
+            gc::mark_used(&home);
             return Ok(Build { seed, executable, record, fresh: false });
         }
         files::remove_directory(&home)?;

@@ -25,9 +25,9 @@ impl Family {
     pub const fn can(self, layout: Layout) -> bool {
         match (self, layout) {
             (_, Layout::Natural)
-            | (Self::Lld(_), Layout::Matched | Layout::Pin | Layout::Shuffle) => true,
+            | (Self::Lld(_), Layout::Matched | Layout::Pin)
+            | (Self::Lld(_) | Self::Mold, Layout::Shuffle) => true,
             (Self::Lld(version), Layout::Pad) => version >= 20,
-            (Self::Mold, Layout::Shuffle) => true,
             _ => false,
         }
     }

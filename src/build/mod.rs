@@ -11,6 +11,7 @@ mod donor;
 mod environment;
 mod event;
 mod files;
+pub mod gc;
 mod inputs;
 mod key;
 mod layout;

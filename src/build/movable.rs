@@ -16,9 +16,12 @@ use super::{
     tool,
 };
 use crate::{
-    code,
+    code::{self, FunctionSet},
     failure::{Exit, Failure, OrFail, Result},
 };
+
+/// The executable as the linker likes it, in the recipe's directory.
+const NATURAL: &str = "natural";
 
 /// The functions of an executable that the linker can put anywhere.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ pub struct Movables {
 /// Which functions are kept, only the linker knows: it links in the order it likes, once to see
 /// what there is, and again if symbols had to be told apart.
 pub fn movables(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movables> {
-    let natural = link_naturally(recipe, linker, &home.join("natural"))?;
+    let natural = link_naturally(recipe, linker, &home.join(NATURAL))?;
     let ambiguous = ambiguous_symbols(&natural);
     if ambiguous.is_empty() {
         return read(recipe, &natural);
@@ -56,15 +59,39 @@ fn link_naturally(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result
     fs::read(executable).or_fail(Exit::Build, what)
 }
 
+/// The machine code of each function that the link of `recipe` keeps, read from its inputs and
+/// remembered below `home`.
+pub fn function_set(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<FunctionSet> {
+    let remembered = home.join("functions.json");
+    if let Some(set) = files::read_json(&remembered) {
+        return Ok(set);
+    }
+    let what = || format!("cannot read the functions of {}", recipe.output.display());
+    let natural = link_naturally(recipe, linker, &home.join(NATURAL))?;
+    let kept = code::kept_functions(&natural).or_fail(Exit::Build, what)?;
+    let inputs = recipe
+        .inputs()
+        .map(|path| {
+            let bytes = fs::read(path).or_fail(Exit::Build, what)?;
+            Ok((path.display().to_string(), bytes))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+    let set = FunctionSet::from_link_inputs(inputs, &kept);
+    files::write_json(&remembered, &set)?;
+    Ok(set)
+}
+
 /// The symbols that several functions of an executable share.
 fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
     let Ok(file) = object::File::parse(executable) else { return HashSet::new() };
     let mut count: HashMap<&[u8], usize> = HashMap::new();
     for symbol in file.symbols() {
-        if symbol.kind() == SymbolKind::Text && symbol.is_definition() {
-            if let Ok(name) = symbol.name_bytes() {
-                *count.entry(name).or_default() += 1;
-            }
+        if symbol.kind() == SymbolKind::Text
+            && symbol.is_definition()
+            && let Ok(name) = symbol.name_bytes()
+        {
+            *count.entry(name).or_default() += 1;
         }
     }
     count.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name.to_vec()).collect()

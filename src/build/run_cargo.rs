@@ -71,7 +71,7 @@ pub fn compile(
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().fold(String::new(), |indented, line| indented + "  " + line + "\n")
 }
 
 /// Reads both of the child's outputs to their end, at once, so that neither fills up.

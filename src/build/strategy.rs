@@ -10,10 +10,12 @@ use super::{
     event::Event,
     files, inputs,
     link::{Build, Linkable},
+    linker::Linker,
+    movable,
     workshop::{Source, Workshop},
 };
 use crate::{
-    code::Digest,
+    code::{Digest, FunctionSet},
     failure::Result,
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };
@@ -101,6 +103,24 @@ impl Workshop<'_> {
         }
     }
 
+    /// The machine code of each function of every bench target of a version.
+    pub fn functions(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+    ) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let compilation = self.compile(source, filter, Instance::default())?;
+        let functions = |compiled: &CompiledTarget| {
+            let mut recipe = compilation.recipe(compiled)?;
+            recipe.keep_symbols();
+            let linker = Linker::of(&recipe)?;
+            let home = compilation.recipe_home(compiled);
+            let set = movable::function_set(&recipe, &linker, &home)?;
+            Ok((compiled.target.clone(), set))
+        };
+        compilation.record.targets.iter().map(functions).collect()
+    }
+
     /// Every target of a compilation, ready to be linked; `None` if no linker here can.
     fn linkables(
         &self,
@@ -132,13 +152,13 @@ impl Workshop<'_> {
             return Ok((order.strategy, "asked for".to_owned()));
         }
         let memory = self.site.reproducibility(&first.record.reproducibility);
-        let (known, when) = match files::read_json::<Reproducibility>(&memory) {
-            Some(known) => (known, "found out before"),
-            None => {
-                let found = self.compile_again_and_compare(source, order, first)?;
-                files::write_json(&memory, &found)?;
-                (found, "found out just now")
-            }
+        let remembered = files::read_json::<Reproducibility>(&memory);
+        let (known, when) = if let Some(known) = remembered {
+            (known, "found out before")
+        } else {
+            let found = self.compile_again_and_compare(source, order, first)?;
+            files::write_json(&memory, &found)?;
+            (found, "found out just now")
         };
         // Comparing entered another compilation.
         self.enter(&first.home)?;

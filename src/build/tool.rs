@@ -5,7 +5,7 @@ use std::{
     process::{Command, ExitCode, Output, Stdio},
 };
 
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::failure::{Exit, Failure, Result};
 
 /// How much of a tool's output an error shows, in lines.
 const TAIL_LINES: usize = 30;

@@ -31,9 +31,4 @@ impl Toolchain {
         };
         Ok(Self { version: ask("-vV")?, sysroot: ask("--print sysroot")?.into() })
     }
-
-    /// The first line of the version: `rustc 1.95.0 (59807616e 2026-04-14)`.
-    pub fn name(&self) -> &str {
-        self.version.lines().next().unwrap_or_default()
-    }
 }

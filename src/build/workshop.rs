@@ -99,7 +99,7 @@ impl Workshop<'_> {
             std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(path)))
                 .or_fail(Exit::Build, || format!("cannot put {} on the PATH", bin.display()))?;
         environment.set("PATH", path);
-        if let Some(users) = self.users_wrapper(environment, directory) {
+        if let Some(users) = users_wrapper(environment, directory) {
             environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
         }
         environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
@@ -112,16 +112,6 @@ impl Workshop<'_> {
             environment.set("CARGO_TERM_PROGRESS_WIDTH", columns.to_string());
         }
         Ok(())
-    }
-
-    /// The workspace wrapper that cargo would run without us, from the environment or a config file.
-    fn users_wrapper(&self, environment: &Environment, directory: &Path) -> Option<OsString> {
-        let given = environment.get("RUSTC_WORKSPACE_WRAPPER").map(OsString::from);
-        let configured = || {
-            let config = cargo_config2::Config::load_with_cwd(directory).ok()?;
-            config.build.rustc_workspace_wrapper.map(OsString::from)
-        };
-        given.or_else(configured).filter(|wrapper| !wrapper.is_empty())
     }
 
     /// The cargo to run. Under rustup the name is enough: its proxy then chooses the toolchain for
@@ -165,4 +155,14 @@ impl Workshop<'_> {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// The workspace wrapper that cargo would run without us, from the environment or a config file.
+fn users_wrapper(environment: &Environment, directory: &Path) -> Option<OsString> {
+    let given = environment.get("RUSTC_WORKSPACE_WRAPPER").map(OsString::from);
+    let configured = || {
+        let config = cargo_config2::Config::load_with_cwd(directory).ok()?;
+        config.build.rustc_workspace_wrapper.map(OsString::from)
+    };
+    given.or_else(configured).filter(|wrapper| !wrapper.is_empty())
 }

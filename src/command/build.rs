@@ -23,10 +23,7 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let versions = versions(&project, &args.revisions)?;
     console.line(&plan(&versions, &settings));
 
-    let _lock = project.site.lock(|path| {
-        console
-            .line(&format!("waiting for another rbench of this repository ({})", path.display()));
-    })?;
+    let _lock = console.lock(&project.site)?;
     let watch = |event: Event<'_>| console.build_event(&event);
     let workshop = project.workshop(settings.compile.clone(), console.progress_columns(), &watch);
     let order = Order {

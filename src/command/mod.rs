@@ -1,6 +1,8 @@
 //! One recipe per subcommand.
 
 mod build;
+mod diff;
+mod gc;
 mod project;
 
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
 pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Build(args) => build::run(args),
-        Command::Diff(_) => todo!(),
-        Command::Gc(_) => todo!(),
+        Command::Diff(args) => diff::run(args),
+        Command::Gc(args) => gc::run(args),
     }
 }

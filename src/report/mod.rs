@@ -1,6 +1,8 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
 mod build;
-mod quantity;
+mod diff;
+pub mod quantity;
 
 pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};
+pub use diff::{DiffReport, TargetDiff};

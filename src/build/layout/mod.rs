@@ -55,7 +55,9 @@ pub fn arrange(
         Layout::Matched => by_name(&place::in_order(functions, seed), architecture),
         Layout::Pin => {
             let mut order = place::in_order(functions, seed);
-            order.iter_mut().for_each(|(_, phase)| *phase = 0);
+            for (_, phase) in &mut order {
+                *phase = 0;
+            }
             by_name(&order, architecture)
         }
     }

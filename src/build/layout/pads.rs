@@ -38,7 +38,7 @@ fn object(
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     // x86's breakpoint, and an undefined instruction on most others.
     let filler = if architecture == Architecture::X86_64 { 0xcc } else { 0 };
-    let bytes = [filler; BOUNDARY as usize];
+    let bytes = [filler; BOUNDARY];
     for (offset, &phase) in phases.iter().enumerate() {
         let name = symbol(first + offset).into_bytes();
         let section_name = [b".text.", name.as_slice()].concat();
@@ -47,7 +47,7 @@ fn object(
         let flags = elf::SHF_ALLOC | elf::SHF_EXECINSTR | elf::SHF_GNU_RETAIN;
         object.section_mut(section).flags =
             SectionFlags::Elf { sh_type: elf::SHT_PROGBITS, sh_flags: flags };
-        object.append_section_data(section, &bytes[..usize::from(phase)], BOUNDARY);
+        object.append_section_data(section, &bytes[..usize::from(phase)], BOUNDARY as u64);
         object.add_symbol(Symbol {
             name,
             value: 0,

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use crate::model::LayoutSeed;
+use crate::{code::stable_symbol, model::LayoutSeed};
 
 /// Places start at one of these offsets, in bytes, after a boundary of [`BOUNDARY`]: the alignments
 /// that compilers give functions leave exactly these open.
 pub const PHASES: [u8; 4] = [0, 16, 32, 48];
 
 /// A cache line, in bytes.
-pub const BOUNDARY: u64 = 64;
+pub const BOUNDARY: usize = 64;
 
 /// A function that the linker can put anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,21 +46,13 @@ pub fn in_order(functions: &[Movable], seed: LayoutSeed) -> Vec<(&Movable, u8)> 
         .iter()
         .map(|function| {
             let unique = count[function.name.as_str()] == 1;
-            let identity = if unique { &function.name } else { without_module(&function.symbol) };
-            (place(&key, identity), function)
+            let identity =
+                if unique { (&*function.name).into() } else { stable_symbol(&function.symbol) };
+            (place(&key, &identity), function)
         })
         .collect();
     placed.sort_unstable();
     placed.into_iter().map(|(place, function)| (function, place.phase)).collect()
-}
-
-/// The symbol without the number of the module that LLVM promoted a local function out of: any
-/// change of that module changes it.
-fn without_module(symbol: &str) -> &str {
-    match symbol.rsplit_once(".llvm.") {
-        Some((rest, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
-        _ => symbol,
-    }
 }
 
 fn place(key: &[u8; 32], identity: &str) -> Place {

@@ -1,0 +1,156 @@
+//! Prunes what was made for versions: by age, then by size, least recently used first.
+//!
+//! When an entry was last used is the time of its `used` file. Nothing is lost but time: all of it
+//! can be made again.
+
+use std::{
+    cmp::Reverse,
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use super::{files, site::Site};
+use crate::failure::Result;
+
+/// The file whose time says when an entry was last used.
+const USED: &str = "used";
+
+/// What an entry of the cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A version's files.
+    Checkout,
+    /// A compilation with its target dir.
+    Compilation,
+    /// One build.
+    Build,
+}
+
+/// An entry of the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// How long it has not been used.
+    pub idle: Duration,
+}
+
+/// What is kept at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries idle for longer go.
+    pub age: Duration,
+    /// Then the longest idle go, until all together have at most this many bytes.
+    pub size: u64,
+}
+
+/// Notes that the entry in `home` is used now. A cache that cannot be written to is still a cache.
+pub fn mark_used(home: &Path) {
+    let _ = fs::write(home.join(USED), "");
+}
+
+/// All entries of a site, at the time `now`.
+pub fn entries(site: &Site, now: SystemTime) -> Vec<Entry> {
+    let kinds = [
+        (EntryKind::Checkout, site.checkouts()),
+        (EntryKind::Compilation, site.compilations()),
+        (EntryKind::Build, site.builds()),
+    ];
+    let mut entries = Vec::new();
+    for (kind, directory) in kinds {
+        let Ok(found) = fs::read_dir(directory) else { continue };
+        let paths = found.filter_map(io::Result::ok).map(|entry| entry.path());
+        entries.extend(paths.filter(|path| path.is_dir()).map(|path| Entry {
+            kind,
+            size: files::size_of_directory(&path),
+            idle: idle(&path, now),
+            path,
+        }));
+    }
+    entries
+}
+
+fn idle(path: &Path, now: SystemTime) -> Duration {
+    let used = fs::metadata(path.join(USED)).or_else(|_| fs::metadata(path));
+    used.and_then(|metadata| metadata.modified())
+        .ok()
+        .and_then(|used| now.duration_since(used).ok())
+        .unwrap_or_default()
+}
+
+/// Which of the entries go.
+pub fn superfluous(mut entries: Vec<Entry>, limits: Limits) -> Vec<Entry> {
+    entries.sort_by_key(|entry| Reverse(entry.idle));
+    let mut left: u64 = entries.iter().map(|entry| entry.size).sum();
+    entries.retain(|entry| {
+        let goes = entry.idle > limits.age || left > limits.size;
+        if goes {
+            left -= entry.size;
+        }
+        goes
+    });
+    entries
+}
+
+/// Removes an entry, with what lies beside it.
+pub fn remove(entry: &Entry) -> Result<()> {
+    files::remove_directory(&entry.path)?;
+    if entry.kind == EntryKind::Checkout {
+        for extension in ["manifest", "lock-added"] {
+            // A leftover says nothing without its checkout.
+            let _ = fs::remove_file(entry.path.with_extension(extension));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, size: u64, days: u64) -> Entry {
+        Entry {
+            kind: EntryKind::Build,
+            path: name.into(),
+            size,
+            idle: Duration::from_secs(days * 24 * 3600),
+        }
+    }
+
+    fn gone(entries: &[Entry], days: u64, size: u64) -> Vec<String> {
+        let limits = Limits { age: Duration::from_secs(days * 24 * 3600), size };
+        let gone = superfluous(entries.to_vec(), limits);
+        gone.iter().map(|entry| entry.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn old_entries_go_whatever_their_size() {
+        let entries = [entry("new", 10, 1), entry("old", 1, 31)];
+        assert_eq!(gone(&entries, 30, 1000), ["old"]);
+    }
+
+    #[test]
+    fn the_longest_idle_go_until_the_rest_fits() {
+        let entries = [entry("a", 50, 1), entry("b", 50, 3), entry("c", 50, 2)];
+        assert_eq!(gone(&entries, 30, 100), ["b"]);
+        assert_eq!(gone(&entries, 30, 99), ["b", "c"]);
+        assert_eq!(gone(&entries, 30, 0), ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn an_entry_in_use_is_not_idle() {
+        let directory = tempfile::tempdir().unwrap();
+        let site = Site::new(directory.path(), "id", directory.path());
+        let home = site.compilation("key");
+        fs::create_dir_all(&home).unwrap();
+        mark_used(&home);
+        let found = entries(&site, SystemTime::now() + Duration::from_secs(10));
+        assert_eq!(found.len(), 1);
+        assert!((9..12).contains(&found[0].idle.as_secs()), "{:?}", found[0].idle);
+    }
+}
