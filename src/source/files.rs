@@ -4,6 +4,7 @@
 //! paths such as `.git/hooks`. It runs on a handle of its own whose working tree is the new directory
 //! and whose index, in memory, is the tree: so `.gitattributes` are those of the version, not of the
 //! user's working tree. What libgit2 leaves undone is done here: submodules and LFS files.
+//! Not applied, as libgit2 does not know it: the attribute `working-tree-encoding`.
 //!
 //! Writing the blobs oneself takes half the time (0.20 s against 0.37 s for 5,000 files of 40 MB in
 //! memory; `git worktree add` takes 0.17 s), but git2 offers no filters for that, and next to a

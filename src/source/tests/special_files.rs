@@ -112,6 +112,21 @@ fn an_lfs_file_gets_the_content_that_was_fetched() {
 }
 
 #[test]
+fn the_content_of_an_lfs_file_in_the_working_tree_is_no_change_of_its_pointer() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
+    fixture.write("big.dat", pointer());
+    fixture.commit("big");
+    let object = format!(".git/lfs/objects/{}/{}/{LFS_HASH}", &LFS_HASH[..2], &LFS_HASH[2..4]);
+    fixture.write(&object, "content\n");
+    fixture.write("big.dat", "content\n");
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    fixture.write("big.dat", "changed\n");
+    let checkout = fixture.checkout(".");
+    assert_eq!(fs::read_to_string(checkout.join("big.dat")).unwrap(), "changed\n");
+}
+
+#[test]
 fn lfs_files_that_were_not_fetched_are_named() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.dat filter=lfs\n");

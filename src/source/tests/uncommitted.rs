@@ -227,3 +227,29 @@ fn once_checked_out_it_is_found_again_whatever_happened_to_the_working_tree() {
     assert!(!again.fresh);
     assert_eq!(again.path, path);
 }
+
+#[test]
+fn carriage_returns_that_were_committed_stay_where_git_guesses_what_is_text() {
+    let fixture = Fixture::new();
+    fixture.write("dos", "a\r\n");
+    fixture.commit("second");
+    fixture.write(".gitattributes", "* text=auto\n");
+    fixture.write("dos", "a\r\nb\r\n");
+    fixture.write("new", "a\r\n");
+    let version = fixture.open().resolve(".").unwrap();
+    fixture.commit("third");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
+
+#[test]
+fn attributes_that_a_sparse_checkout_does_not_show_count_nevertheless() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "*.txt text eol=crlf\n");
+    fixture.commit("second");
+    fixture.git(&["sparse-checkout", "set", "--no-cone", "/shown"]);
+    assert!(!fixture.root().join(".gitattributes").exists());
+    fixture.write("shown/a.txt", "a\r\n");
+    let version = fixture.open().resolve(".").unwrap();
+    fixture.commit("third");
+    assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
+}
