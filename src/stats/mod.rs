@@ -1,5 +1,21 @@
-//! The statistics of regression benchmarking across builds. Pure: no IO, no clock, no environment,
-//! and every random routine takes a seeded generator.
+//! The statistics of regression benchmarking across builds: pure functions from measurements to
+//! verdicts.
+//!
+//! One *version* is built `l` times; each *build* is executed `m` times; each *execution* takes `n`
+//! measurements. [`Measurements`] holds them. Nothing here reads a clock, a file, the environment or
+//! a global random state: every random routine takes a generator that its caller seeded.
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
+)]
 
+mod data;
 pub mod distribution;
-pub mod random;
+mod estimator;
+mod moments;
+mod random;
+
+pub use data::{Build, Measurements, Misfit, Place};
+pub use estimator::{Estimator, Scratch, UnknownEstimator};
+pub use moments::Moments;
+pub use random::Random;
