@@ -13,7 +13,10 @@ mod data;
 pub mod distribution;
 mod estimator;
 mod moments;
+pub mod multiplicity;
+pub mod power;
 mod random;
+pub mod tuning;
 
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
