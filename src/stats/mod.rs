@@ -10,9 +10,12 @@
 )]
 
 mod data;
+pub mod distribution;
 mod estimator;
 mod moments;
+mod random;
 
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use moments::Moments;
+pub use random::Random;
