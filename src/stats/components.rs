@@ -55,6 +55,8 @@ pub struct Components {
     pub t: Levels<Option<f64>>,
     /// Is there an effect of layout at all?
     pub layout: Option<LayoutTest>,
+    /// How much of each component the squares above it contain.
+    pub(super) weights: Weights,
 }
 
 /// The F test of `V = 0`: do builds differ by more than their executions explain?
@@ -83,26 +85,28 @@ impl Components {
         };
         let mut within = (0.0, 0.0);
         let mut between = (0.0, 0.0);
-        let (mut h_b, mut h_1, mut h_2) = (0.0, 0.0, 0.0);
+        let (mut e_in_b, mut b_in_v, mut e_in_v) = (0.0, 0.0, 0.0);
         for build in builds {
             let executions = build.executions as f64;
             within.0 += build.squares_within_executions;
             within.1 += build.measurements as f64 - executions;
             between.0 += build.squares_between_executions;
             between.1 += executions - 1.0;
-            h_b += (executions - 1.0) * build.inverse_measurements;
-            h_1 += 1.0 / executions;
-            h_2 += build.inverse_measurements / executions;
+            e_in_b += (executions - 1.0) * build.inverse_measurements;
+            b_in_v += 1.0 / executions;
+            e_in_v += build.inverse_measurements / executions;
         }
         let l = builds.len() as f64;
-        let weights = Weights { h_b: h_b / between.1, h_1: h_1 / l, h_2: h_2 / l };
+        // Without a second execution anywhere there is no S_B² for h_B to weigh.
+        let weights =
+            Weights { e_in_b: e_in_b / between.1.max(1.0), b_in_v: b_in_v / l, e_in_v: e_in_v / l };
         let s = Levels {
             execution: variance(within.0, within.1),
             build: variance(between.0, between.1),
             version: variance(means.squares, l - 1.0),
         };
-        let layout = LayoutTest::of(&s, weights.h_1, [l - 1.0, between.1]);
-        Self { s, t: weights.unbiased(&s), layout }
+        let layout = LayoutTest::of(&s, weights.b_in_v, [l - 1.0, between.1]);
+        Self { s, t: weights.unbiased(&s), layout, weights }
     }
 
     /// The share of each level in `T_E² + T_B² + T_V²`, for display: negative components count as 0,
@@ -117,26 +121,30 @@ impl Components {
 }
 
 /// How much of `E` and `B` the squares above them contain; see the module's documentation.
-struct Weights {
-    h_b: f64,
-    h_1: f64,
-    h_2: f64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Weights {
+    /// `h_B`: `1 / n` where all `n_kj = n`.
+    e_in_b: f64,
+    /// `h_1`: `1 / m` where all `m_k = m`.
+    pub(super) b_in_v: f64,
+    /// `h_2`: `1 / (m n)` where both.
+    pub(super) e_in_v: f64,
 }
 
 impl Weights {
     fn unbiased(&self, s: &Levels<Option<f64>>) -> Levels<Option<f64>> {
         let e = s.execution.unwrap_or(0.0);
-        let build = s.build.map(|s_b| s_b - e * self.h_b);
+        let build = s.build.map(|s_b| s_b - e * self.e_in_b);
         let b = build.unwrap_or(0.0);
-        let version = s.version.map(|s_v| s_v - b * self.h_1 - e * self.h_2);
+        let version = s.version.map(|s_v| s_v - b * self.b_in_v - e * self.e_in_v);
         Levels { execution: s.execution, build, version }
     }
 }
 
 impl LayoutTest {
-    fn of(s: &Levels<Option<f64>>, h_1: f64, freedom: [f64; 2]) -> Option<Self> {
+    fn of(s: &Levels<Option<f64>>, b_in_v: f64, freedom: [f64; 2]) -> Option<Self> {
         let (s_b, s_v) = (s.build?, s.version?);
-        let f = s_v / (h_1 * s_b);
+        let f = s_v / (b_in_v * s_b);
         if f.is_nan() {
             return None;
         }
@@ -144,3 +152,6 @@ impl LayoutTest {
         Some(Self { f, freedom, p })
     }
 }
+
+#[cfg(test)]
+mod tests;

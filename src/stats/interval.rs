@@ -43,16 +43,10 @@ impl Interval {
     /// which nothing is known adds nothing.
     pub fn paper(summary: &Summary, confidence: f64) -> Result<Self, Refusal> {
         let confidence = Refusal::unless_probability(confidence)?;
-        let builds = Refusal::unless_two(summary.builds())?;
-        let l = builds.len() as f64;
-        let s = Components::of(summary).s;
-        let over_builds = |weight: &dyn Fn(&super::BuildSummary) -> f64| {
-            builds.iter().map(weight).sum::<f64>() / l
-        };
-        let over_m = over_builds(&|build| 1.0 / build.executions as f64);
-        let over_mn = over_builds(&|build| build.inverse_measurements / build.executions as f64);
-        let variance = s.execution.unwrap_or(0.0) * over_mn / l
-            + s.build.unwrap_or(0.0) * over_m / l
+        let l = Refusal::unless_two(summary.builds())?.len() as f64;
+        let Components { s, weights, .. } = Components::of(summary);
+        let variance = s.execution.unwrap_or(0.0) * weights.e_in_v / l
+            + s.build.unwrap_or(0.0) * weights.b_in_v / l
             + s.version.unwrap_or(0.0) / l;
         let u = normal_quantile(f64::midpoint(1.0, confidence));
         Ok(Self::about(summary.means().mean, u * variance.sqrt()))
@@ -71,5 +65,78 @@ impl Interval {
     /// True if and only if the two intervals have a point in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements},
+    };
+
+    fn summary(builds: &[&[&[f64]]], estimator: Estimator) -> Summary {
+        let builds = (0..).zip(builds.iter().map(|executions| executions.iter()));
+        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
+    }
+
+    fn assert_close(obtained: f64, expected: f64) {
+        assert!((obtained / expected - 1.0).abs() < 1e-12, "{obtained} instead of {expected}");
+    }
+
+    #[test]
+    fn the_three_level_interval_is_the_t_interval_of_the_build_values() {
+        // Build values 3, 4, 8: mean 5, variance 7; t_{.975, 2} = 4.302652729749464.
+        let data = summary(&[&[&[2.0], &[4.0]], &[&[3.0, 5.0]], &[&[8.0]]], Estimator::Mean);
+        let interval = Interval::three_level(&data, 0.95).unwrap();
+        assert_close(interval.center, 5.0);
+        assert_close(interval.half_width(), 4.302_652_729_749_464 * (7.0f64 / 3.0).sqrt());
+    }
+
+    #[test]
+    fn the_three_level_interval_is_of_the_chosen_estimator() {
+        let data = summary(&[&[&[1.0, 9.0]], &[&[3.0, 30.0]]], Estimator::Minimum);
+        assert_close(Interval::three_level(&data, 0.5).unwrap().center, 2.0);
+    }
+
+    #[test]
+    fn the_interval_of_the_paper_adds_all_three_squares_of_means() {
+        // S_E² = 2 (every execution ±1), S_B² = 8, S_V² = 18; l = m = n = 2.
+        let data = summary(
+            &[&[&[3.0, 5.0], &[7.0, 9.0]], &[&[9.0, 11.0], &[13.0, 15.0]]],
+            Estimator::Minimum,
+        );
+        let interval = Interval::paper(&data, 0.95).unwrap();
+        assert_close(interval.center, 9.0);
+        let variance: f64 = 2.0 / 8.0 + 8.0 / 4.0 + 18.0 / 2.0;
+        assert_close(interval.half_width(), 1.959_963_984_540_054 * variance.sqrt());
+    }
+
+    #[test]
+    fn one_build_is_refused() {
+        let data = summary(&[&[&[1.0, 2.0], &[3.0]]], Estimator::Mean);
+        for interval in [Interval::three_level, Interval::paper] {
+            assert_eq!(interval(&data, 0.95), Err(Refusal::TooFewBuilds { builds: 1 }));
+        }
+    }
+
+    #[test]
+    fn a_confidence_that_is_no_probability_is_refused() {
+        let data = summary(&[&[&[1.0]], &[&[2.0]]], Estimator::Mean);
+        for confidence in [0.0, 1.0, -0.5, 95.0] {
+            let refusal = Refusal::NotAProbability(confidence);
+            assert_eq!(Interval::three_level(&data, confidence), Err(refusal.clone()));
+            assert_eq!(Interval::paper(&data, confidence), Err(refusal));
+        }
+        assert!(Interval::three_level(&data, f64::NAN).is_err());
+    }
+
+    #[test]
+    fn intervals_that_touch_overlap() {
+        let low = Interval::about(1.0, 0.5);
+        assert!(low.overlaps(&Interval::about(2.0, 0.5)));
+        assert!(!low.overlaps(&Interval::about(2.0, 0.49)));
+        assert!(low.overlaps(&low));
     }
 }
