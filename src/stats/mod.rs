@@ -9,16 +9,24 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod components;
 mod data;
 pub mod distribution;
 mod estimator;
+mod interval;
 mod moments;
 pub mod multiplicity;
 pub mod power;
 mod random;
+mod refusal;
+mod summary;
 pub mod tuning;
 
+pub use components::{Components, LayoutTest, Levels};
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
+pub use interval::Interval;
 pub use moments::Moments;
 pub use random::Random;
+pub use refusal::Refusal;
+pub use summary::{BuildSummary, Summary};
