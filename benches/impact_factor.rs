@@ -27,5 +27,8 @@ fn main() {
         milliseconds = milliseconds.min(start.elapsed().as_secs_f64() * 1e3);
         println!("impact factor {factor:.3?} in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     }
-    println!("fastest of {RUNS}: {milliseconds:.1} ms; ratio to 150 ms: {:.2}", milliseconds / 150.0);
+    println!(
+        "fastest of {RUNS}: {milliseconds:.1} ms; ratio to 150 ms: {:.2}",
+        milliseconds / 150.0
+    );
 }

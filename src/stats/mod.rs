@@ -21,6 +21,7 @@ pub mod plan;
 pub mod power;
 mod random;
 mod refusal;
+pub mod simulation;
 mod summary;
 pub mod tuning;
 
