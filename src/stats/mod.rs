@@ -9,21 +9,35 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod comparison;
 mod components;
+mod criteria;
 mod data;
 pub mod distribution;
 mod estimator;
 mod interval;
+mod matching;
 mod moments;
+mod permutation;
 mod random;
 mod refusal;
+mod rule;
+mod stage;
 mod summary;
+mod verdict;
 
+pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels};
+pub use criteria::Criteria;
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use interval::Interval;
+pub use matching::{Method, Pairing, Unpaired};
 pub use moments::Moments;
+pub use permutation::Permutation;
 pub use random::Random;
 pub use refusal::Refusal;
+pub use rule::{Rule, UnknownRule};
+pub use stage::Stage;
 pub use summary::{BuildSummary, Summary};
+pub use verdict::{Basis, Doubt, Verdict};
