@@ -9,27 +9,42 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod comparison;
 mod components;
+mod criteria;
 mod data;
 pub mod distribution;
 mod estimator;
+pub mod false_alarms;
 pub mod impact;
 mod interval;
+mod matching;
 mod moments;
 pub mod multiplicity;
+mod permutation;
 pub mod plan;
 pub mod power;
 mod random;
 mod refusal;
+mod rule;
 pub mod simulation;
+mod stage;
 mod summary;
 pub mod tuning;
+mod verdict;
 
+pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels};
+pub use criteria::Criteria;
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use interval::Interval;
+pub use matching::{Method, Pairing, Unpaired};
 pub use moments::Moments;
+pub use permutation::Permutation;
 pub use random::Random;
 pub use refusal::Refusal;
+pub use rule::{Rule, UnknownRule};
+pub use stage::Stage;
 pub use summary::{BuildSummary, Summary};
+pub use verdict::{Basis, Doubt, Verdict};
