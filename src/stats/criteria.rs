@@ -92,7 +92,10 @@ mod tests {
     #[test]
     fn confirmation_gets_stricter_with_the_number_of_benchmarks_judged() {
         let criteria = Criteria::default();
-        assert_eq!([1, 40, 50, 200].map(|g| criteria.confirmation_rate(g)), [0.05, 0.05, 0.04, 0.01]);
+        assert_eq!(
+            [1, 40, 50, 200].map(|g| criteria.confirmation_rate(g)),
+            [0.05, 0.05, 0.04, 0.01]
+        );
         assert_eq!(criteria.confirmation_rate(0), 0.05);
     }
 }
