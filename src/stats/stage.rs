@@ -61,9 +61,12 @@ impl Stage {
     /// The smallest relative increase that a comparison as precise as this one flags with a power of
     /// 80 %, by the noncentral t distribution.
     ///
-    /// It is that of the rule `overlap`, whichever rule is used.
+    /// It is that of the rule `overlap`, whichever rule is used; 0 if the false-alarm rate alone is 80 %.
     pub fn smallest_detectable(&self) -> f64 {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
+        if false_alarm_rate >= POWER {
+            return 0.0;
+        }
         (noncentrality_for(freedom, false_alarm_rate, POWER) * standard_error).exp_m1()
     }
 }

@@ -198,9 +198,9 @@ impl fmt::Display for Basis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Confirmed { p, needed } => {
-                write!(f, "confirmed by fresh builds (p {p:.2e}, needed {needed:.2e})")
+                write!(f, "confirmed by fresh builds ({})", Reached { p: *p, needed: *needed })
             }
-            Self::OneStage => f.write_str("flagged by one stage alone"),
+            Self::OneStage => f.write_str("flagged, and no confirmation wanted"),
         }
     }
 }
@@ -208,7 +208,7 @@ impl fmt::Display for Basis {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFlagged => f.write_str("which chance explains"),
+            Self::NotFlagged => f.write_str("not flagged: chance can explain it"),
             Self::Small { min_effect } => {
                 write!(f, "flagged, but less than {}", Percent::size(*min_effect))
             }
@@ -218,16 +218,36 @@ impl fmt::Display for Doubt {
             }
             Self::Weak { first, p, needed } => write!(
                 f,
-                "which does not confirm the {} of the first stage (p {p:.2e}, needed {needed:.2e})",
-                Percent::signed(*first)
+                "which does not confirm the {} of the first stage ({})",
+                Percent::signed(*first),
+                Reached { p: *p, needed: *needed }
             ),
             Self::Shrunk { first, min_effect } => write!(
                 f,
-                "which confirms a direction but neither the {} of the first stage nor a change of {}",
-                Percent::signed(*first),
-                Percent::size(*min_effect)
+                "less than {}, after {} in the first stage",
+                Percent::size(*min_effect),
+                Percent::signed(*first)
             ),
         }
+    }
+}
+
+/// A p value beside the one that it had to reach.
+struct Reached {
+    p: f64,
+    needed: f64,
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { p, needed } = self;
+        f.write_str("one-sided p ")?;
+        if *p < 0.001 {
+            write!(f, "{p:.0e}")?;
+        } else {
+            write!(f, "{p:.3}")?;
+        }
+        write!(f, ", needed {needed:.3}")
     }
 }
 
@@ -237,6 +257,9 @@ impl fmt::Display for Change {
         write!(f, "{estimate} ({low} to {high})")
     }
 }
+
+/// Beyond this the digits of a change say nothing: very few builds have very long intervals.
+const LARGE: f64 = 10.0;
 
 /// A share as a person reads it.
 struct Percent {
@@ -256,6 +279,9 @@ impl Percent {
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.share > LARGE {
+            return write!(f, "more than {:.0} %", 100.0 * LARGE);
+        }
         // Adding 0.0 turns a negative zero into a positive one.
         let percent = 100.0 * self.share + 0.0;
         if self.signed { write!(f, "{percent:+.2} %") } else { write!(f, "{percent:.2} %") }
