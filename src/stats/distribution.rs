@@ -1,11 +1,11 @@
-//! Quantiles and tail probabilities of the normal, t and F distributions, for real degrees of
-//! freedom.
+//! Quantiles and tail probabilities of the normal, t, chi-squared and F distributions, for real
+//! degrees of freedom.
 //!
 //! Thin names over `statrs` 0.19, held in the tests against values computed with 30 digits.
 //! Arguments outside a function's domain give NaN.
 
 use statrs::distribution::{
-    Continuous as _, ContinuousCDF as _, FisherSnedecor, Normal, StudentsT,
+    ChiSquared, Continuous as _, ContinuousCDF as _, FisherSnedecor, Normal, StudentsT,
 };
 
 /// The standard normal quantile: the `x` with P(Z <= x) = `probability`.
@@ -51,6 +51,11 @@ pub fn t_cdf(x: f64, df: f64) -> f64 {
 /// P(T > x) of Student's t with `df` degrees of freedom, accurate in the far tail.
 pub fn t_survival(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.sf(x))
+}
+
+/// P(X <= x) of the chi-squared distribution with `df` degrees of freedom.
+pub fn chi_squared_cdf(x: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.cdf(x))
 }
 
 /// P(F > x) of Fisher's F with `df1` and `df2` degrees of freedom.

@@ -5,7 +5,7 @@
 //! differences ([`Design::Paired`]), or `√(l/2)` times the effect in standard deviations of the build
 //! means ([`Design::Unpaired`]).
 
-use super::distribution::{normal_cdf, t_quantile};
+use super::distribution::{chi_squared_cdf, normal_cdf, normal_quantile, t_quantile};
 
 /// The way in which `l` builds of each of two versions are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +46,37 @@ impl Design {
 
 /// P(T <= `x`) of the noncentral t distribution, for `df` of 1 or more; NaN below.
 ///
-/// `T = (Z + noncentrality) / S` with `Z` normal and `S = √(χ²/df)`, so the probability is the mean of
-/// Φ(x·S − noncentrality) over the density of `S`. With `u = ln S` that density is proportional to
-/// exp(df·(u − e^2u/2)), an entire function that decays on both sides, for which the plain trapezoid
-/// rule converges faster than any power of the step; its sum of weights is the normalising constant.
+/// `T = (Z + noncentrality) / S` with `Z` normal and `S = √(χ²/df)`. Up to a noncentrality of 10 it is
+/// the mean of Φ(x·S − noncentrality) over `S`, above the mean of P(S >= (Z + noncentrality) / x) over
+/// `Z`: of the two, the one whose integrand is smooth.
 pub fn noncentral_t_cdf(x: f64, df: f64, noncentrality: f64) -> f64 {
     if !(df >= 1.0 && x.is_finite() && noncentrality.is_finite()) {
-        return f64::NAN;
+        f64::NAN
+    } else if df == f64::INFINITY {
+        normal_cdf(x - noncentrality)
+    } else if noncentrality > LARGE {
+        mean_over_z(x, df, noncentrality)
+    } else if noncentrality < -LARGE {
+        1.0 - mean_over_z(-x, df, -noncentrality)
+    } else {
+        mean_over_s(x, df, noncentrality)
     }
+}
+
+/// The noncentrality that, for all that matters, keeps `Z + noncentrality` positive.
+const LARGE: f64 = 10.0;
+
+/// How far from 0 a normal number lies at most, for all that matters: Φ(−9) is 1e-19.
+const FAR: f64 = 9.0;
+
+/// The mean of Φ(x·S − noncentrality) over the density of `S`.
+///
+/// With `u = ln S` that density is proportional to exp(df·(u − e^2u/2)), an entire function that decays
+/// on both sides, for which the plain trapezoid rule converges faster than any power of the step; its
+/// sum of weights is the normalising constant.
+fn mean_over_s(x: f64, df: f64, noncentrality: f64) -> f64 {
+    // The exponent below which a point does not count: e^-34 is 2e-15.
+    const NEGLIGIBLE: f64 = -34.0;
     // A quarter of the narrowest feature: the density is 1/√df wide, the step of Φ 1/noncentrality.
     let step = 0.25 / df.sqrt().max(noncentrality.abs());
     let (mut weights, mut total) = (0.0, 0.0);
@@ -75,8 +98,26 @@ pub fn noncentral_t_cdf(x: f64, df: f64, noncentrality: f64) -> f64 {
     total / weights
 }
 
-/// The exponent below which a point of the quadrature does not count: e^-34 is 2e-15.
-const NEGLIGIBLE: f64 = -34.0;
+/// The mean of P(S >= (Z + noncentrality) / x) over the normal density of `Z`, also by the trapezoid
+/// rule; for a noncentrality above [`LARGE`].
+fn mean_over_z(x: f64, df: f64, noncentrality: f64) -> f64 {
+    // S never is so large, so T never so small.
+    if x <= (noncentrality - FAR) / (1.0 + FAR / df.sqrt()) {
+        return 0.0;
+    }
+    // A quarter of the narrower of the two: the normal density, the step of the probability.
+    let step = 0.25 * (x / df.sqrt()).min(1.0);
+    let (mut weights, mut total) = (0.0, 0.0);
+    let mut z = -FAR;
+    while z <= FAR {
+        let weight = (-z * z / 2.0).exp();
+        let s = (z + noncentrality) / x;
+        weights += weight;
+        total += weight * (1.0 - chi_squared_cdf(df * s * s, df));
+        z += step;
+    }
+    total / weights
+}
 
 /// The probability that a two-sided t test at rate `alpha` flags an effect of this noncentrality, in
 /// either direction.
@@ -108,19 +149,37 @@ pub fn noncentrality_for(df: f64, alpha: f64, power: f64) -> f64 {
     if !(df >= 1.0 && alpha > 0.0 && alpha < power && power < 1.0) {
         return f64::NAN;
     }
-    let (mut low, mut high) = (0.0, 1.0);
-    while two_sided_power(df, high, alpha) < power {
-        (low, high) = (high, 2.0 * high);
+    let excess = |noncentrality| two_sided_power(df, noncentrality, alpha) - power;
+    let (mut low, mut below) = (0.0, alpha - power);
+    // Exact for infinite `df`, and the right order of magnitude for any.
+    let mut high = t_quantile(1.0 - alpha / 2.0, df) + normal_quantile(power).max(1.0);
+    let mut above = excess(high);
+    while above < 0.0 {
+        (low, below) = (high, above);
+        high *= 2.0;
+        above = excess(high);
     }
-    while high - low > 1e-9 * high {
-        let middle = f64::midpoint(low, high);
-        if two_sided_power(df, middle, alpha) < power {
-            low = middle;
-        } else {
-            high = middle;
+    // Regula falsi; where one end stays, its weight is halved (the Illinois rule), or convergence
+    // would be slow. A power is wanted to 1e-10.
+    let mut last_was_low = None;
+    loop {
+        let between = (low * above - high * below) / (above - below);
+        let value = excess(between);
+        let is_close = value.abs() < 1e-10 || high - low < 1e-12 * high;
+        if is_close || value.is_nan() {
+            return between;
         }
+        let is_low = value < 0.0;
+        let again = last_was_low == Some(is_low);
+        if is_low {
+            (low, below) = (between, value);
+            above = if again { above / 2.0 } else { above };
+        } else {
+            (high, above) = (between, value);
+            below = if again { below / 2.0 } else { below };
+        }
+        last_was_low = Some(is_low);
     }
-    f64::midpoint(low, high)
 }
 
 #[cfg(test)]
@@ -142,6 +201,10 @@ mod tests {
         let table = [
             (2.262, 9.0, 3.5, 0.125_208_013_042_28),
             (12.7, 1.0, 30.0, 0.018_526_905_621_726),
+            (40.0, 1.0, 30.0, 0.453_395_809_186),
+            (25.0, 9.0, 20.0, 0.760_578_429_98),
+            (12.0, 1000.0, 11.0, 0.832_211_302_651),
+            (-25.0, 9.0, -20.0, 0.239_421_570_02),
             (-1.0, 4.7, 0.5, 0.083_398_677_795_107),
             (2.0, 58.0, 2.0, 0.496_588_150_106_45),
             (4.3, 2.0, 6.0, 0.163_931_262_450_76),
@@ -205,6 +268,23 @@ mod tests {
             let obtained = two_sided_power(9.0, noncentrality, 0.05);
             assert!((obtained - one_stage).abs() < 0.006, "{effect}: {obtained}");
         }
+    }
+
+    #[test]
+    fn both_integrals_agree_where_they_meet() {
+        for (x, df) in [(9.0, 1.0), (30.0, 1.0), (11.0, 9.0), (8.0, 4.7), (10.0, 300.0)] {
+            let (s, z) = (mean_over_s(x, df, 10.0), mean_over_z(x, df, 10.0));
+            assert!((s - z).abs() < 1e-9, "{x} {df}: {s} {z}");
+        }
+    }
+
+    #[test]
+    fn extreme_tests_have_an_answer_too() {
+        // One degree of freedom at a rate of 1e-9: the critical value is 6e8.
+        let obtained = noncentrality_for(1.0, 1e-9, 0.8);
+        assert!((two_sided_power(1.0, obtained, 1e-9) - 0.8).abs() < 1e-6, "{obtained}");
+        let normal = noncentrality_for(f64::INFINITY, 0.05, 0.8);
+        assert!((normal - (1.959_964 + 0.841_621)).abs() < 1e-4, "{normal}");
     }
 
     #[test]
