@@ -15,6 +15,7 @@ mod criteria;
 mod data;
 pub mod distribution;
 mod estimator;
+pub mod false_alarms;
 pub mod impact;
 mod interval;
 mod matching;
@@ -26,6 +27,7 @@ pub mod power;
 mod random;
 mod refusal;
 mod rule;
+pub mod simulation;
 mod stage;
 mod summary;
 pub mod tuning;
@@ -46,3 +48,6 @@ pub use rule::{Rule, UnknownRule};
 pub use stage::Stage;
 pub use summary::{BuildSummary, Summary};
 pub use verdict::{Basis, Doubt, Verdict};
+
+#[cfg(test)]
+mod properties;
