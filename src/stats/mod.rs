@@ -31,6 +31,7 @@ pub mod simulation;
 mod stage;
 mod summary;
 pub mod tuning;
+pub mod validation;
 mod verdict;
 
 pub use comparison::{Change, Comparison, Direction};
