@@ -9,30 +9,30 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
-mod comparison;
-mod components;
-mod criteria;
-mod data;
+pub mod comparison;
+pub mod components;
+pub mod criteria;
+pub mod data;
 pub mod distribution;
-mod estimator;
+pub mod estimator;
 pub mod false_alarms;
 pub mod impact;
-mod interval;
-mod matching;
-mod moments;
+pub mod interval;
+pub mod matching;
+pub mod moments;
 pub mod multiplicity;
-mod permutation;
+pub mod permutation;
 pub mod plan;
 pub mod power;
-mod random;
-mod refusal;
-mod rule;
+pub mod random;
+pub mod refusal;
+pub mod rule;
 pub mod simulation;
-mod stage;
-mod summary;
+pub mod stage;
+pub mod summary;
 pub mod tuning;
 pub mod validation;
-mod verdict;
+pub mod verdict;
 
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels};

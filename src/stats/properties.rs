@@ -156,6 +156,11 @@ proptest! {
         prop_assert!(close(t.build.unwrap(), s_b - s_e / n, s_b + s_e));
         prop_assert!(close(t.version.unwrap(), s_v - s_b / m, s_v + s_b));
     }
+}
+
+proptest! {
+    // The smallest detectable change takes a millisecond or two without optimisation.
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
     fn whatever_is_accepted_is_judged_without_panic_or_nan(

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     model::Metric,
-    stats::{Measurements, Pairing, Rule, Summary},
+    stats::{Estimator, Measurements, Pairing, Rule, Summary},
 };
 
 const SINGLE: Criteria = Criteria { confirm: false, ..DEFAULT };
 const DEFAULT: Criteria = Criteria {
-    estimator: crate::stats::Estimator::Mean,
+    estimator: Estimator::Mean,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
     confidence: 0.95,
@@ -172,7 +172,7 @@ fn criteria_that_make_no_sense_are_refused() {
     let base = version(&[1.0, 2.0]);
     let criteria = Criteria { min_effect: f64::INFINITY, ..DEFAULT };
     let refusal = Stage::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
-    assert_eq!(refusal, crate::stats::Refusal::NotAnEffect(f64::INFINITY));
+    assert_eq!(refusal, Refusal::NotAnEffect(f64::INFINITY));
 }
 
 #[test]
@@ -181,6 +181,17 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
     let (base, head) = (version(&[1.0, 2.0, 3.0]), version(&[1.1, 2.5, 2.9]));
     let stage = Stage::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
     assert_eq!(stage.smallest_detectable(), 0.0);
+}
+
+#[test]
+fn what_is_refused_has_failed_or_is_not_comparable() {
+    let one_build = Verdict::refused(&Refusal::TooFewBuilds { builds: 1 });
+    assert_eq!(
+        one_build.to_string(),
+        "failed: at least 2 builds of each version are needed, and one has 1"
+    );
+    let unequal = Verdict::refused(&Refusal::UnequalMeasurements([10.0, 30.0]));
+    assert_eq!(unequal.name(), "not-comparable");
 }
 
 proptest! {
