@@ -33,7 +33,7 @@ impl fmt::Display for Basis {
             Self::Confirmed { p, needed } => {
                 write!(f, "confirmed by fresh builds ({})", Reached { p: *p, needed: *needed })
             }
-            Self::OneStage => f.write_str("flagged, and no confirmation wanted"),
+            Self::OneStage => f.write_str("by one stage alone"),
         }
     }
 }

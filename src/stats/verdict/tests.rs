@@ -135,7 +135,7 @@ fn each_verdict_is_a_sentence_with_its_reason() {
         [
             "regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (one-sided p 2e-5, \
              needed 0.040)",
-            "improved: -5.00 % (-6.42 % to -3.56 %), flagged, and no confirmation wanted",
+            "improved: -5.00 % (-6.42 % to -3.56 %), by one stage alone",
             "unchanged: +0.10 % (-0.02 % to +0.22 %): with 90 % confidence less than 1.00 % either way",
             "inconclusive: +1.00 % (-6.34 % to +8.91 %), not flagged: chance can explain it; a change of \
              11.07 % would show with 80 % power",
