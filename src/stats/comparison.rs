@@ -79,6 +79,8 @@ pub struct Comparison {
     /// The two are `exp(mean x[v] ± c·s_v)` with `c = t_{1−α/2, ν} SE_D / (s_A + s_B)`, so that their
     /// failure to overlap is exactly the two-sided test at the rate `α`.
     pub head: Interval,
+    /// `t_{1−α/2, ν} SE_D`.
+    reach: f64,
     /// `x[A]` and `x[B]`.
     pub(super) logs: [Vec<f64>; 2],
 }
@@ -119,6 +121,7 @@ impl Comparison {
             correlation,
             base: base_interval,
             head: head_interval,
+            reach,
             logs: [base, head],
         };
         comparison.p = 2.0 * comparison.survival(log_change.abs());

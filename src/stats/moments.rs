@@ -1,4 +1,4 @@
-//! Mean and squared deviations of a slice, at memory speed and without cancellation.
+//! Mean and squared deviations of a slice, in one pass and without cancellation.
 
 /// Sums run in this many independent accumulators, so that the processor can add vectors and need
 /// not wait for one addition before it starts the next.
@@ -24,21 +24,21 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes the moments of `values`.
+    /// Takes the moments of `values`, in one pass.
     ///
-    /// The corrected two-pass algorithm (Chan et al. 1983): the second pass also sums the
-    /// plain deviations, which would be zero in exact arithmetic and so measure the rounding error of
-    /// the first. The second pass finds the values of an execution still in the first-level cache.
+    /// The pass sums deviations from the first value `s`, and `Σ (x − s)²` exceeds the squares by
+    /// `n (mean − s)²`. As `s` is one of the values, the squares are at least
+    /// `(mean − s)² n / (n − 1)`, so the excess is at most `n − 1` times what remains: the relative
+    /// rounding error is that of a sum times `n` at worst, however large the mean and whatever
+    /// outlier comes first.
     pub fn of(values: &[f64]) -> Self {
         let count = values.len();
-        let rough = sum(values) / count as f64;
-        let (deviations, squares) = deviations(values, rough);
-        let correction = deviations / count as f64;
-        Self {
-            count,
-            mean: rough + correction,
-            squares: (squares - deviations * correction).max(0.0),
-        }
+        let Some(&first) = values.first() else {
+            return Self { count, mean: f64::NAN, squares: 0.0 };
+        };
+        let (plain, squared) = deviations(values, first);
+        let shift = plain / count as f64;
+        Self { count, mean: first + shift, squares: (squared - plain * shift).max(0.0) }
     }
 
     /// The sample variance `squares / (count − 1)`; none of fewer than two values.
@@ -120,6 +120,18 @@ mod tests {
         let moments = Moments::of(&values);
         assert_eq!(moments.mean, 1e12 + 0.5);
         assert_eq!(moments.squares, 250.0);
+    }
+
+    #[test]
+    fn an_outlier_that_comes_first_leaves_the_rest_accurate() {
+        let mut values = vec![1.0; 1000];
+        values[0] = 1e9;
+        let moments = Moments::of(&values);
+        assert!((moments.mean / (1e6 + 0.999) - 1.0).abs() < 1e-12);
+        // (10^9 − 1)² · 999/1000
+        let exact = 999_999_999.0f64.powi(2) * 0.999;
+        // The rounding error of summing 125 values per lane, times the excess of n − 1.
+        assert!((moments.squares / exact - 1.0).abs() < 125.0 * f64::EPSILON * 999.0);
     }
 
     proptest! {

@@ -1,12 +1,12 @@
 //! Permutation tests: exact p values without any assumption on the distribution of builds.
 
+mod splits;
+
+use self::splits::Splits;
 use super::random::Random;
 
 /// Up to so many pairs, every pattern of signs is tried.
 const EXACT_PAIRS: usize = 16;
-
-/// Up to so many splits, C(20, 10), every split is tried.
-const EXACT_SPLITS: u64 = 184_756;
 
 /// Otherwise so many random arrangements stand for all.
 const RANDOM_ARRANGEMENTS: u32 = 9_999;
@@ -62,38 +62,18 @@ impl Permutation {
     /// sizes is equally likely.
     ///
     /// The statistic is Welch's `|t|`, so that the test stays valid (asymptotically) where only the
-    /// variances of the versions differ. Exact up to C(20, 10) splits.
+    /// variances of the versions differ. Exact up to C(20, 10) splits. A version with fewer than two
+    /// builds has no variance, and p is 1.
     pub fn splits(a: &[f64], b: &[f64], random: &mut Random) -> Self {
-        let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-        // In the order of values, for the same reason as above.
-        let mut pooled: Vec<(f64, bool)> = few.iter().map(|&value| (value, true)).collect();
-        pooled.extend(many.iter().map(|&value| (value, false)));
-        pooled.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let (values, observed): (Vec<f64>, Vec<bool>) = pooled.into_iter().unzip();
-        let least = welch_t(&values, &observed) * (1.0 - TIE);
-        if let Some(all) = binomial(values.len(), few.len()) {
-            return Self::exact(extreme_splits(&values, few.len(), least), all);
+        if a.len().min(b.len()) < 2 {
+            return Self::exact(1, 1);
         }
-        let mut split = vec![false; values.len()];
-        let mut indices: Vec<usize> = (0..values.len()).collect();
-        Self::random(|| {
-            mark(&mut split, random.choose_front(&mut indices, few.len()));
-            welch_t(&values, &split) >= least
-        })
-    }
-}
-
-/// How many of all splits with `inside` values in one group have a statistic of at least `least`.
-fn extreme_splits(values: &[f64], inside: usize, least: f64) -> u64 {
-    let mut chosen: Vec<usize> = (0..inside).collect();
-    let mut split = vec![false; values.len()];
-    let mut extreme = 0;
-    loop {
-        mark(&mut split, &chosen);
-        extreme += u64::from(welch_t(values, &split) >= least);
-        if !next_combination(&mut chosen, values.len()) {
-            return extreme;
+        let splits = Splits::new(a, b);
+        if let Some((extreme, all)) = splits.count_extreme() {
+            return Self::exact(extreme, all);
         }
+        let mut indices = splits.indices();
+        Self::random(|| splits.is_random_extreme(&mut indices, random))
     }
 }
 
@@ -115,55 +95,6 @@ fn random_sum(sizes: &[f64], random: &mut Random) -> f64 {
         chunk.iter().enumerate().map(|(bit, size)| sign(bit) * size).sum::<f64>()
     };
     sizes.chunks(64).map(signed).sum()
-}
-
-/// Welch's `|t|` of the values in and outside the split; infinite where neither group varies.
-fn welch_t(values: &[f64], split: &[bool]) -> f64 {
-    let group = |inside: bool| {
-        let count = split.iter().filter(|&&is_inside| is_inside == inside).count() as f64;
-        let weight = |is_inside: bool| f64::from(is_inside == inside);
-        let both = || values.iter().zip(split);
-        let mean = both().map(|(value, &at)| weight(at) * value).sum::<f64>() / count;
-        let squares = both().map(|(value, &at)| weight(at) * (value - mean).powi(2)).sum::<f64>();
-        (mean, squares / (count - 1.0) / count)
-    };
-    let ((mean_in, square_in), (mean_out, square_out)) = (group(true), group(false));
-    let difference = (mean_in - mean_out).abs();
-    if difference == 0.0 { 0.0 } else { difference / (square_in + square_out).sqrt() }
-}
-
-fn mark(split: &mut [bool], chosen: &[usize]) {
-    split.fill(false);
-    for &index in chosen {
-        split[index] = true;
-    }
-}
-
-/// Steps to the next choice of that many of `0..count`, in lexicographic order; false after the last.
-fn next_combination(chosen: &mut [usize], count: usize) -> bool {
-    let places = chosen.len();
-    let Some(place) = (0..places).rev().find(|&place| chosen[place] < count - places + place)
-    else {
-        return false;
-    };
-    let next = chosen[place] + 1;
-    for (value, chosen) in (next..).zip(&mut chosen[place..]) {
-        *chosen = value;
-    }
-    true
-}
-
-/// C(`n`, `k`), if it is at most [`EXACT_SPLITS`].
-fn binomial(n: usize, k: usize) -> Option<u64> {
-    let mut result = 1;
-    for i in 0..k.min(n - k) as u64 {
-        // An integer after every step, and no step overflows: the result is small before it.
-        result = result * (n as u64 - i) / (i + 1);
-        if result > EXACT_SPLITS {
-            return None;
-        }
-    }
-    Some(result)
 }
 
 #[cfg(test)]
@@ -225,15 +156,17 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_comes_once() {
-        let mut chosen = vec![0, 1, 2];
-        let mut count = 1;
-        while next_combination(&mut chosen, 7) {
-            count += 1;
-        }
-        assert_eq!((count, chosen), (35, vec![4, 5, 6]));
-        assert_eq!(binomial(7, 3), Some(35));
-        assert_eq!((binomial(20, 10), binomial(21, 10)), (Some(184_756), None));
+    fn random_splits_come_close_to_the_t_test() {
+        // Var = 20 in both, so t = 2.832 / sqrt(40/15) = 1.734, with p = 0.0939 at 28 degrees of freedom.
+        let a: Vec<f64> = (0..15).map(f64::from).collect();
+        let b: Vec<f64> = a.iter().map(|value| value + 2.832).collect();
+        let Permutation { p, exact } = splits(&a, &b);
+        assert!(!exact && (p - 0.0939).abs() < 0.015, "{p}");
+    }
+
+    #[test]
+    fn a_version_of_one_build_cannot_be_told_from_another() {
+        assert_eq!(splits(&[1.0], &[2.0, 3.0, 4.0]).p, 1.0);
     }
 
     proptest! {

@@ -45,7 +45,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFewBuilds { builds } => {
-                write!(f, "at least 2 builds of each version are needed, but there is {builds}")
+                write!(f, "at least 2 builds of each version are needed, and one has {builds}")
             }
             Self::Metrics(metrics) => {
                 let [base, head] = &**metrics;

@@ -122,7 +122,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     );
     assert_eq!(
         refused(&wall(Estimator::Mean, &two[..1])),
-        "at least 2 builds of each version are needed, but there is 1"
+        "at least 2 builds of each version are needed, and one has 1"
     );
     assert!(compare(&mean, &wall(Estimator::Mean, &long)).is_ok());
     assert_eq!(

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     model::Metric,
-    stats::{Measurements, Pairing, Rule, Summary},
+    stats::{Estimator, Measurements, Pairing, Rule, Summary},
 };
 
 const SINGLE: Criteria = Criteria { confirm: false, ..DEFAULT };
 const DEFAULT: Criteria = Criteria {
-    estimator: crate::stats::Estimator::Mean,
+    estimator: Estimator::Mean,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
     confidence: 0.95,
@@ -135,7 +135,7 @@ fn each_verdict_is_a_sentence_with_its_reason() {
         [
             "regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (one-sided p 2e-5, \
              needed 0.040)",
-            "improved: -5.00 % (-6.42 % to -3.56 %), flagged, and no confirmation wanted",
+            "improved: -5.00 % (-6.42 % to -3.56 %), by one stage alone",
             "unchanged: +0.10 % (-0.02 % to +0.22 %): with 90 % confidence less than 1.00 % either way",
             "inconclusive: +1.00 % (-6.34 % to +8.91 %), not flagged: chance can explain it; a change of \
              11.07 % would show with 80 % power",
@@ -172,7 +172,7 @@ fn criteria_that_make_no_sense_are_refused() {
     let base = version(&[1.0, 2.0]);
     let criteria = Criteria { min_effect: f64::INFINITY, ..DEFAULT };
     let refusal = Stage::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
-    assert_eq!(refusal, crate::stats::Refusal::NotAnEffect(f64::INFINITY));
+    assert_eq!(refusal, Refusal::NotAnEffect(f64::INFINITY));
 }
 
 #[test]
@@ -181,6 +181,17 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
     let (base, head) = (version(&[1.0, 2.0, 3.0]), version(&[1.1, 2.5, 2.9]));
     let stage = Stage::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
     assert_eq!(stage.smallest_detectable(), 0.0);
+}
+
+#[test]
+fn what_is_refused_has_failed_or_is_not_comparable() {
+    let one_build = Verdict::refused(&Refusal::TooFewBuilds { builds: 1 });
+    assert_eq!(
+        one_build.to_string(),
+        "failed: at least 2 builds of each version are needed, and one has 1"
+    );
+    let unequal = Verdict::refused(&Refusal::UnequalMeasurements([10.0, 30.0]));
+    assert_eq!(unequal.name(), "not-comparable");
 }
 
 proptest! {
