@@ -1,5 +1,6 @@
 //! What changes the digest of a function, and what does not.
 
+mod assembled;
 mod damage;
 mod inputs;
 mod stored;
@@ -164,63 +165,4 @@ fn it_does_not_matter_whether_each_function_has_a_section_of_its_own() {
     let apart = set_of(&scratch.c_object("object", C, &["-O2", "-ffunction-sections"]));
     let diff = FunctionSet::diff(&together, &apart);
     assert!(diff.is_empty(), "{diff:#?}");
-}
-
-/// A function in one object that refers to a constant which thin LTO put into another.
-fn promoted(number: u32, content: &str) -> FunctionSet {
-    let scratch = Scratch::new();
-    let name = format!("anon.0123456789abcdef0123456789abcdef.{number}.llvm.77{number}");
-    let user = scratch.assembled(
-        "user",
-        &format!(
-            ".text\n.type user,@function\nuser:\n lea {name}(%rip),%rax\n ret\n.size user,.-user\n"
-        ),
-    );
-    let constant = scratch.assembled(
-        "constant",
-        &format!(
-            ".section .rodata\n.globl {name}\n.hidden {name}\n.type {name},@object\n{name}:\n \
-             .ascii \"{content}\"\n.size {name},.-{name}\n"
-        ),
-    );
-    let inputs = [("user.o", &user[..]), ("constant.o", &constant[..])];
-    FunctionSet::from_link_inputs(inputs, &all_kept(&[&user]))
-}
-
-#[test]
-fn a_constant_in_another_object_counts_by_its_content_and_not_by_its_number() {
-    assert_eq!(promoted(1, "content"), promoted(2, "content"));
-    let diff = FunctionSet::diff(&promoted(1, "content"), &promoted(1, "Content"));
-    assert_eq!(diff.changed.len(), 1);
-}
-
-#[test]
-fn a_constant_that_refers_to_itself_has_a_digest() {
-    let source = ".text\n.type user,@function\nuser:\n lea .Lring(%rip),%rax\n ret\n.size user,.-user\n\
-        .section .data.rel.ro,\"aw\"\n.Lring:\n .quad .Lnext\n.Lnext:\n .quad .Lring\n .quad user\n";
-    let scratch = Scratch::new();
-    let base = set_of(&scratch.assembled("ring", source));
-    assert_eq!(base.functions().len(), 1);
-    let shifted = source.replace("\"aw\"\n", "\"aw\"\n .quad 5\n");
-    assert_eq!(set_of(&scratch.assembled("ring", &shifted)), base);
-}
-
-#[test]
-fn an_assembler_function_without_a_size_ends_where_the_next_begins() {
-    let source = ".text\n.globl a, b\n.type a,@function\n.type b,@function\n\
-        a: nop\n nop\n ret\nb: ret\n";
-    let object = Scratch::new().assembled("object", source);
-    let sizes: Vec<_> = set_of(&object).functions().iter().map(|function| function.size).collect();
-    assert_eq!(sizes, [3, 1]);
-}
-
-#[test]
-fn an_object_with_more_sections_than_sixteen_bits_number_is_read() {
-    let sections = (0..65_600).map(|index| format!(".section .text.f{index},\"ax\"\n"));
-    let mut source: String = sections.collect();
-    source += ".globl last\n.type last,@function\nlast: call elsewhere\n ret\n.size last,.-last\n";
-    let object = Scratch::new().assembled("object", &source);
-    let set = set_of(&object);
-    assert_eq!(set.functions().len(), 1);
-    assert_eq!(set.functions()[0].size, 6);
 }

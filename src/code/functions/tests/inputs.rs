@@ -22,6 +22,18 @@ fn of_weak_duplicates_as_many_count_as_the_linker_kept() {
 }
 
 #[test]
+fn a_strong_definition_counts_before_a_weak_one() {
+    let scratch = Scratch::new();
+    let weak = scratch.c_object("weak", WEAK, &["-O2"]);
+    let strong = scratch.c_object("strong", "int both(int x) { return x * 9; }", &["-O2"]);
+    let kept = all_kept(&[&strong]);
+    let inputs = [("weak.o", &weak[..]), ("strong.o", &strong[..])];
+    let both = FunctionSet::from_link_inputs(inputs, &kept);
+    assert_eq!(both, FunctionSet::from_link_inputs([("strong.o", &strong[..])], &kept));
+    assert_ne!(both, FunctionSet::from_link_inputs([("weak.o", &weak[..])], &kept));
+}
+
+#[test]
 fn local_functions_of_one_name_are_counted_one_by_one() {
     let source = |factor: u32, name: &str| {
         format!(
