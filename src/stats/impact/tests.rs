@@ -1,3 +1,7 @@
+//! Impact factors near their analytic values, and of shapes that have none.
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::model::Metric;
 
@@ -93,4 +97,23 @@ fn a_median_of_evenly_many_values_lies_between_the_middle_two() {
     assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
     assert_eq!(median(&mut [f64::INFINITY, 1.0]), f64::INFINITY);
     assert_eq!(median(&mut [7.0]), 7.0);
+}
+
+proptest! {
+    #[test]
+    fn whatever_has_a_factor_has_one_that_is_no_nan_and_does_not_depend_on_the_unit(
+        sets in prop::collection::vec(prop::collection::vec(1e-9..1e12, 3..9), 3..9),
+        exponent in -30_i32..30,
+    ) {
+        let short = Bootstrap { choose: Some(2), repetitions: 20 };
+        let factor = |sets: &[Vec<f64>]| impact_factor(&views(sets), &short, &mut Random::new(7));
+        let obtained = factor(&sets).unwrap();
+        prop_assert!(obtained >= 0.0);
+        // A power of two scales without rounding.
+        let scaled: Vec<Vec<f64>> = sets
+            .iter()
+            .map(|set| set.iter().map(|value| value * 2_f64.powi(exponent)).collect())
+            .collect();
+        prop_assert_eq!(factor(&scaled).unwrap(), obtained);
+    }
 }

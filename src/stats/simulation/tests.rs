@@ -1,3 +1,5 @@
+//! Simulated experiments have the truth that was asked for.
+
 use super::*;
 use crate::stats::{Estimator, Moments, Summary};
 
