@@ -5,6 +5,8 @@
 //! each benchmark of the fixture: the standard deviation between builds, the correlation of the
 //! build means of both versions, and the standard error of the change unpaired and paired.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+
 use std::{
     error::Error,
     path::{Path, PathBuf},
