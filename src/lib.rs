@@ -13,6 +13,7 @@ pub mod build;
 pub mod cli;
 pub mod command;
 pub mod failure;
+pub mod harness;
 pub mod measure;
 pub mod model;
 pub mod source;
