@@ -11,7 +11,8 @@ use cargo_rbench::{
 use super::{asked, execute, failure, list};
 use crate::fixture::Fixture;
 
-static FIXTURES: [Fixture; 2] = [Fixture::new("criterion-0-5"), Fixture::new("criterion-0-8")];
+pub(super) static FIXTURES: [Fixture; 2] =
+    [Fixture::new("criterion-0-5"), Fixture::new("criterion-0-8")];
 
 /// Each version with its fixture.
 fn versions() -> impl Iterator<Item = (Criterion, &'static Fixture)> {

@@ -5,7 +5,7 @@ use cargo_rbench::{harness::Divan, model::Unit};
 use super::{asked, execute, failure, ids};
 use crate::fixture::Fixture;
 
-static DIVAN: Fixture = Fixture::new("divan");
+pub(super) static DIVAN: Fixture = Fixture::new("divan");
 
 const ODD: &str = "same::inner::a \"name\" │ with bars";
 

@@ -1,10 +1,12 @@
 //! Harnesses that list and execute the benchmarks of fixtures.
 
+mod agreement;
 mod command;
 mod criterion;
 mod divan;
 mod libtest;
 mod native;
+mod plain;
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use cargo_rbench::{
 use super::{asked, execute, failure, ids};
 use crate::fixture::Fixture;
 
-static NATIVE: Fixture = Fixture::new("native");
+pub(super) static NATIVE: Fixture = Fixture::new("native");
 
 #[test]
 fn every_listed_benchmark_gives_exactly_the_measurements_asked() {
