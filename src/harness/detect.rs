@@ -39,14 +39,14 @@ pub fn detect(
         None if bench.has_libtest()? => Ok(Box::new(Libtest)),
         None => Ok(bench.only_candidate()?.harness()),
         Some(HarnessKind::Native) => Ok(Box::new(Native)),
-        Some(HarnessKind::Divan) => Ok(Box::new(Divan)),
         Some(HarnessKind::Libtest) => Ok(Box::new(Libtest)),
-        Some(HarnessKind::Criterion) => {
+        Some(kind @ (HarnessKind::Criterion | HarnessKind::Divan)) => {
             let candidates = bench.candidates();
-            let found = candidates.iter().find(|found| found.crate_.kind == HarnessKind::Criterion);
+            let found = candidates.iter().find(|found| found.crate_.kind == kind);
             found.map(Candidate::harness).ok_or_else(|| {
-                bench
-                    .failure("it has no Criterion.rs among its dependencies, whose version decides")
+                bench.failure(&format!(
+                    "no {kind}, whose version decides, is among its dependencies"
+                ))
             })
         }
         Some(HarnessKind::Command) => {
@@ -111,13 +111,11 @@ struct Candidate<'t> {
 
 impl Candidate<'_> {
     fn harness(&self) -> Box<dyn Harness> {
+        let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
         match self.crate_.kind {
             HarnessKind::Native => Box::new(Native),
-            HarnessKind::Divan => Box::new(Divan),
-            HarnessKind::Criterion => {
-                let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
-                Box::new(Criterion { version })
-            }
+            HarnessKind::Divan => Box::new(Divan { version }),
+            HarnessKind::Criterion => Box::new(Criterion { version }),
             // No crate is either of these.
             HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),
         }

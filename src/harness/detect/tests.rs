@@ -129,7 +129,7 @@ fn a_harness_that_cannot_be_run_is_named() {
 #[test]
 fn what_the_user_says_beats_what_is_found() {
     let kind = Some(HarnessKind::Divan);
-    assert_eq!(detected(&[CRITERION], "", "", kind), Ok(HarnessKind::Divan));
+    assert_eq!(detected(&[CRITERION, DIVAN], "", "", kind), Ok(HarnessKind::Divan));
     let of_criterion = detected(&[CRITERION, DIVAN], "", "", Some(HarnessKind::Criterion));
     assert_eq!(of_criterion, Ok(HarnessKind::Criterion));
     assert!(detected(&[DIVAN], "", "", Some(HarnessKind::Criterion)).is_err());

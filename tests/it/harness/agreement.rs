@@ -4,23 +4,28 @@ use std::time::Duration;
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Criterion, Divan, Harness, Native},
+    harness::{Criterion, Harness, Native},
     model::Asked,
 };
 
-use super::{asked, criterion::FIXTURES, divan::DIVAN, execute, native::NATIVE};
+use super::{
+    asked,
+    criterion::FIXTURES,
+    divan::{DIVAN, divan},
+    execute,
+    native::NATIVE,
+};
 use crate::fixture::Fixture;
 
 /// Asserts nothing about speed, which a loaded machine would refute: run it on a quiet one with
 /// `cargo test --test it agreement -- --ignored --nocapture`, and read.
 #[test]
 #[ignore = "measures for half a minute and prints"]
-#[expect(clippy::print_stdout, reason = "it is what this test is for")]
 fn times_agree_between_harnesses() {
     let criterion = |minor| Criterion { version: Version::new(0, minor, 0) };
-    let (old, new) = (criterion(5), criterion(8));
+    let (old, new, divan) = (criterion(5), criterion(8), divan());
     let harnesses: [(&dyn Harness, &Fixture); 4] =
-        [(&Native, &NATIVE), (&old, &FIXTURES[0]), (&new, &FIXTURES[1]), (&Divan, &DIVAN)];
+        [(&Native, &NATIVE), (&old, &FIXTURES[0]), (&new, &FIXTURES[1]), (&divan, &DIVAN)];
     for (id, divan_id) in
         [("sum", "same::sum"), ("count/64", "same::count::64"), ("count/1024", "same::count::1024")]
     {

@@ -1,121 +1,22 @@
-//! Benchmarks of Divan 0.1.18 and later, read from the table it prints.
-//!
-//! Divan tells no raw measurements. But when it takes three, its columns *fastest*, *median* and
-//! *slowest* are those three, to four digits; so an execution has three measurements at most, and
-//! their order is not known. It has no warm-up of its own: long measurements take its place.
+//! Reads the table of Divan.
 
-use std::{ffi::OsString, time::Duration};
+use std::time::Duration;
 
-use super::{
-    Conditions, Executable, Harness, check,
-    executable::Process,
-    text::{listed, time_in_nanoseconds},
-};
-use crate::{
-    failure::Result,
-    measure::process::{Ended, Output},
-    model::{Asked, Execution, HarnessKind, Metric, Name, Series},
-};
-
-/// See the module.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Divan;
-
-/// The most measurements whose values the table shows.
-const MOST: usize = 3;
-
-impl Harness for Divan {
-    fn kind(&self) -> HarnessKind {
-        HarnessKind::Divan
-    }
-
-    fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
-        let mut invocation =
-            executable.invocation(["--list", "--format", "terse"], None, conditions);
-        // It lists in a form to be read by programs for cargo-nextest alone.
-        invocation.variables.push(("NEXTEST".into(), "1".into()));
-        let purpose = format!("list the benchmarks of {}", executable.target);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
-        let mut names = listed(&process.run_to_success(conditions)?.output);
-        // They come in the order in which they were linked.
-        names.sort();
-        Ok(names)
-    }
-
-    fn execute(
-        &self,
-        executable: &Executable,
-        benchmark: &Name,
-        asked: &Asked,
-        conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
-        let measurements = asked.measurements.clamp(1, MOST);
-        let run = |size: Option<u64>| {
-            let process = Process {
-                purpose: executable.purpose_of(benchmark),
-                invocation: executable.invocation(
-                    arguments(benchmark, measurements, size),
-                    Some(asked.seed),
-                    conditions,
-                ),
-                work: asked.least_time(),
-            };
-            let ended = process.run_to_success(conditions)?;
-            let row = row(&ended.output, measurements)
-                .map_err(|reason| process.failure(&reason, &ended.output))?;
-            Ok::<_, crate::failure::Failure>((process, ended, row))
-        };
-        let size = match asked.iterations {
-            Some(iterations) => iterations,
-            None => run(None)?.2.iterations_for(asked.floor),
-        };
-        let (process, ended, row) = run(Some(size))?;
-        let Ended { output, resources, .. } = ended;
-        let series = Series {
-            metric: Metric::wall(),
-            iterations: vec![row.iterations; measurements],
-            values: row.values,
-        };
-        match check::defect(&series) {
-            Some(defect) => Err(process.failure(&defect, &output)),
-            None => Ok(Execution {
-                asked: asked.clone(),
-                series: vec![series],
-                throughput: Vec::new(),
-                warm_up: None,
-                resources,
-            }),
-        }
-    }
-}
-
-/// The flags beat what the benchmark's attributes say.
-fn arguments(benchmark: &Name, measurements: usize, size: Option<u64>) -> Vec<OsString> {
-    let mut arguments = vec!["--bench".to_owned(), "--color".to_owned(), "never".to_owned()];
-    arguments.extend(["--sample-count".to_owned(), measurements.to_string()]);
-    if let Some(size) = size {
-        arguments.extend(["--sample-size".to_owned(), size.to_string()]);
-    }
-    // More samples would be taken to fill a time, and the table would show no longer what each was.
-    arguments
-        .extend(["--min-time", "0", "--max-time", "1000000", "--exact", "--"].map(str::to_owned));
-    arguments.push(benchmark.id.clone());
-    arguments.into_iter().map(OsString::from).collect()
-}
+use crate::{harness::text::time_in_nanoseconds, measure::process::Output};
 
 /// One line of the table.
 #[derive(Debug, PartialEq)]
-struct Row {
+pub(super) struct Row {
     /// Nanoseconds per iteration of each measurement, in ascending order.
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// The iterations of each measurement.
-    iterations: u64,
+    pub(super) iterations: u64,
 }
 
 impl Row {
     /// How many iterations last `floor`, by the fastest measurement.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-    fn iterations_for(&self, floor: Duration) -> u64 {
+    pub(super) fn iterations_for(&self, floor: Duration) -> u64 {
         let fastest = self.values.first().copied().unwrap_or(f64::INFINITY);
         let wanted = (floor.as_secs_f64() * 1e9 / fastest).ceil() as u64;
         // Divan's command line takes 32 bits.
@@ -124,7 +25,7 @@ impl Row {
 }
 
 /// The one line with measurements, or why there is none.
-fn row(output: &Output, measurements: usize) -> Result<Row, String> {
+pub(super) fn row(output: &Output, measurements: usize) -> Result<Row, String> {
     let text = output.to_string();
     let mut rows = text.lines().filter_map(cells);
     let Some(cells) = rows.next() else {
