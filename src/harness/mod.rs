@@ -10,6 +10,9 @@ mod filter;
 mod libtest;
 mod native;
 mod text;
+mod variables;
+
+use std::fmt;
 
 pub use self::{
     command::Command,
@@ -20,6 +23,7 @@ pub use self::{
     filter::Filter,
     libtest::Libtest,
     native::Native,
+    variables::{library_path, package_variables},
 };
 use crate::{
     failure::Result,
@@ -30,7 +34,7 @@ use crate::{
 ///
 /// A failure is that of one executable or one benchmark, never of the whole run. It says the
 /// reason, the end of what the process printed, and the command to see it again.
-pub trait Harness {
+pub trait Harness: fmt::Debug + Send + Sync {
     /// Which harness this is.
     fn kind(&self) -> HarnessKind;
 

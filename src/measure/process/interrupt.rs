@@ -79,6 +79,25 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_sets_it_instead_of_ending_the_process() {
+        use std::{thread, time::Duration};
+
+        use rustix::process::{Signal, getpid, kill_process};
+
+        let interrupt = Interrupt::on_signals().unwrap();
+        assert!(!interrupt.is_set());
+        kill_process(getpid(), Signal::HUP).unwrap();
+        // Another thread may be the one that handles it.
+        for _ in 0..1000 {
+            if interrupt.is_set() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the signal was not noticed");
+    }
+
+    #[test]
     fn setting_it_any_number_of_times_never_blocks() {
         let interrupt = Interrupt::new().unwrap();
         for _ in 0..100_000 {

@@ -71,7 +71,36 @@ fn a_count_that_claims_too_much_is_a_truncation() {
     assert_eq!(parse(text.as_bytes()), Err(Defect::Truncated));
 }
 
+/// The bytes that an answer holds on to.
+fn kept(answer: &Answer) -> usize {
+    let record = |record: &Record| {
+        let more = match &record.outcome {
+            Outcome::Listed => 0,
+            Outcome::Measured(measured) => measured.times.capacity() * size_of::<u64>(),
+            Outcome::Skipped(reason) | Outcome::Failed(reason) => reason.capacity(),
+        };
+        record.id.capacity() + more
+    };
+    let records = answer.records.capacity() * size_of::<Record>();
+    records + answer.records.iter().map(record).sum::<usize>()
+}
+
 proptest! {
+    #[test]
+    fn what_is_kept_is_a_small_multiple_of_what_was_read(
+        benchmarks in proptest::collection::vec(("[a-z]{0,9}", 0_usize..50), 0..40),
+    ) {
+        let body = benchmarks.iter().map(|(id, count)| {
+            let times = "1\n".repeat(*count);
+            format!("benchmark {id}\nwarm-up 1 1\niterations 1 given\nmeasurements {count}\n{times}")
+        });
+        let body: String = body.collect();
+        let text = format!("rbench-harness 1\nversion 1\n{body}end {}\n", benchmarks.len());
+        let answer = parse(text.as_bytes()).unwrap();
+        prop_assert_eq!(answer.records.len(), benchmarks.len());
+        prop_assert!(kept(&answer) <= 16 * text.len() + 1024, "{} of {}", kept(&answer), text.len());
+    }
+
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&bytes);
