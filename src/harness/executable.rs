@@ -82,7 +82,10 @@ pub(super) struct Process {
 impl Process {
     /// Runs the process; an end by deadline or interrupt is a failure, any other is not.
     pub(super) fn run(&self, conditions: &Conditions<'_>) -> Result<Ended> {
-        let mut limits = Limits::for_work_of(self.work);
+        self.run_within(Limits::for_work_of(self.work), conditions)
+    }
+
+    fn run_within(&self, mut limits: Limits, conditions: &Conditions<'_>) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
         let ended = process::run(&self.invocation, &limits, conditions.interrupt)?;
         match ended.ending {
@@ -100,7 +103,22 @@ impl Process {
 
     /// As [`run`](Self::run), but an end without success is a failure too.
     pub(super) fn run_to_success(&self, conditions: &Conditions<'_>) -> Result<Ended> {
-        let ended = self.run(conditions)?;
+        self.succeeded(self.run(conditions)?)
+    }
+
+    /// What a successful process prints, all of it: for lists of benchmarks.
+    pub(super) fn whole_output(&self, conditions: &Conditions<'_>) -> Result<Output> {
+        /// Room for a hundred thousand benchmarks.
+        const MOST: usize = 16 << 20;
+        let limits = Limits { output: MOST, ..Limits::for_work_of(self.work) };
+        let output = self.succeeded(self.run_within(limits, conditions)?)?.output;
+        if output.omitted > 0 {
+            return Err(self.failure("its list is longer than 16 MiB", &output));
+        }
+        Ok(output)
+    }
+
+    fn succeeded(&self, ended: Ended) -> Result<Ended> {
         match ending_in_words(ended.ending) {
             None => Ok(ended),
             Some(words) => Err(self.failure(&words, &ended.output)),
@@ -117,11 +135,24 @@ impl Process {
         if !tail.trim().is_empty() {
             failure = failure.because("the end of its output:");
             for line in tail.lines() {
-                failure = failure.because(format!("  {line}"));
+                failure = failure.because(format!("  {}", printable(line)));
             }
         }
         failure.hint(format!("reproduce with: {}", self.invocation))
     }
+}
+
+/// A line of a process's output as it may be shown: not without end, and without colours or anything
+/// else that would command a terminal.
+fn printable(line: &str) -> String {
+    const LONGEST: usize = 300;
+    let plain = anstream::adapter::strip_str(line).to_string();
+    let mut characters = plain.chars().filter(|c| !c.is_control() || *c == '\t');
+    let mut shown: String = characters.by_ref().take(LONGEST).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// How a process ended, unless with success.
@@ -141,4 +172,26 @@ pub(super) fn scratch() -> Result<tempfile::TempDir> {
         .prefix("rbench-")
         .tempdir()
         .or_fail(Exit::Internal, || "cannot create a temporary directory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_shows_the_end_of_the_output_without_what_commands_a_terminal() {
+        let process = Process {
+            purpose: "execute benchmark `b` of t".to_owned(),
+            invocation: Invocation { program: "b".into(), ..Invocation::default() },
+            work: Duration::ZERO,
+        };
+        let head = format!("{}\x1b[31mred\x1b[0m\x07\n{}\n", "line\n".repeat(30), "x".repeat(1000));
+        let output = Output { head: head.into_bytes(), ..Output::default() };
+        let failure = process.failure("it exited with status 1", &output).to_string();
+        let lines: Vec<_> = failure.lines().collect();
+        assert_eq!(lines.len(), 3 + 20 + 1, "{failure}");
+        assert_eq!(lines[21], "    red");
+        assert_eq!(lines[22].chars().count(), 4 + 300 + 1);
+        assert!(failure.ends_with("\nhint: reproduce with: cd '' && b"), "{failure}");
+    }
 }

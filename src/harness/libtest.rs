@@ -26,7 +26,7 @@ impl Harness for Libtest {
             executable.invocation(["--bench", "--list", "--format", "terse"], None, conditions);
         let purpose = format!("list the benchmarks of {}", executable.target);
         let process = Process { purpose, invocation, work: Duration::ZERO };
-        Ok(listed(&process.run_to_success(conditions)?.output))
+        Ok(listed(&process.whole_output(conditions)?))
     }
 
     fn execute(

@@ -46,7 +46,7 @@ impl Harness for Divan {
         }
         let purpose = format!("list the benchmarks of {}", executable.target);
         let process = Process { purpose, invocation, work: Duration::ZERO };
-        let output = process.run_to_success(conditions)?.output;
+        let output = process.whole_output(conditions)?;
         let mut names = if lists_for_programs { listed(&output) } else { leaves(&output) };
         // They come in the order in which they were linked.
         names.sort();
