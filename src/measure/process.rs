@@ -46,11 +46,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A limit for a child that is asked for work of at least `asked`: generous, since a benchmark
-    /// may prepare for long, and a shared machine may stall.
+    /// Limits for a child that is asked for work of at least `asked`: generous, since one iteration
+    /// of a benchmark may take longer than was asked for all of them, and to end one that works
+    /// costs more than to wait for one that hangs.
     pub fn for_work_of(asked: Duration) -> Self {
         Self {
-            deadline: asked.saturating_mul(10).saturating_add(Duration::from_secs(60)),
+            deadline: asked.saturating_mul(10).saturating_add(Duration::from_secs(300)),
             ..Self::default()
         }
     }

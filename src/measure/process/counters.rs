@@ -75,12 +75,12 @@ impl Counters {
         Self
     }
 
-    #[expect(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "as on Linux")]
+    #[expect(clippy::unused_self, reason = "as on Linux")]
     pub(super) const fn instructions(&mut self) -> Option<u64> {
         None
     }
 
-    #[expect(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "as on Linux")]
+    #[expect(clippy::unused_self, reason = "as on Linux")]
     pub(super) const fn cycles(&mut self) -> Option<u64> {
         None
     }
