@@ -1,0 +1,4 @@
+//! End-to-end tests: the real program, the real cargo, real repositories.
+
+mod distinct;
+mod support;
