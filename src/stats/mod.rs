@@ -1,1 +1,85 @@
-//! To come.
+//! The statistics of regression benchmarking across builds: pure functions from measurements to
+//! verdicts.
+//!
+//! One *version* is built `l` times; each *build* is executed `m` times; each *execution* takes `n`
+//! measurements. [`Measurements`] holds them. Nothing here reads a clock, a file, the environment or
+//! a global random state: every random routine takes a generator that its caller seeded.
+//!
+//! The way through: [`Measurements`] are read once into a [`Summary`] of each version; two of them make
+//! a [`Stage`] (their [`Comparison`], and whether the [`Rule`] flags it); one stage, and a second from
+//! fresh builds where the first flags a change, make a [`Verdict`]. [`Components`] and [`Interval`]
+//! describe one version; [`plan`], [`impact`] and [`false_alarms`] help to choose the dimensions.
+//!
+//! ```
+//! use cargo_rbench::{
+//!     model::Metric,
+//!     stats::{Criteria, Measurements, Pairing, Stage, Summary, Verdict},
+//! };
+//!
+//! // Six builds of one execution each; the head takes about 5 % longer in the same layouts.
+//! let version = |builds: [[f64; 3]; 6]| {
+//!     Measurements::new(Metric::wall(), (1..).zip(builds.map(|measurements| [measurements])))
+//! };
+//! let base = version([[100., 101., 102.], [120., 121., 120.], [99., 97., 98.], [111., 110., 113.],
+//!     [102., 101., 105.], [95., 97., 94.]])?;
+//! let head = version([[106., 105., 107.], [126., 127., 125.], [104., 103., 103.], [115., 116., 118.],
+//!     [107., 109., 108.], [100., 101., 99.]])?;
+//!
+//! let criteria = Criteria { confirm: false, ..Criteria::default() };
+//! let [base, head] = [base, head].map(|version| Summary::of(&version, criteria.estimator));
+//! let stage = Stage::new(&base, &head, Pairing::BySeed, &criteria)?;
+//! let verdict = Verdict::of(&stage, None, 1, &criteria);
+//! assert_eq!(
+//!     verdict.to_string(),
+//!     "regressed: +4.95 % (+4.59 % to +5.30 %), by one stage alone"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
+)]
+
+pub mod comparison;
+pub mod components;
+pub mod criteria;
+pub mod data;
+pub mod distribution;
+pub mod estimator;
+pub mod false_alarms;
+pub mod impact;
+pub mod interval;
+pub mod matching;
+pub mod moments;
+pub mod multiplicity;
+pub mod permutation;
+pub mod plan;
+pub mod power;
+pub mod random;
+pub mod refusal;
+pub mod rule;
+pub mod simulation;
+pub mod stage;
+pub mod summary;
+pub mod tuning;
+pub mod validation;
+pub mod verdict;
+
+pub use comparison::{Change, Comparison, Direction};
+pub use components::{Components, LayoutTest, Levels};
+pub use criteria::Criteria;
+pub use data::{Build, Measurements, Misfit, Place};
+pub use estimator::{Estimator, Scratch, UnknownEstimator};
+pub use interval::Interval;
+pub use matching::{Method, Pairing, Unpaired};
+pub use moments::Moments;
+pub use permutation::Permutation;
+pub use random::Random;
+pub use refusal::Refusal;
+pub use rule::{Rule, UnknownRule};
+pub use stage::Stage;
+pub use summary::{BuildSummary, Summary};
+pub use verdict::{Basis, Doubt, Verdict};
+
+#[cfg(test)]
+mod properties;

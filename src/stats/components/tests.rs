@@ -1,0 +1,111 @@
+//! Components of small cases computed by hand, and of shapes that hide a level.
+
+use super::*;
+use crate::{
+    model::Metric,
+    stats::{Estimator, Measurements},
+};
+
+fn components(builds: &[&[&[f64]]]) -> Components {
+    let builds = (0..).zip(builds.iter().map(|executions| executions.iter()));
+    let data = Measurements::new(Metric::wall(), builds).unwrap();
+    Components::of(&Summary::of(&data, Estimator::Minimum))
+}
+
+fn assert_close(obtained: Option<f64>, expected: f64) {
+    let obtained = obtained.unwrap();
+    assert!((obtained - expected).abs() < 1e-12 * expected.abs(), "{obtained}, not {expected}");
+}
+
+/// Two builds of two executions of two measurements: means 4, 8 and 10, 14.
+const BALANCED: [&[&[f64]]; 2] = [&[&[3.0, 5.0], &[7.0, 9.0]], &[&[9.0, 11.0], &[13.0, 15.0]]];
+
+#[test]
+fn balanced_data_give_the_squares_of_the_paper_and_their_unbiased_components() {
+    let Components { s, t, layout, .. } = components(&BALANCED);
+    assert_close(s.execution, 2.0);
+    assert_close(s.build, 8.0);
+    assert_close(s.version, 18.0);
+    assert_close(t.execution, 2.0);
+    assert_close(t.build, 8.0 - 2.0 / 2.0);
+    assert_close(t.version, 18.0 - 8.0 / 2.0);
+    let layout = layout.unwrap();
+    assert_close(Some(layout.f), 2.0 * 18.0 / 8.0);
+    assert_eq!(layout.freedom, [1.0, 2.0]);
+    // P(F_{1,2} > f) = 1 − sqrt(f / (f + 2))
+    assert_close(Some(layout.p), 1.0 - (4.5f64 / 6.5).sqrt());
+}
+
+#[test]
+fn ragged_data_are_weighted_as_documented() {
+    let Components { s, t, .. } = components(&[
+        &[&[3.0, 5.0], &[6.0, 8.0, 10.0], &[12.0]],
+        &[&[9.0, 11.0, 13.0, 15.0], &[20.0, 24.0]],
+    ]);
+    // Σ squares within = 2 + 8 + 20 + 8, Σ (n − 1) = 1 + 2 + 3 + 1
+    let e = 38.0 / 7.0;
+    assert_close(s.execution, e);
+    // Means 4, 8, 12 (squares 32) and 12, 22 (squares 50); Σ (m − 1) = 2 + 1
+    assert_close(s.build, 82.0 / 3.0);
+    // Build means 8 and 17
+    assert_close(s.version, 40.5);
+    let inverse = [(1.0 / 2.0 + 1.0 / 3.0 + 1.0) / 3.0, (1.0 / 4.0 + 2.0 / 4.0) * 0.5];
+    let b = 82.0 / 3.0 - e * (2.0 * inverse[0] + inverse[1]) / 3.0;
+    assert_close(t.build, b);
+    let b_in_v = f64::midpoint(1.0 / 3.0, 1.0 / 2.0);
+    let e_in_v = f64::midpoint(inverse[0] / 3.0, inverse[1] / 2.0);
+    assert_close(t.version, 40.5 - b * b_in_v - e * e_in_v);
+}
+
+#[test]
+fn one_measurement_everywhere_leaves_the_variance_of_measurements_in_that_of_builds() {
+    let Components { s, t, .. } = components(&[&[&[1.0], &[3.0]], &[&[5.0], &[7.0]]]);
+    assert_eq!((s.execution, t.execution), (None, None));
+    assert_close(t.build, 2.0);
+    assert_close(t.version, 8.0 - 2.0 / 2.0);
+}
+
+#[test]
+fn one_execution_everywhere_leaves_the_variance_of_executions_in_that_of_the_version() {
+    let Components { s, t, layout, .. } = components(&[&[&[1.0, 3.0]], &[&[5.0, 7.0]]]);
+    assert_eq!((s.build, t.build, layout), (None, None, None));
+    assert_close(t.version, 8.0 - 2.0 / 2.0);
+}
+
+#[test]
+fn one_build_says_nothing_about_builds() {
+    let Components { s, t, layout, .. } = components(&[&[&[1.0, 3.0], &[5.0, 7.0]]]);
+    assert_eq!((s.version, t.version, layout), (None, None, None));
+    assert_close(t.build, 8.0 - 2.0 / 2.0);
+}
+
+#[test]
+fn a_negative_component_stays_negative_and_counts_as_no_share() {
+    let components = components(&[&[&[1.0, 9.0], &[2.0, 8.0]], &[&[3.0, 7.0], &[1.0, 9.0]]]);
+    assert!(components.t.build.unwrap() < 0.0);
+    let shares = components.shares().unwrap();
+    assert_eq!(shares, Levels { execution: 1.0, build: 0.0, version: shares.version });
+}
+
+#[test]
+fn shares_add_up_to_one() {
+    let Levels { execution, build, version } = components(&BALANCED).shares().unwrap();
+    assert_close(Some(execution + build + version), 1.0);
+    assert_close(Some(build), 7.0 / 23.0);
+}
+
+#[test]
+fn where_nothing_varies_there_are_no_shares_and_no_test() {
+    let third = 1.0 / 3.0;
+    let constant: [&[&[f64]]; 2] = [&[&[third; 7], &[third; 5]], &[&[third; 3], &[third; 11]]];
+    let components = components(&constant);
+    assert_eq!(components.s.version, Some(0.0));
+    assert_eq!(components.shares(), None);
+    assert_eq!(components.layout, None);
+}
+
+#[test]
+fn builds_that_differ_where_executions_never_do_are_a_sure_effect_of_layout() {
+    let layout = components(&[&[&[1.0], &[1.0]], &[&[2.0], &[2.0]]]).layout.unwrap();
+    assert_eq!((layout.f, layout.p), (f64::INFINITY, 0.0));
+}

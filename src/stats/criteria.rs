@@ -1,0 +1,101 @@
+//! What a user may decide about judging, with the defaults.
+
+use super::{estimator::Estimator, refusal::Refusal, rule::Rule};
+
+/// How benchmarks are judged. The same for all benchmarks and both stages of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criteria {
+    /// What stands for one execution.
+    pub estimator: Estimator,
+    /// What flags a benchmark.
+    pub rule: Rule,
+    /// How often a benchmark without change may be flagged by one stage, between 0 and 1.
+    pub false_alarm_rate: f64,
+    /// The confidence of the intervals of one version, and so of the rules `overlap-95` and `paper`,
+    /// between 0 and 1.
+    pub confidence: f64,
+    /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
+    pub min_effect: f64,
+    /// Whether what is flagged is measured again from fresh builds before it counts.
+    pub confirm: bool,
+    /// The seed of the rule `permutation`, where it cannot be exact.
+    pub seed: u64,
+}
+
+impl Default for Criteria {
+    fn default() -> Self {
+        Self {
+            estimator: Estimator::default(),
+            rule: Rule::default(),
+            false_alarm_rate: 0.05,
+            confidence: 0.95,
+            min_effect: 0.01,
+            confirm: true,
+            seed: 2006,
+        }
+    }
+}
+
+impl Criteria {
+    /// These criteria, if every number in them makes sense.
+    pub fn checked(self) -> Result<Self, Refusal> {
+        Refusal::unless_probability(self.false_alarm_rate)?;
+        Refusal::unless_probability(self.confidence)?;
+        if self.min_effect >= 0.0 && self.min_effect.is_finite() {
+            Ok(self)
+        } else {
+            Err(Refusal::NotAnEffect(self.min_effect))
+        }
+    }
+
+    /// The smallest change of interest as a difference of logarithms, so that it is the same in both
+    /// directions: 1 % more, or the 0.99 % less that undo it.
+    pub fn min_log_change(&self) -> f64 {
+        self.min_effect.ln_1p()
+    }
+
+    /// The one-sided p value that the fresh builds of a flagged benchmark must reach if `judged`
+    /// benchmarks are judged: `min(α, 2 / judged)`.
+    ///
+    /// A false regression then has probability `α/2 · min(α, 2 / judged)` per benchmark, and at most
+    /// `α` over all of them.
+    pub fn confirmation_rate(&self, judged: usize) -> f64 {
+        self.false_alarm_rate.min(2.0 / judged.max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_make_sense() {
+        assert_eq!(Criteria::default().checked(), Ok(Criteria::default()));
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        let with = |change: fn(&mut Criteria)| {
+            let mut criteria = Criteria::default();
+            change(&mut criteria);
+            criteria.checked().unwrap_err()
+        };
+        assert_eq!(with(|c| c.false_alarm_rate = 0.0), Refusal::NotAProbability(0.0));
+        assert_eq!(with(|c| c.confidence = 95.0), Refusal::NotAProbability(95.0));
+        assert_eq!(with(|c| c.min_effect = -0.01), Refusal::NotAnEffect(-0.01));
+        assert_eq!(
+            with(|c| c.min_effect = f64::NAN).to_string(),
+            "NaN is not a smallest change of interest: a finite number from 0 up"
+        );
+    }
+
+    #[test]
+    fn confirmation_gets_stricter_with_the_number_of_benchmarks_judged() {
+        let criteria = Criteria::default();
+        assert_eq!(
+            [1, 40, 50, 200].map(|g| criteria.confirmation_rate(g)),
+            [0.05, 0.05, 0.04, 0.01]
+        );
+        assert_eq!(criteria.confirmation_rate(0), 0.05);
+    }
+}

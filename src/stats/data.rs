@@ -1,0 +1,247 @@
+//! All measurements of one benchmark of one version, in one metric: builds × executions ×
+//! measurements, which need not be equally many everywhere.
+
+use std::{collections::HashSet, fmt, ops::Range};
+
+use crate::model::Metric;
+
+/// Measurements outside this range are refused: no unit needs them, and the square of what is inside
+/// neither overflows nor vanishes.
+const ACCEPTED: Range<f64> = 1e-100..1e100;
+
+/// Builds × executions × measurements of one benchmark of one version.
+///
+/// All values lie in one slice, so that millions of them are read at the speed of memory. An execution
+/// without measurements (it failed) is simply absent; a build without executions is dropped, and
+/// [named](Measurements::dropped). Whatever then judges needs two builds or more.
+///
+/// ```
+/// use cargo_rbench::{model::Metric, stats::Measurements};
+///
+/// let builds = [(7, vec![vec![1.0, 2.0], vec![3.0]]), (8, vec![]), (9, vec![vec![4.0]])];
+/// let measurements = Measurements::new(Metric::wall(), builds)?;
+/// assert_eq!(measurements.values(), [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(measurements.dropped(), [8]);
+/// # Ok::<(), cargo_rbench::stats::Misfit>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurements {
+    metric: Metric,
+    values: Vec<f64>,
+    /// Where in `values` each execution ends.
+    ends: Vec<usize>,
+    /// Seed and executions (as a range of `ends`) of each build.
+    builds: Vec<(u64, Range<usize>)>,
+    dropped: Vec<u64>,
+}
+
+impl Measurements {
+    /// Takes builds, each a layout seed with its executions, each with its measurements in the
+    /// metric's unit per iteration.
+    ///
+    /// Refuses a value that is not a positive finite number (and not between 1e-100 and 1e100), a seed
+    /// that comes twice, and data without any measurement.
+    pub fn new<B, E>(metric: Metric, builds: B) -> Result<Self, Misfit>
+    where
+        B: IntoIterator<Item = (u64, E)>,
+        E: IntoIterator<Item: AsRef<[f64]>>,
+    {
+        let mut data =
+            Self { metric, values: vec![], ends: vec![], builds: vec![], dropped: vec![] };
+        let mut seeds = HashSet::new();
+        for (seed, executions) in builds {
+            if !seeds.insert(seed) {
+                return Err(Misfit::SeedTwice { seed });
+            }
+            data.push(seed, executions)?;
+        }
+        if data.values.is_empty() { Err(Misfit::Nothing) } else { Ok(data) }
+    }
+
+    fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), Misfit>
+    where
+        E: IntoIterator<Item: AsRef<[f64]>>,
+    {
+        let first = self.ends.len();
+        for (execution, values) in executions.into_iter().enumerate() {
+            let values = values.as_ref();
+            if let Some(measurement) = values.iter().position(|value| !ACCEPTED.contains(value)) {
+                let place = Place { seed, execution, measurement };
+                return Err(Misfit::Value { value: values[measurement], place });
+            }
+            if !values.is_empty() {
+                self.values.extend_from_slice(values);
+                self.ends.push(self.values.len());
+            }
+        }
+        if self.ends.len() > first {
+            self.builds.push((seed, first..self.ends.len()));
+        } else {
+            self.dropped.push(seed);
+        }
+        Ok(())
+    }
+
+    /// What was measured, and its unit.
+    pub fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    /// Every measurement, build by build and execution by execution.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The builds that have measurements, in the order in which they were given.
+    pub fn builds(&self) -> impl ExactSizeIterator<Item = Build<'_>> {
+        self.builds.iter().map(|(seed, executions)| Build {
+            seed: *seed,
+            data: self,
+            executions: executions.clone(),
+        })
+    }
+
+    /// The seeds of the builds that were dropped because none of their executions has a measurement.
+    pub fn dropped(&self) -> &[u64] {
+        &self.dropped
+    }
+
+    fn execution(&self, index: usize) -> &[f64] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.values[start..self.ends[index]]
+    }
+}
+
+/// One build of [`Measurements`].
+#[derive(Clone, Debug)]
+pub struct Build<'a> {
+    seed: u64,
+    data: &'a Measurements,
+    executions: Range<usize>,
+}
+
+impl<'a> Build<'a> {
+    /// The layout seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The measurements of each execution; none is empty.
+    pub fn executions(&self) -> impl ExactSizeIterator<Item = &'a [f64]> + use<'a> {
+        let data = self.data;
+        self.executions.clone().map(move |index| data.execution(index))
+    }
+}
+
+/// Where a measurement stands in the data as they were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The layout seed of its build.
+    pub seed: u64,
+    /// The index of its execution within the build, from 0.
+    pub execution: usize,
+    /// Its index within the execution, from 0.
+    pub measurement: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, execution, measurement } = self;
+        write!(
+            f,
+            "measurement {measurement} of execution {execution} of the build with seed {seed}"
+        )
+    }
+}
+
+/// Why data cannot be taken as [`Measurements`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Misfit {
+    /// A value is not a positive finite number, or beyond what any unit needs.
+    Value {
+        /// The value.
+        value: f64,
+        /// Where it stands.
+        place: Place,
+    },
+    /// Two builds have the same layout seed.
+    SeedTwice {
+        /// That seed.
+        seed: u64,
+    },
+    /// There is no measurement at all.
+    Nothing,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { value, place } => {
+                write!(f, "{place} is {value:?}, not a positive number below {:e}", ACCEPTED.end)
+            }
+            Self::SeedTwice { seed } => write!(f, "two builds have the same layout seed {seed}"),
+            Self::Nothing => f.write_str("there is no measurement"),
+        }
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wall(builds: &[(u64, Vec<Vec<f64>>)]) -> Result<Measurements, Misfit> {
+        Measurements::new(
+            Metric::wall(),
+            builds.iter().map(|(seed, executions)| (*seed, executions)),
+        )
+    }
+
+    #[test]
+    fn ragged_data_come_back_as_they_were_given() {
+        let given = [(3, vec![vec![1.0], vec![2.0, 3.0]]), (1, vec![vec![4.0, 5.0, 6.0]])];
+        let data = wall(&given).unwrap();
+        let back: Vec<(u64, Vec<Vec<f64>>)> = data
+            .builds()
+            .map(|build| (build.seed(), build.executions().map(<[f64]>::to_vec).collect()))
+            .collect();
+        assert_eq!(back, given);
+        assert_eq!(data.metric(), &Metric::wall());
+    }
+
+    #[test]
+    fn an_execution_without_measurements_is_absent_and_a_build_of_such_is_dropped_and_named() {
+        let data = wall(&[(1, vec![vec![], vec![2.0]]), (2, vec![vec![], vec![]]), (5, vec![])]);
+        let data = data.unwrap();
+        assert_eq!(data.builds().len(), 1);
+        assert_eq!(data.builds().next().unwrap().executions().collect::<Vec<_>>(), [[2.0]]);
+        assert_eq!(data.dropped(), [2, 5]);
+    }
+
+    #[test]
+    fn a_value_that_is_no_positive_number_is_refused_with_where_it_stands() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 1e-300, 1e300] {
+            let refusal = wall(&[(1, vec![vec![1.0]]), (9, vec![vec![], vec![1.0, value]])]);
+            let Err(Misfit::Value { place, .. }) = refusal else { panic!("{value} was accepted") };
+            assert_eq!(place, Place { seed: 9, execution: 1, measurement: 1 });
+        }
+        assert_eq!(
+            wall(&[(9, vec![vec![-1.5]])]).unwrap_err().to_string(),
+            "measurement 0 of execution 0 of the build with seed 9 is -1.5, \
+             not a positive number below 1e100"
+        );
+    }
+
+    #[test]
+    fn a_seed_that_comes_twice_is_refused_even_where_one_build_is_empty() {
+        let twice = wall(&[(4, vec![]), (4, vec![vec![1.0]])]);
+        assert_eq!(twice, Err(Misfit::SeedTwice { seed: 4 }));
+    }
+
+    #[test]
+    fn data_without_any_measurement_are_refused() {
+        assert_eq!(wall(&[]), Err(Misfit::Nothing));
+        assert_eq!(wall(&[(1, vec![vec![]])]), Err(Misfit::Nothing));
+    }
+}

@@ -1,0 +1,219 @@
+//! What stands for one execution: the estimator over its measurements.
+
+use std::{fmt, str::FromStr};
+
+use super::moments;
+
+/// How the measurements of one execution become one value, `f[k][j]` in the formulas.
+///
+/// Each is a legitimate observation of its execution, provided that both versions of a comparison
+/// take the same number of measurements with the same number of iterations: the minimum of 30 against
+/// the minimum of 10 differs where nothing changed.
+///
+/// `d_1 ≤ … ≤ d_k` are the sorted measurements below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Estimator {
+    /// The arithmetic mean: Kalibera et al. 2006.
+    Mean,
+    /// The mean of what remains when the `⌊k / 5⌋` smallest and the `⌊k / 5⌋` largest measurements are
+    /// cut: 20 % at *each* end, so up to 40 % in all (the convention of R's `mean(x, trim = 0.2)`).
+    #[default]
+    TrimmedMean,
+    /// `(d_⌊(k+1)/2⌋ + d_⌈(k+1)/2⌉) / 2`: Haveraaen & Hundvebakke 2001.
+    Median,
+    /// `(d_⌊(k+1)/4⌋ + d_⌈(k+1)/4⌉) / 2`, where `d_0` means `d_1`: Haveraaen & Hundvebakke 2001.
+    LowerQuartile,
+    /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
+    Minimum,
+}
+
+/// Memory that [`Estimator::estimate`] reuses from one execution to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch(Vec<u64>);
+
+impl Estimator {
+    /// Every estimator, in the order in which help texts list them.
+    pub const ALL: [Self; 5] =
+        [Self::Mean, Self::TrimmedMean, Self::Median, Self::LowerQuartile, Self::Minimum];
+
+    /// The name on the command line and in stored results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::TrimmedMean => "trimmed-mean",
+            Self::Median => "median",
+            Self::LowerQuartile => "lower-quartile",
+            Self::Minimum => "minimum",
+        }
+    }
+
+    /// The estimate over the measurements of one execution, in their unit.
+    ///
+    /// The values must be positive, as [`Measurements`](super::Measurements) makes sure. No values
+    /// have no estimate: NaN.
+    pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
+        if values.is_empty() {
+            return f64::NAN;
+        }
+        match self {
+            Self::Mean => moments::sum(values) / values.len() as f64,
+            Self::TrimmedMean => trimmed_mean(values, scratch),
+            Self::Median => between(values, 2, scratch),
+            Self::LowerQuartile => between(values, 4, scratch),
+            Self::Minimum => values.iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
+}
+
+/// Copies the values as bits: positive numbers order like their bit patterns, and integers compare
+/// faster than floats.
+fn refill<'a>(scratch: &'a mut Scratch, values: &[f64]) -> &'a mut [u64] {
+    scratch.0.clear();
+    scratch.0.extend(values.iter().map(|value| value.to_bits()));
+    &mut scratch.0
+}
+
+/// The mean without the fifth at each end.
+fn trimmed_mean(values: &[f64], scratch: &mut Scratch) -> f64 {
+    let cut = values.len() / 5;
+    if cut == 0 {
+        return moments::sum(values) / values.len() as f64;
+    }
+    let bits = refill(scratch, values);
+    bits.select_nth_unstable(cut);
+    let upper = &mut bits[cut..];
+    let kept = upper.len() - cut;
+    upper.select_nth_unstable(kept - 1);
+    upper[..kept].iter().map(|&bits| f64::from_bits(bits)).sum::<f64>() / kept as f64
+}
+
+/// The middle of the order statistics below and above rank `(k + 1) / parts`.
+fn between(values: &[f64], parts: usize, scratch: &mut Scratch) -> f64 {
+    let ranks = values.len() + 1;
+    let lower = (ranks / parts).max(1);
+    let upper = ranks.div_ceil(parts);
+    let (below, &mut at, _) = refill(scratch, values).select_nth_unstable(upper - 1);
+    let at = f64::from_bits(at);
+    match below.iter().max() {
+        Some(&before) if lower < upper => f64::midpoint(f64::from_bits(before), at),
+        _ => at,
+    }
+}
+
+impl fmt::Display for Estimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Estimator {
+    type Err = UnknownEstimator;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|estimator| estimator.name() == name);
+        found.ok_or_else(|| UnknownEstimator(name.to_owned()))
+    }
+}
+
+/// A name that no estimator has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEstimator(pub String);
+
+impl fmt::Display for UnknownEstimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Estimator::ALL.map(Estimator::name).join(", ");
+        write!(f, "no estimator is called `{}`; there are {known}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownEstimator {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn estimate(estimator: Estimator, values: &[f64]) -> f64 {
+        estimator.estimate(values, &mut Scratch::default())
+    }
+
+    /// The definitions of the papers, read off a sorted copy.
+    fn by_sorting(estimator: Estimator, values: &[f64]) -> f64 {
+        let mut d = values.to_vec();
+        d.sort_by(f64::total_cmp);
+        let k = d.len();
+        let rank = |parts: usize| {
+            let at = |rank: usize| d[rank.max(1) - 1];
+            f64::midpoint(at((k + 1) / parts), at((k + 1).div_ceil(parts)))
+        };
+        let mean = |kept: &[f64]| kept.iter().sum::<f64>() / kept.len() as f64;
+        match estimator {
+            Estimator::Mean => mean(&d),
+            Estimator::TrimmedMean => mean(&d[k / 5..k - k / 5]),
+            Estimator::Median => rank(2),
+            Estimator::LowerQuartile => rank(4),
+            Estimator::Minimum => d[0],
+        }
+    }
+
+    #[test]
+    fn each_estimator_gives_the_value_computed_by_hand() {
+        let values = [9.0, 1.0, 4.0, 2.0, 100.0, 3.0];
+        assert_eq!(estimate(Estimator::Mean, &values), 119.0 / 6.0);
+        // one cut at each end: 2, 3, 4, 9
+        assert_eq!(estimate(Estimator::TrimmedMean, &values), 4.5);
+        assert_eq!(estimate(Estimator::Median, &values), 3.5);
+        // ranks 7/4: between d_1 and d_2
+        assert_eq!(estimate(Estimator::LowerQuartile, &values), 1.5);
+        assert_eq!(estimate(Estimator::Minimum, &values), 1.0);
+    }
+
+    #[test]
+    fn where_four_divides_k_plus_one_the_lower_quartile_is_one_order_statistic() {
+        assert_eq!(estimate(Estimator::LowerQuartile, &[7.0, 5.0, 3.0, 2.0, 6.0, 4.0, 1.0]), 2.0);
+    }
+
+    #[test]
+    fn all_estimators_of_one_measurement_are_that_measurement() {
+        for estimator in Estimator::ALL {
+            assert_eq!(estimate(estimator, &[2.5]), 2.5, "{estimator}");
+        }
+    }
+
+    #[test]
+    fn the_lower_quartile_of_two_or_three_is_the_minimum() {
+        assert_eq!(estimate(Estimator::LowerQuartile, &[2.0, 1.0]), 1.0);
+        assert_eq!(estimate(Estimator::LowerQuartile, &[2.0, 1.0, 3.0]), 1.0);
+    }
+
+    #[test]
+    fn nothing_has_no_estimate() {
+        for estimator in Estimator::ALL {
+            assert!(estimate(estimator, &[]).is_nan(), "{estimator}");
+        }
+    }
+
+    #[test]
+    fn names_lead_back_to_their_estimators_and_others_are_refused() {
+        for estimator in Estimator::ALL {
+            assert_eq!(estimator.to_string().parse(), Ok(estimator));
+        }
+        assert_eq!(
+            "average".parse::<Estimator>().unwrap_err().to_string(),
+            "no estimator is called `average`; there are mean, trimmed-mean, median, lower-quartile, \
+             minimum"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn selection_agrees_with_sorting(
+            values in prop::collection::vec(1e-9..1e12, 1..60),
+            estimator in prop::sample::select(&Estimator::ALL),
+        ) {
+            let (selected, sorted) = (estimate(estimator, &values), by_sorting(estimator, &values));
+            prop_assert!((selected / sorted - 1.0).abs() < 1e-13, "{} {}", selected, sorted);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Impact factors: by how much a random initial state spreads measurements, beyond what one execution
+//! (or one build) shows by itself.
+//!
+//! The bootstrap of Kalibera et al. 2005, figure 2, and its use on builds, Kalibera et al. 2006,
+//! section 2. A factor of 1 means no influence; where the additive model holds it is near
+//! `sqrt(1 + T_B²/T_E²)` for executions and `sqrt(1 + T_V²/T_B²)` for builds with `T_B²` the variance of
+//! execution means.
+
+use std::fmt;
+
+use super::{Estimator, Measurements, Moments, Random, Scratch};
+
+/// How the bootstrap is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// `c`: how many data sets, and how many values of one data set, each repetition chooses. None: 75 %
+    /// of the data sets, as in the paper, or the most that the shape allows.
+    pub choose: Option<usize>,
+    /// `K`: how often.
+    pub repetitions: usize,
+}
+
+impl Default for Bootstrap {
+    /// The paper's: 75 % of the data sets, 10,000 times.
+    fn default() -> Self {
+        Self { choose: None, repetitions: 10_000 }
+    }
+}
+
+/// Why there is no impact factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoImpact {
+    /// `c` must be at least 2, for a standard deviation, and below both the number of data sets and the
+    /// number of values in the smallest.
+    Choose {
+        /// What was asked for, or what the shape allows.
+        choose: usize,
+        /// Data sets.
+        sets: usize,
+        /// Values in the smallest data set.
+        values: usize,
+    },
+    /// No repetition was asked for.
+    NoRepetition,
+}
+
+impl fmt::Display for NoImpact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Choose { choose, sets, values } => write!(
+                f,
+                "{sets} data sets of at least {values} values do not allow to choose {choose}: it \
+                 must be 2 or more, and less than both"
+            ),
+            Self::NoRepetition => f.write_str("the bootstrap needs at least one repetition"),
+        }
+    }
+}
+
+impl std::error::Error for NoImpact {}
+
+/// The impact factor of the data sets, by the bootstrap of Kalibera et al. 2005, figure 2.
+///
+/// `K` times: SD1 is the standard deviation of one random value from each of `c` random data sets, SD2
+/// that of `c` random values from one random data set; data sets and values are chosen without
+/// replacement. The factor is the median of SD1/SD2. Where a data set is constant, SD2 is 0 and
+/// the ratio infinite, or 1 if SD1 is 0 too; so the factor may be infinite, but is never NaN.
+pub fn impact_factor(
+    sets: &[&[f64]],
+    bootstrap: &Bootstrap,
+    random: &mut Random,
+) -> Result<f64, NoImpact> {
+    let choose = bootstrap.choice(sets)?;
+    // Values are chosen by moving them to the front of their own data set: uniform whatever the order
+    // that earlier repetitions left, and read back from one stretch of memory.
+    let mut sets: Vec<Vec<f64>> = sets.iter().map(|set| set.to_vec()).collect();
+    let mut indices: Vec<usize> = (0..sets.len()).collect();
+    let mut one_of_each = vec![0.0; choose];
+    let mut ratios: Vec<f64> = (0..bootstrap.repetitions)
+        .map(|_| {
+            let chosen = random.choose_front(&mut indices, choose);
+            for (value, &index) in one_of_each.iter_mut().zip(&*chosen) {
+                *value = sets[index][random.below(sets[index].len())];
+            }
+            let one = random.below(sets.len());
+            let all_of_one = random.choose_front(&mut sets[one], choose);
+            ratio(Moments::of(&one_of_each).squares, Moments::of(all_of_one).squares)
+        })
+        .collect();
+    Ok(median(&mut ratios))
+}
+
+/// The impact factor after the mean of each data set has been subtracted from its values (Kalibera
+/// et al. 2005, section 5.2). Near 1, the random initial state does no more than shift a data set.
+pub fn impact_factor_without_shift(
+    sets: &[&[f64]],
+    bootstrap: &Bootstrap,
+    random: &mut Random,
+) -> Result<f64, NoImpact> {
+    let centered: Vec<Vec<f64>> = sets
+        .iter()
+        .map(|set| {
+            let mean = Moments::of(set).mean;
+            set.iter().map(|value| value - mean).collect()
+        })
+        .collect();
+    impact_factor(&views(&centered), bootstrap, random)
+}
+
+/// Both impact factors of one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impact {
+    /// As measured: 1 means that the level has no influence.
+    pub factor: f64,
+    /// With the shift of each data set removed: near 1 if the additive model fits.
+    pub without_shift: f64,
+}
+
+impl Impact {
+    /// The impact of starting the program again: data sets are executions, values are measurements.
+    ///
+    /// The effect of the build is taken out first, or it would count as that of its executions: each
+    /// execution is moved so that executions lie about the mean of all builds, their distance from the
+    /// mean of their own build multiplied by `sqrt(m / (m − 1))`, which undoes the shrinking that
+    /// estimating that mean brings. Builds with a single execution say nothing here and are left out.
+    pub fn of_executions(
+        data: &Measurements,
+        bootstrap: &Bootstrap,
+        random: &mut Random,
+    ) -> Result<Self, NoImpact> {
+        let mut sets: Vec<Vec<f64>> = vec![];
+        for build in data.builds() {
+            let means: Vec<f64> = build.executions().map(|set| Moments::of(set).mean).collect();
+            let m = means.len() as f64;
+            let center = Moments::of(&means).mean;
+            if means.len() < 2 {
+                continue;
+            }
+            let stretch = (m / (m - 1.0)).sqrt();
+            for (set, mean) in build.executions().zip(means) {
+                let shift = (mean - center) * stretch - mean;
+                sets.push(set.iter().map(|value| value + shift).collect());
+            }
+        }
+        Self::of_sets(&sets, bootstrap, random)
+    }
+
+    /// The impact of building again: data sets are builds, values are the estimates of their executions.
+    pub fn of_builds(
+        data: &Measurements,
+        estimator: Estimator,
+        bootstrap: &Bootstrap,
+        random: &mut Random,
+    ) -> Result<Self, NoImpact> {
+        let mut scratch = Scratch::default();
+        let sets: Vec<Vec<f64>> = data
+            .builds()
+            .map(|build| {
+                build.executions().map(|set| estimator.estimate(set, &mut scratch)).collect()
+            })
+            .collect();
+        Self::of_sets(&sets, bootstrap, random)
+    }
+
+    fn of_sets(
+        sets: &[Vec<f64>],
+        bootstrap: &Bootstrap,
+        random: &mut Random,
+    ) -> Result<Self, NoImpact> {
+        let sets = views(sets);
+        Ok(Self {
+            factor: impact_factor(&sets, bootstrap, random)?,
+            without_shift: impact_factor_without_shift(&sets, bootstrap, random)?,
+        })
+    }
+}
+
+impl Bootstrap {
+    /// `c` for data sets of this shape.
+    fn choice(&self, sets: &[&[f64]]) -> Result<usize, NoImpact> {
+        let values = sets.iter().map(|set| set.len()).min().unwrap_or(0);
+        let most = sets.len().min(values).saturating_sub(1);
+        let choose = self.choose.unwrap_or((sets.len() * 3 / 4).min(most));
+        if choose < 2 || choose > most {
+            return Err(NoImpact::Choose { choose, sets: sets.len(), values });
+        }
+        if self.repetitions == 0 { Err(NoImpact::NoRepetition) } else { Ok(choose) }
+    }
+}
+
+fn views(sets: &[Vec<f64>]) -> Vec<&[f64]> {
+    sets.iter().map(Vec::as_slice).collect()
+}
+
+/// SD1/SD2 from the two sums of squares, which have equal counts.
+fn ratio(between: f64, within: f64) -> f64 {
+    if within > 0.0 {
+        (between / within).sqrt()
+    } else if between > 0.0 {
+        f64::INFINITY
+    } else {
+        1.0
+    }
+}
+
+/// The median; the mean of the two middle values if there are evenly many.
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    let odd = values.len() % 2 == 1;
+    let (below, &mut at, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    match below.iter().copied().max_by(f64::total_cmp) {
+        Some(before) if !odd => f64::midpoint(before, at),
+        _ => at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Metric;
+
+    const SHORT: Bootstrap = Bootstrap { choose: None, repetitions: 500 };
+
+    /// Data sets of normal values about normal means.
+    fn normal_sets(sets: usize, values: usize, between: f64, random: &mut Random) -> Vec<Vec<f64>> {
+        (0..sets)
+            .map(|_| {
+                let mean = 100.0 + between * random.normal();
+                (0..values).map(|_| mean + random.normal()).collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_factor_is_near_its_analytic_value_and_vanishes_with_the_shift() {
+        let mut random = Random::new(1);
+        for (between, analytic) in [(0.0, 1.0), (1.0, 2.0_f64.sqrt()), (3.0, 10.0_f64.sqrt())] {
+            let sets = normal_sets(60, 60, between, &mut random);
+            let factor = impact_factor(&views(&sets), &SHORT, &mut random).unwrap();
+            // The variance between 60 sets has a relative standard error of 18 %, its root of 9 %.
+            assert!((factor / analytic - 1.0).abs() < 0.27, "{between}: {factor}");
+            let rest = impact_factor_without_shift(&views(&sets), &SHORT, &mut random).unwrap();
+            assert!((rest - 1.0).abs() < 0.05, "{between}: {rest}");
+        }
+    }
+
+    #[test]
+    fn a_spread_that_differs_between_data_sets_remains_without_shift() {
+        // The additive model fails: one set in four is ten times as wide, so SD1 is about
+        // sqrt(.25 · 100 + .75) = 5 times the SD2 of most sets.
+        let mut random = Random::new(2);
+        let sets: Vec<Vec<f64>> = (0..40)
+            .map(|i| {
+                let width = if i % 4 == 0 { 10.0 } else { 1.0 };
+                (0..40).map(|_| width * random.normal()).collect()
+            })
+            .collect();
+        let rest = impact_factor_without_shift(&views(&sets), &SHORT, &mut random).unwrap();
+        assert!(rest > 3.0, "{rest}");
+    }
+
+    #[test]
+    fn two_of_three_constant_data_sets_give_the_factors_known_by_hand() {
+        let constant: &[&[f64]] = &[&[1.0; 4], &[2.0; 4], &[3.0; 4]];
+        assert_eq!(impact_factor(constant, &SHORT, &mut Random::new(3)), Ok(f64::INFINITY));
+        let rest = impact_factor_without_shift(constant, &SHORT, &mut Random::new(3));
+        assert_eq!(rest, Ok(1.0));
+    }
+
+    #[test]
+    fn the_default_choice_is_three_quarters_of_the_data_sets_if_the_shape_allows() {
+        let values = [0.0; 200];
+        let sets = |count: usize, length: usize| vec![&values[..length]; count];
+        assert_eq!(Bootstrap::default().choice(&sets(150, 200)), Ok(112));
+        assert_eq!(Bootstrap::default().choice(&sets(150, 50)), Ok(49));
+        assert_eq!(Bootstrap::default().choice(&sets(3, 9)), Ok(2));
+        let refused = NoImpact::Choose { choose: 1, sets: 2, values: 9 };
+        assert_eq!(Bootstrap::default().choice(&sets(2, 9)), Err(refused));
+        let nine = Bootstrap { choose: Some(9), repetitions: 1 };
+        assert_eq!(nine.choice(&sets(10, 10)), Ok(9));
+        assert!(nine.choice(&sets(9, 10)).is_err());
+        assert!(Bootstrap { choose: Some(2), repetitions: 0 }.choice(&sets(9, 9)).is_err());
+        assert!(Bootstrap::default().choice(&[]).is_err());
+    }
+
+    #[test]
+    fn the_effect_of_builds_does_not_count_as_that_of_executions() {
+        let mut random = Random::new(4);
+        let builds: Vec<(u64, Vec<Vec<f64>>)> = (0..20)
+            .map(|seed| {
+                let shift = 500.0 + 30.0 * random.normal();
+                let mut executions = normal_sets(5, 30, 2.0, &mut random);
+                executions.iter_mut().flatten().for_each(|value| *value += shift);
+                (seed, executions)
+            })
+            .collect();
+        let data = Measurements::new(Metric::wall(), builds).unwrap();
+        let executions = Impact::of_executions(&data, &SHORT, &mut random).unwrap();
+        // sqrt(1 + 4/1) = 2.24; 80 degrees of freedom: standard error of the root 8 %.
+        assert!((executions.factor - 2.24).abs() < 0.55, "{executions:?}");
+        assert!((executions.without_shift - 1.0).abs() < 0.1);
+        let builds = Impact::of_builds(&data, Estimator::Mean, &SHORT, &mut random).unwrap();
+        // sqrt(1 + 900/4) = 15, from builds of 5 executions, of which 4 are chosen.
+        assert!(builds.factor > 8.0, "{builds:?}");
+        assert!(builds.without_shift < 2.0);
+    }
+
+    #[test]
+    fn a_median_of_evenly_many_values_lies_between_the_middle_two() {
+        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [f64::INFINITY, 1.0]), f64::INFINITY);
+        assert_eq!(median(&mut [7.0]), 7.0);
+    }
+}

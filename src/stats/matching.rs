@@ -1,0 +1,149 @@
+//! Which builds of two versions stand against each other.
+
+use std::fmt;
+
+use super::summary::Summary;
+
+/// What the caller knows about builds with the same seed in both versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// They have the same layout and ran next to each other, so a seed is a block.
+    BySeed,
+    /// They have no more in common than others: layouts that cannot be matched, or stored results of
+    /// another session.
+    Unpaired,
+}
+
+/// How two versions were compared. It follows from the design alone, never from the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The t test on the differences within seeds.
+    Paired {
+        /// Builds whose seed the other version lacks, of either version. They are left out.
+        left_out: usize,
+    },
+    /// Welch's t test over all builds.
+    Welch(Unpaired),
+}
+
+/// Why seeds were not compared one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpaired {
+    /// The caller said that equal seeds mean nothing.
+    ByDesign,
+    /// Too few seeds have builds in both versions: less than two, or less than half of the builds of
+    /// the version that has more.
+    FewCommonSeeds {
+        /// How many have.
+        common: usize,
+    },
+}
+
+/// `x[v][k] = ln b[v][k]` of the builds that are compared.
+pub(super) struct Matched {
+    pub(super) method: Method,
+    /// Of the base, in the order of seeds.
+    pub(super) base: Vec<f64>,
+    /// Of the head; those of one index are a pair if the method is paired.
+    pub(super) head: Vec<f64>,
+}
+
+impl Matched {
+    pub(super) fn of(base: &Summary, head: &Summary, pairing: Pairing) -> Self {
+        if pairing == Pairing::Unpaired {
+            return Self::unpaired(base, head, Unpaired::ByDesign);
+        }
+        let pairs = common_seeds(base, head);
+        let common = pairs.len();
+        let (l_base, l_head) = (base.builds().len(), head.builds().len());
+        if common < 2 || 2 * common < l_base.max(l_head) {
+            return Self::unpaired(base, head, Unpaired::FewCommonSeeds { common });
+        }
+        let (base, head) = pairs.into_iter().unzip();
+        let left_out = l_base + l_head - 2 * common;
+        Self { method: Method::Paired { left_out }, base, head }
+    }
+
+    fn unpaired(base: &Summary, head: &Summary, why: Unpaired) -> Self {
+        let logs = |version: &Summary| version.builds().iter().map(|b| b.value.ln()).collect();
+        Self { method: Method::Welch(why), base: logs(base), head: logs(head) }
+    }
+}
+
+/// The logarithms of both builds of each seed that both versions have. Both lists are in the order of
+/// their seeds, so one walk along both finds them.
+fn common_seeds(base: &Summary, head: &Summary) -> Vec<(f64, f64)> {
+    let mut heads = head.builds().iter().peekable();
+    let mut pairs = Vec::with_capacity(base.builds().len());
+    for build in base.builds() {
+        while heads.next_if(|head| head.seed < build.seed).is_some() {}
+        if let Some(head) = heads.next_if(|head| head.seed == build.seed) {
+            pairs.push((build.value.ln(), head.value.ln()));
+        }
+    }
+    pairs
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paired { left_out: 0 } => f.write_str("paired by layout seed"),
+            Self::Paired { left_out } => {
+                write!(f, "paired by layout seed ({left_out} builds without a partner left out)")
+            }
+            Self::Welch(Unpaired::ByDesign) => f.write_str("unpaired (layouts are not matched)"),
+            Self::Welch(Unpaired::FewCommonSeeds { common }) => {
+                write!(f, "unpaired (only {common} layout seeds have builds of both versions)")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements},
+    };
+
+    /// A version whose build of seed `s` has the value `e^s · scale`.
+    fn version(seeds: &[u64], scale: f64) -> Summary {
+        let builds = seeds.iter().map(|&seed| (seed, [[(seed as f64).exp() * scale]]));
+        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    }
+
+    fn matched(base: &[u64], head: &[u64]) -> Matched {
+        Matched::of(&version(base, 1.0), &version(head, 1.0), Pairing::BySeed)
+    }
+
+    #[test]
+    fn equal_seeds_stand_against_each_other_in_whatever_order_they_came() {
+        let Matched { method, base, head } = matched(&[5, 1, 3], &[3, 5, 2, 1]);
+        assert_eq!(method, Method::Paired { left_out: 1 });
+        let round = |logs: Vec<f64>| logs.into_iter().map(f64::round).collect::<Vec<_>>();
+        assert_eq!(round(base), [1.0, 3.0, 5.0]);
+        assert_eq!(round(head), [1.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn one_common_seed_is_too_few() {
+        let why = Unpaired::FewCommonSeeds { common: 1 };
+        assert_eq!(matched(&[1, 2], &[2, 3]).method, Method::Welch(why));
+    }
+
+    #[test]
+    fn the_common_seeds_must_be_half_of_the_larger_version() {
+        assert_eq!(matched(&[1, 2], &[1, 2, 3, 4]).method, Method::Paired { left_out: 2 });
+        let why = Unpaired::FewCommonSeeds { common: 2 };
+        assert_eq!(matched(&[1, 2], &[1, 2, 3, 4, 5]).method, Method::Welch(why));
+    }
+
+    #[test]
+    fn all_builds_count_where_seeds_mean_nothing() {
+        let (base, head) = (version(&[1, 2], 1.0), version(&[1, 2, 3], 1.0));
+        let matched = Matched::of(&base, &head, Pairing::Unpaired);
+        assert_eq!(matched.method, Method::Welch(Unpaired::ByDesign));
+        assert_eq!((matched.base.len(), matched.head.len()), (2, 3));
+    }
+}

@@ -1,0 +1,151 @@
+//! Mean and squared deviations of a slice, in one pass and without cancellation.
+
+/// Sums run in this many independent accumulators, so that the processor can add vectors and need
+/// not wait for one addition before it starts the next.
+const LANES: usize = 8;
+
+/// Number, mean and sum of squared deviations from the mean of some values.
+///
+/// ```
+/// use cargo_rbench::stats::Moments;
+///
+/// let moments = Moments::of(&[1.0, 2.0, 6.0]);
+/// assert_eq!(moments.mean, 3.0);
+/// assert_eq!(moments.variance(), Some(7.0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// How many values there are.
+    pub count: usize,
+    /// Their arithmetic mean, in the unit of the values; NaN if there are none.
+    pub mean: f64,
+    /// `Σ (x − mean)²`, in the squared unit of the values.
+    pub squares: f64,
+}
+
+impl Moments {
+    /// Takes the moments of `values`, in one pass.
+    ///
+    /// The pass sums deviations from the first value `s`, and `Σ (x − s)²` exceeds the squares by
+    /// `n (mean − s)²`. As `s` is one of the values, the squares are at least
+    /// `(mean − s)² n / (n − 1)`, so the excess is at most `n − 1` times what remains: the relative
+    /// rounding error is that of a sum times `n` at worst, however large the mean and whatever
+    /// outlier comes first.
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len();
+        let Some(&first) = values.first() else {
+            return Self { count, mean: f64::NAN, squares: 0.0 };
+        };
+        let (plain, squared) = deviations(values, first);
+        let shift = plain / count as f64;
+        Self { count, mean: first + shift, squares: (squared - plain * shift).max(0.0) }
+    }
+
+    /// The sample variance `squares / (count − 1)`; none of fewer than two values.
+    pub fn variance(&self) -> Option<f64> {
+        (self.count >= 2).then(|| self.squares / (self.count - 1) as f64)
+    }
+
+    /// The sample standard deviation; none of fewer than two values.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        self.variance().map(f64::sqrt)
+    }
+}
+
+/// The sum of `values`.
+pub(super) fn sum(values: &[f64]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value;
+        }
+    }
+    fold(lanes) + rest.iter().sum::<f64>()
+}
+
+/// `Σ (x − center)` and `Σ (x − center)²`.
+fn deviations(values: &[f64], center: f64) -> (f64, f64) {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut plain = [0.0; LANES];
+    let mut squared = [0.0; LANES];
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let deviation = chunk[lane] - center;
+            plain[lane] += deviation;
+            squared[lane] += deviation * deviation;
+        }
+    }
+    let mut total = (fold(plain), fold(squared));
+    for value in rest {
+        let deviation = value - center;
+        total.0 += deviation;
+        total.1 += deviation * deviation;
+    }
+    total
+}
+
+/// Adds the lanes pairwise: fewer roundings than from left to right.
+fn fold(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_mean_and_one_value_has_no_variance() {
+        assert!(Moments::of(&[]).mean.is_nan());
+        assert_eq!(Moments::of(&[]).variance(), None);
+        assert_eq!(Moments::of(&[3.0]), Moments { count: 1, mean: 3.0, squares: 0.0 });
+        assert_eq!(Moments::of(&[3.0]).variance(), None);
+    }
+
+    #[test]
+    fn values_beyond_the_last_full_chunk_count_too() {
+        let values: Vec<f64> = (1..=19).map(f64::from).collect();
+        let moments = Moments::of(&values);
+        assert_eq!(moments.mean, 10.0);
+        // Σ i² − 19·10² = 2470 − 1900
+        assert_eq!(moments.squares, 570.0);
+    }
+
+    #[test]
+    fn a_small_spread_on_a_large_value_is_not_cancelled_away() {
+        let values: Vec<f64> = (0..1000).map(|i| 1e12 + f64::from(i % 2)).collect();
+        let moments = Moments::of(&values);
+        assert_eq!(moments.mean, 1e12 + 0.5);
+        assert_eq!(moments.squares, 250.0);
+    }
+
+    #[test]
+    fn an_outlier_that_comes_first_leaves_the_rest_accurate() {
+        let mut values = vec![1.0; 1000];
+        values[0] = 1e9;
+        let moments = Moments::of(&values);
+        assert!((moments.mean / (1e6 + 0.999) - 1.0).abs() < 1e-12);
+        // (10^9 − 1)² · 999/1000
+        let exact = 999_999_999.0f64.powi(2) * 0.999;
+        // The rounding error of summing 125 values per lane, times the excess of n − 1.
+        assert!((moments.squares / exact - 1.0).abs() < 125.0 * f64::EPSILON * 999.0);
+    }
+
+    proptest! {
+        #[test]
+        fn scaling_by_c_scales_the_mean_by_c_and_the_squares_by_c_squared(
+            values in prop::collection::vec(1e-3..1e3, 2..40),
+            exponent in -30i32..30,
+        ) {
+            // A power of two scales without rounding, so the results must be exactly equal.
+            let c = 2f64.powi(exponent);
+            let scaled: Vec<f64> = values.iter().map(|value| value * c).collect();
+            let (one, other) = (Moments::of(&values), Moments::of(&scaled));
+            prop_assert_eq!(other.mean, one.mean * c);
+            prop_assert_eq!(other.squares, one.squares * c * c);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! How many builds, executions and measurements an experiment should have.
+//!
+//! Equations (18)-(23) of Kalibera et al. 2006 with the unbiased components `T²` in the place of `S²`:
+//! `S_B²` contains `E/n` and `S_V²` contains `B/m`, so with them the optimum would depend on the
+//! dimensions of the experiment it was estimated from. Equation (8) of Kalibera et al. 2005 for two
+//! levels.
+
+use super::{Levels, distribution::t_quantile};
+
+/// `l × m × n`: builds, executions of each, measurements of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimensions {
+    /// `l`
+    pub builds: usize,
+    /// `m`
+    pub executions: usize,
+    /// `n`
+    pub measurements: usize,
+}
+
+/// What an experiment costs, in the time of one measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// `b`: making one build.
+    pub build: f64,
+    /// `w`: starting one execution and warming it up.
+    pub execution: f64,
+    /// `q`: how many times longer than the measured operation what must be repeated for it takes; 1 if
+    /// the whole is measured.
+    pub repeat: f64,
+}
+
+impl Cost {
+    /// `(b + (w + n)·m·q)·l`, equation (22).
+    pub fn of(&self, dimensions: Dimensions) -> f64 {
+        let Dimensions { builds, executions, measurements } = dimensions;
+        let per_build = (self.execution + measurements as f64) * executions as f64 * self.repeat;
+        (self.build + per_build) * builds as f64
+    }
+}
+
+/// The best number of repetitions at one level, before rounding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Optimum {
+    /// About so many. Below 1 it means: no more than one, spend on the level above.
+    About(f64),
+    /// The level above does not vary, so every repetition here helps as much as the one before: take as
+    /// many as time or patience allow.
+    Unlimited,
+    /// Neither this level nor the one above varies, so the number makes no difference: take one.
+    Indifferent,
+}
+
+impl Optimum {
+    /// `sqrt(price · below / above)`: repetitions of a level with variance `below` under one with
+    /// variance `above`, whose repetition costs `price` as much. Components that are not positive are
+    /// none.
+    fn of(price: f64, below: f64, above: f64) -> Self {
+        match (below > 0.0, above > 0.0) {
+            (_, true) => Self::About((price * below.max(0.0) / above).sqrt()),
+            (true, false) => Self::Unlimited,
+            (false, false) => Self::Indifferent,
+        }
+    }
+
+    /// The whole number to use, from 1 to `cap` (or 1, if that is 0): the next one up, as (8) of the 2005
+    /// paper has it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casts of floats saturate, and the cap is a usize"
+    )]
+    pub fn at_most(self, cap: usize) -> usize {
+        let cap = cap.max(1);
+        match self {
+            Self::About(number) => (number.ceil() as usize).clamp(1, cap),
+            Self::Unlimited => cap,
+            Self::Indifferent => 1,
+        }
+    }
+}
+
+/// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution.
+pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
+    Optimum::of(cost.execution, components.execution, components.build)
+}
+
+/// `m0 = sqrt((b/w) · T_B² / T_V²) / sqrt(q)`, equation (23): executions per build.
+pub fn best_executions(components: &Levels<f64>, cost: &Cost) -> Optimum {
+    let price = cost.build / cost.execution / cost.repeat;
+    Optimum::of(price, components.build, components.version)
+}
+
+/// `n = ceil(sqrt(w · S_X² / S_A²))`, equation (8) of Kalibera et al. 2005: measurements per execution
+/// where builds do not vary, from the variance within executions and that of their means.
+pub fn best_measurements_of_two_levels(execution: f64, within: f64, between: f64) -> Optimum {
+    Optimum::of(execution, within, between)
+}
+
+/// The variance that the mean of an experiment would have, `V/l + B/(lm) + E/(lmn)`: equation (19) with
+/// unbiased components. Components below 0 count as 0.
+pub fn variance(components: &Levels<f64>, dimensions: Dimensions) -> f64 {
+    let Dimensions { builds, executions, measurements } = dimensions;
+    let (l, m, n) = (builds as f64, executions as f64, measurements as f64);
+    let Levels { execution, build, version } = *components;
+    (version.max(0.0) + (build.max(0.0) + execution.max(0.0) / n) / m) / l
+}
+
+/// The half-width that the three-level interval of an experiment would have, about:
+/// `t_{1−α/2, l−1} · sqrt(V/l + B/(lm) + E/(lmn))`. Infinite for fewer than 2 builds.
+pub fn half_width(components: &Levels<f64>, dimensions: Dimensions, confidence: f64) -> f64 {
+    if dimensions.builds < 2 {
+        return f64::INFINITY;
+    }
+    let t = t_quantile(f64::midpoint(1.0, confidence), dimensions.builds as f64 - 1.0);
+    t * variance(components, dimensions).sqrt()
+}
+
+/// The smallest number of builds, 2 or more, with which [`half_width`] is at most `wanted`; none if
+/// `most` builds do not reach it.
+pub fn builds_for_half_width(
+    components: &Levels<f64>,
+    executions: usize,
+    measurements: usize,
+    confidence: f64,
+    wanted: f64,
+    most: usize,
+) -> Option<usize> {
+    let reaches = |builds: usize| {
+        half_width(components, Dimensions { builds, executions, measurements }, confidence)
+            <= wanted
+    };
+    let mut high = 2;
+    while !reaches(high) {
+        if high >= most {
+            return None;
+        }
+        high = (2 * high).min(most);
+    }
+    // The half-width falls with every further build: bisect between what fails and what reaches.
+    let mut low = high / 2;
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if reaches(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    (high <= most).then_some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
+        Levels { execution, build, version }
+    }
+
+    const COST: Cost = Cost { build: 300.0, execution: 100.0, repeat: 1.0 };
+
+    fn about(optimum: Optimum) -> f64 {
+        let Optimum::About(number) = optimum else { panic!("{optimum:?}") };
+        number
+    }
+
+    #[test]
+    fn unbiased_components_give_the_optimum_and_squares_would_not() {
+        let unbiased = components(1.0, 1.0, 25.0);
+        assert!((about(best_measurements(&unbiased, &COST)) - 50.0).abs() < 1e-12);
+        assert!((about(best_executions(&unbiased, &COST)) - 3.0_f64.sqrt()).abs() < 1e-12);
+        // With m = 2, n = 5: S_B² = 1 + 25/5, S_V² = 1 + 6/2.
+        let squares = components(4.0, 6.0, 25.0);
+        assert!((about(best_measurements(&squares, &COST)) - 20.41).abs() < 0.005);
+        assert!((about(best_executions(&squares, &COST)) - 2.12).abs() < 0.005);
+    }
+
+    #[test]
+    fn what_must_be_repeated_beside_the_measured_operation_makes_executions_dearer() {
+        let dearer = Cost { repeat: 4.0, ..COST };
+        let unbiased = components(1.0, 1.0, 25.0);
+        assert_eq!(best_measurements(&unbiased, &dearer), best_measurements(&unbiased, &COST));
+        let halved = about(best_executions(&unbiased, &dearer));
+        assert!((halved - 3.0_f64.sqrt() / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_level_above_that_does_not_vary_leaves_the_number_to_the_cap() {
+        let no_layout = components(-0.1, 1.0, 25.0);
+        assert_eq!(best_executions(&no_layout, &COST), Optimum::Unlimited);
+        assert_eq!(best_executions(&no_layout, &COST).at_most(20), 20);
+        let equal_executions = components(1.0, 0.0, 25.0);
+        assert_eq!(best_measurements(&equal_executions, &COST), Optimum::Unlimited);
+        assert_eq!(best_executions(&equal_executions, &COST), Optimum::About(0.0));
+        assert_eq!(best_executions(&equal_executions, &COST).at_most(20), 1);
+        let constant = components(0.0, 0.0, 0.0);
+        assert_eq!(best_executions(&constant, &COST), Optimum::Indifferent);
+        assert_eq!(best_measurements(&constant, &COST).at_most(20), 1);
+    }
+
+    #[test]
+    fn two_levels_round_up_as_the_paper_does() {
+        let optimum = best_measurements_of_two_levels(10.0, 9.0, 4.0);
+        assert!((about(optimum) - 22.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(optimum.at_most(1000), 5);
+        assert_eq!(optimum.at_most(3), 3);
+    }
+
+    #[test]
+    fn cost_and_half_width_agree_with_a_case_computed_by_hand() {
+        let dimensions = Dimensions { builds: 5, executions: 3, measurements: 10 };
+        assert_eq!(Cost { repeat: 2.0, ..COST }.of(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
+        let unbiased = components(1.0, 3.0, 60.0);
+        // (1 + (3 + 6)/3)/5 = .8; t_{.975, 4} = 2.776445.
+        assert!((variance(&unbiased, dimensions) - 0.8).abs() < 1e-12);
+        let expected = 2.776_445 * 0.8_f64.sqrt();
+        assert!((half_width(&unbiased, dimensions, 0.95) - expected).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_smallest_number_of_builds_is_found() {
+        let unbiased = components(1.0, 0.0, 0.0);
+        // t_{.975, l−1} / sqrt(l): l = 6 1.049, l = 7 .925.
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 1.0, 100), Some(7));
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 1.0, 7), Some(7));
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 1.0, 6), None);
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 0.0, 1000), None);
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, f64::NAN, 1000), None);
+        assert_eq!(builds_for_half_width(&components(0.0, 0.0, 0.0), 1, 1, 0.95, 0.0, 9), Some(2));
+        assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 100.0, 1), None);
+    }
+
+    #[test]
+    fn one_build_has_no_half_width() {
+        let one = Dimensions { builds: 1, executions: 9, measurements: 9 };
+        assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
+    }
+
+    proptest! {
+        /// (23) minimises the variance for a given cost: nothing nearby does better.
+        #[test]
+        fn no_neighbour_of_the_optimum_is_better(
+            version in 0.1..10.0, build in 0.1..10.0, execution in 0.1..100.0,
+            b in 1.0..1e4, w in 1.0..1e3, q in 1.0..9.0,
+            factor in prop::sample::select(vec![0.9, 0.99, 1.01, 1.1]),
+        ) {
+            let components = components(version, build, execution);
+            let cost = Cost { build: b, execution: w, repeat: q };
+            let n = about(best_measurements(&components, &cost));
+            let m = about(best_executions(&components, &cost));
+            // Variance times cost of one build, which (20) minimises, for real m and n.
+            let loss = |m: f64, n: f64| {
+                (b + (w + n) * m * q) * (version + build / m + execution / (m * n))
+            };
+            prop_assert!(loss(m, n) <= loss(m * factor, n) * (1.0 + 1e-12));
+            prop_assert!(loss(m, n) <= loss(m, n * factor) * (1.0 + 1e-12));
+        }
+
+        #[test]
+        fn the_number_of_builds_is_the_smallest_that_reaches_the_width(wanted in 0.05..5.0) {
+            let components = components(1.0, 0.5, 2.0);
+            let width = |builds| {
+                half_width(&components, Dimensions { builds, executions: 2, measurements: 5 }, 0.95)
+            };
+            let builds = builds_for_half_width(&components, 2, 5, 0.95, wanted, 1_000_000).unwrap();
+            prop_assert!(width(builds) <= wanted);
+            prop_assert!(builds == 2 || width(builds - 1) > wanted);
+        }
+    }
+}

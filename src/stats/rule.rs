@@ -1,0 +1,189 @@
+//! What counts as a difference of two versions.
+
+use std::{fmt, str::FromStr};
+
+use super::{
+    comparison::{Comparison, Direction},
+    criteria::Criteria,
+    interval::Interval,
+    matching::Method,
+    permutation::Permutation,
+    random::Random,
+    refusal::Refusal,
+    summary::Summary,
+};
+
+/// The rule by which a benchmark is flagged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The comparison intervals fail to overlap: the t test (paired or Welch's) at the false-alarm rate.
+    #[default]
+    Overlap,
+    /// The three-level intervals at the confidence fail to overlap. At 95 % that is a test at about
+    /// 0.5 %, and misses many changes that a 5 % test finds.
+    Overlap95,
+    /// The intervals (17) of Kalibera et al. 2006 at the confidence fail to overlap: means, whatever
+    /// the estimator.
+    Paper,
+    /// A permutation test at the false-alarm rate: sign flips if paired, Welch's `|t|` over splits if
+    /// not. It assumes no distribution, but with fewer than 6 pairs it can never reach 5 %.
+    Permutation,
+}
+
+impl Rule {
+    /// Every rule, in the order in which help texts list them.
+    pub const ALL: [Self; 4] = [Self::Overlap, Self::Overlap95, Self::Paper, Self::Permutation];
+
+    /// The name on the command line and in stored results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overlap => "overlap",
+            Self::Overlap95 => "overlap-95",
+            Self::Paper => "paper",
+            Self::Permutation => "permutation",
+        }
+    }
+
+    /// The direction in which `head` differs from `base` by this rule, if it does.
+    ///
+    /// `comparison` is that of the two, at the false-alarm rate of the criteria.
+    pub fn flags(
+        self,
+        base: &Summary,
+        head: &Summary,
+        comparison: &Comparison,
+        criteria: &Criteria,
+    ) -> Result<Option<Direction>, Refusal> {
+        let apart = |interval: fn(&Summary, f64) -> Result<Interval, Refusal>| {
+            let base = interval(base, criteria.confidence)?;
+            let head = interval(head, criteria.confidence)?;
+            // The logarithm is not NaN: the estimates are means of positive values.
+            let direction = Direction::of((head.center / base.center).ln());
+            Ok(direction.filter(|_| !base.overlaps(&head)))
+        };
+        match self {
+            Self::Overlap => Ok(comparison.differs()),
+            Self::Overlap95 => apart(Interval::three_level),
+            Self::Paper => apart(Interval::paper),
+            Self::Permutation => {
+                let p = permutation(comparison, criteria.seed).p;
+                let direction = Direction::of(comparison.log_change);
+                Ok(direction.filter(|_| p <= criteria.false_alarm_rate))
+            }
+        }
+    }
+}
+
+/// The permutation test that fits the method of a comparison.
+fn permutation(comparison: &Comparison, seed: u64) -> Permutation {
+    let mut random = Random::new(seed);
+    let [base, head] = &comparison.logs;
+    match comparison.method {
+        Method::Paired { .. } => {
+            let differences: Vec<f64> = base.iter().zip(head).map(|(a, b)| b - a).collect();
+            Permutation::sign_flips(&differences, &mut random)
+        }
+        Method::Welch(_) => Permutation::splits(base, head, &mut random),
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Rule {
+    type Err = UnknownRule;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|rule| rule.name() == name);
+        found.ok_or_else(|| UnknownRule(name.to_owned()))
+    }
+}
+
+/// A name that no rule has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownRule(pub String);
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Rule::ALL.map(Rule::name).join(", ");
+        write!(f, "no rule is called `{}`; there are {known}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements, Pairing},
+    };
+
+    fn version(values: &[f64]) -> Summary {
+        let builds = (0..).zip(values.iter().map(|&value| [[value]]));
+        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    }
+
+    fn flags(rule: Rule, base: &[f64], head: &[f64], pairing: Pairing) -> Option<Direction> {
+        let (base, head) = (version(base), version(head));
+        let criteria = Criteria::default();
+        let comparison = Comparison::new(&base, &head, pairing, criteria.false_alarm_rate).unwrap();
+        rule.flags(&base, &head, &comparison, &criteria).unwrap()
+    }
+
+    const BASE: [f64; 6] = [99.0, 100.0, 101.0, 99.5, 100.5, 100.0];
+
+    fn shifted(by: f64) -> [f64; 6] {
+        BASE.map(|value| value + by)
+    }
+
+    #[test]
+    fn every_rule_flags_a_large_change_in_its_direction() {
+        for rule in Rule::ALL {
+            for pairing in [Pairing::BySeed, Pairing::Unpaired] {
+                let flagged = flags(rule, &BASE, &shifted(10.0), pairing);
+                assert_eq!(flagged, Some(Direction::Worse), "{rule}");
+                let flagged = flags(rule, &shifted(10.0), &BASE, pairing);
+                assert_eq!(flagged, Some(Direction::Better), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_rule_flags_equal_versions_even_without_any_variance() {
+        for rule in Rule::ALL {
+            for pairing in [Pairing::BySeed, Pairing::Unpaired] {
+                assert_eq!(flags(rule, &BASE, &BASE, pairing), None, "{rule}");
+                assert_eq!(flags(rule, &[0.1; 6], &[0.1; 6], pairing), None, "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_separate_95_percent_intervals_overlap_where_a_test_at_5_percent_rejects() {
+        let flagged = |rule| flags(rule, &BASE, &shifted(1.1), Pairing::Unpaired).is_some();
+        assert!(flagged(Rule::Overlap));
+        assert!(!flagged(Rule::Overlap95));
+    }
+
+    #[test]
+    fn five_pairs_are_too_few_for_a_permutation_test() {
+        let (base, head) = (&BASE[..5], &shifted(10.0)[..5]);
+        assert_eq!(flags(Rule::Permutation, base, head, Pairing::BySeed), None);
+    }
+
+    #[test]
+    fn names_lead_back_to_their_rules_and_others_are_refused() {
+        for rule in Rule::ALL {
+            assert_eq!(rule.to_string().parse(), Ok(rule));
+        }
+        assert_eq!(
+            "overlap95".parse::<Rule>().unwrap_err().to_string(),
+            "no rule is called `overlap95`; there are overlap, overlap-95, paper, permutation"
+        );
+    }
+}

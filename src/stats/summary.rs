@@ -1,0 +1,185 @@
+//! What all later steps need of the measurements: one pass over them, and one small record per build.
+
+use super::{
+    data::{Build, Measurements},
+    estimator::{Estimator, Scratch},
+    moments::Moments,
+};
+use crate::model::Metric;
+
+/// One benchmark of one version, by one estimator, without its measurements.
+///
+/// Components, intervals, comparisons and studies of false alarms all start here, so the measurements
+/// are read once. The builds are in the order of their seeds, whatever the order of the measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    metric: Metric,
+    estimator: Estimator,
+    builds: Vec<BuildSummary>,
+}
+
+/// One build, as far as the three levels need to know it.
+///
+/// `y[j][i]` is measurement `i` of execution `j`; `n_j` and `m` count them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BuildSummary {
+    /// The layout seed.
+    pub seed: u64,
+    /// `b[k]`: the mean of the estimates of the executions, in the metric's unit.
+    pub value: f64,
+    /// The mean of the means of the executions, in the metric's unit: `value` if the estimator is the
+    /// mean.
+    pub mean: f64,
+    /// `m`: how many executions have measurements; at least 1.
+    pub executions: usize,
+    /// `Σ_j n_j`: all measurements.
+    pub measurements: usize,
+    /// `mean_j (1 / n_j)`.
+    pub inverse_measurements: f64,
+    /// `Σ_j Σ_i (y[j][i] − mean_i y[j][i])²`, in the squared unit.
+    pub squares_within_executions: f64,
+    /// `Σ_j (mean_i y[j][i] − mean)²`, in the squared unit.
+    pub squares_between_executions: f64,
+}
+
+impl Summary {
+    /// Reads all measurements once.
+    pub fn of(data: &Measurements, estimator: Estimator) -> Self {
+        let mut workspace = Workspace::default();
+        let builds = data.builds().map(|build| workspace.summarise(&build, estimator)).collect();
+        Self::from_builds(data.metric().clone(), estimator, builds)
+    }
+
+    /// A version of which these builds are known: a part, say, of the builds of another summary.
+    pub fn from_builds(
+        metric: Metric,
+        estimator: Estimator,
+        mut builds: Vec<BuildSummary>,
+    ) -> Self {
+        builds.sort_by_key(|build| build.seed);
+        Self { metric, estimator, builds }
+    }
+
+    /// What was measured, and its unit.
+    pub fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    /// How executions were estimated.
+    pub fn estimator(&self) -> Estimator {
+        self.estimator
+    }
+
+    /// The builds, in the order of their seeds.
+    pub fn builds(&self) -> &[BuildSummary] {
+        &self.builds
+    }
+
+    /// Number, mean (`g`) and spread of the build values `b[k]`.
+    pub fn values(&self) -> Moments {
+        self.moments_of(|build| build.value)
+    }
+
+    /// Number, mean and spread of the build means, which are the papers' `Ȳ_k••`.
+    pub fn means(&self) -> Moments {
+        self.moments_of(|build| build.mean)
+    }
+
+    /// Measurements per execution, on average.
+    pub fn measurements_per_execution(&self) -> f64 {
+        let measurements: usize = self.builds.iter().map(|build| build.measurements).sum();
+        let executions: usize = self.builds.iter().map(|build| build.executions).sum();
+        measurements as f64 / executions as f64
+    }
+
+    fn moments_of(&self, value: impl Fn(&BuildSummary) -> f64) -> Moments {
+        Moments::of(&self.builds.iter().map(value).collect::<Vec<_>>())
+    }
+}
+
+/// Memory reused from build to build.
+#[derive(Default)]
+struct Workspace {
+    scratch: Scratch,
+    means: Vec<f64>,
+    estimates: Vec<f64>,
+}
+
+impl Workspace {
+    /// The hot pass: every measurement is touched here and nowhere else.
+    fn summarise(&mut self, build: &Build<'_>, estimator: Estimator) -> BuildSummary {
+        self.means.clear();
+        self.estimates.clear();
+        let (mut measurements, mut inverses, mut squares) = (0, 0.0, 0.0);
+        for values in build.executions() {
+            let moments = Moments::of(values);
+            measurements += moments.count;
+            inverses += 1.0 / moments.count as f64;
+            squares += moments.squares;
+            self.means.push(moments.mean);
+            self.estimates.push(match estimator {
+                Estimator::Mean => moments.mean,
+                other => other.estimate(values, &mut self.scratch),
+            });
+        }
+        let between = Moments::of(&self.means);
+        BuildSummary {
+            seed: build.seed(),
+            value: Moments::of(&self.estimates).mean,
+            mean: between.mean,
+            executions: between.count,
+            measurements,
+            inverse_measurements: inverses / between.count as f64,
+            squares_within_executions: squares,
+            squares_between_executions: between.squares,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(estimator: Estimator) -> Summary {
+        let builds = [
+            (8, vec![vec![5.0, 7.0], vec![1.0, 2.0, 2.0, 7.0]]),
+            (2, vec![vec![1.0], vec![2.0], vec![6.0]]),
+        ];
+        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), estimator)
+    }
+
+    #[test]
+    fn a_ragged_build_has_the_sums_computed_by_hand() {
+        assert_eq!(
+            summary(Estimator::Median).builds()[1],
+            BuildSummary {
+                seed: 8,
+                value: 4.0, // (6 + 2) / 2
+                mean: 4.5,  // (6 + 3) / 2
+                executions: 2,
+                measurements: 6,
+                inverse_measurements: 0.375, // (1/2 + 1/4) / 2
+                squares_within_executions: 2.0 + 22.0,
+                squares_between_executions: 4.5, // 2 · 1.5²
+            }
+        );
+    }
+
+    #[test]
+    fn builds_come_in_the_order_of_their_seeds() {
+        let seeds: Vec<u64> = summary(Estimator::Mean).builds().iter().map(|b| b.seed).collect();
+        assert_eq!(seeds, [2, 8]);
+    }
+
+    #[test]
+    fn by_the_mean_the_value_of_a_build_is_its_mean() {
+        for build in summary(Estimator::Mean).builds() {
+            assert_eq!(build.value, build.mean);
+        }
+    }
+
+    #[test]
+    fn measurements_per_execution_are_averaged_over_executions() {
+        assert_eq!(summary(Estimator::Mean).measurements_per_execution(), 9.0 / 5.0);
+    }
+}

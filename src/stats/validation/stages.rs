@@ -1,0 +1,130 @@
+//! Two stages: a regression is what is flagged and, on fresh builds alone, confirmed.
+
+use super::{
+    super::{
+        Criteria, Estimator, Levels, Pairing, Random, Stage, Summary, Verdict,
+        multiplicity::{benjamini_hochberg, holm},
+        plan::Dimensions,
+        simulation::Simulation,
+    },
+    Sheet, Target,
+    replicate::Estimate,
+};
+
+/// Builds per version and stage.
+const BUILDS: usize = 10;
+
+/// Benchmarks judged together.
+const SUITE: usize = 50;
+
+/// No change is too small to be of interest: the smallest of interest would only lower the false alarms.
+fn criteria() -> Criteria {
+    Criteria { estimator: Estimator::Mean, min_effect: 0.0, ..Criteria::default() }
+}
+
+/// Measures a benchmark once, or twice if need be.
+fn judge(
+    simulation: &Simulation,
+    pairing: Pairing,
+    random: &mut Random,
+) -> Option<(Stage, Option<Stage>)> {
+    let criteria = criteria();
+    let stage = |random: &mut Random| {
+        let [base, head] =
+            simulation.two(random).ok()?.map(|data| Summary::of(&data, criteria.estimator));
+        Stage::new(&base, &head, pairing, &criteria).ok()
+    };
+    let first = stage(random)?;
+    let second = if first.needs_confirmation(&criteria) { Some(stage(random)?) } else { None };
+    Some((first, second))
+}
+
+fn is_regression(first: &Stage, second: Option<&Stage>) -> bool {
+    // What needs no confirmation is no regression: a verdict would only look for the reason.
+    second.is_some()
+        && matches!(Verdict::of(first, second, SUITE, &criteria()), Verdict::Regressed { .. })
+}
+
+/// False regressions, what they cost in builds, and the power.
+pub(super) fn two_stages(sheet: &mut Sheet) {
+    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
+    // With correlation 1/2 the differences have the variance of the builds, 1.
+    let mut simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
+    let [alarms, builds] = sheet.trials(2_000_000).means(|random| {
+        let (first, second) = judge(&simulation, Pairing::BySeed, random)?;
+        let builds = if second.is_some() { 2 * BUILDS } else { BUILDS };
+        Some([f64::from(is_regression(&first, second.as_ref())), builds as f64])
+    });
+    let stages = "two stages, paired, l=10+10, G=50";
+    let check = format!("{stages}: false regressions per benchmark");
+    sheet.estimated(check, Target::AtMost(0.002), alarms);
+    let check = format!("{stages}: P(any false regression)");
+    sheet.estimated(check, Target::AtMost(0.05), any_of_suite(alarms));
+    simulation.shift = 1.5;
+    let power = sheet.trials(40_000).rate(|random| {
+        let (first, second) = judge(&simulation, Pairing::BySeed, random)?;
+        Some(is_regression(&first, second.as_ref()))
+    });
+    let check = format!("{stages}: power at 1.5 sd of d");
+    sheet.estimated(check, Target::AtLeast(0.97), power);
+    let check = format!("{stages}: builds per version, no change");
+    sheet.estimated(check, Target::AtMost(10.6), builds);
+}
+
+/// A suite of 50, unpaired, of which 5 benchmarks change by 2 sd of their build means: what each way of
+/// judging many benchmarks reports falsely, and what it finds.
+pub(super) fn suites(sheet: &mut Sheet) {
+    const CHANGED: usize = 5;
+    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
+    let same = Simulation::new(truth, dimensions);
+    let changed = Simulation { shift: 2.0, ..same };
+    // For each way: any false report, share of the changes found.
+    let score = |reported: &dyn Fn(usize) -> bool| {
+        let found = (0..CHANGED).filter(|&index| reported(index)).count();
+        let any_false = (CHANGED..SUITE).any(reported);
+        [f64::from(any_false), found as f64 / CHANGED as f64]
+    };
+    let estimates = sheet.trials(10_000).means(|random| {
+        let (mut p, mut regressed) = (vec![], vec![]);
+        for index in 0..SUITE {
+            let simulation = if index < CHANGED { &changed } else { &same };
+            let (first, second) = judge(simulation, Pairing::Unpaired, random)?;
+            p.push(first.comparison.p);
+            regressed.push(is_regression(&first, second.as_ref()));
+        }
+        let (holm, bh) = (holm(&p), benjamini_hochberg(&p));
+        let ways = [
+            score(&|index| p[index] <= 0.05),
+            score(&|index| holm[index] <= 0.05),
+            score(&|index| bh[index] <= 0.05),
+            score(&|index| regressed[index]),
+        ];
+        ways.concat().try_into().ok()
+    });
+    let ways = [
+        ("raw 5 %", 0.90, None),
+        ("Holm", 0.04, Some(0.68)),
+        ("Benjamini-Hochberg", 0.20, Some(0.86)),
+        ("two stages", 0.039, Some(0.98)),
+    ];
+    let estimates: &[Estimate; 8] = &estimates;
+    for ((way, any_false, power), pair) in ways.into_iter().zip(estimates.chunks(2)) {
+        let check = format!("suite of 50, 5 changed by 2 sd, {way}: P(any false)");
+        sheet.estimated(check, Target::Rounded(any_false, 0.01), pair[0]);
+        if let Some(power) = power {
+            let check = format!("suite of 50, 5 changed by 2 sd, {way}: power");
+            sheet.estimated(check, Target::Rounded(power, 0.01), pair[1]);
+        }
+    }
+}
+
+/// `1 − (1 − p)^G`: the benchmarks of a suite are independent here.
+fn any_of_suite(per_benchmark: Estimate) -> Estimate {
+    let Estimate { mean, error } = per_benchmark;
+    let suite = SUITE as f64;
+    let none = (1.0 - mean).powf(suite);
+    // The delta method.
+    Estimate { mean: 1.0 - none, error: suite * none / (1.0 - mean) * error }
+}
