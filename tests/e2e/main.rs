@@ -1,4 +1,6 @@
 //! End-to-end tests: the real program, the real cargo, real repositories.
 
 mod distinct;
+mod identical;
+mod matched;
 mod support;
