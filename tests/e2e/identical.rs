@@ -21,15 +21,15 @@ fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
     diff.assert_stdout_has(&["functions are the same"]);
 }
 
+/// Generic code of a path dependency is compiled into the bench target, with its place in the source.
 #[test]
-fn a_commit_that_changes_no_source_needs_no_link_of_its_own() {
-    let project = TestProject::of("sums");
-    project.write("README.md", "# Sums\n");
+fn paths_of_a_version_do_not_get_into_its_machine_code() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.write("README.md", "# Workspace\n");
     project.commit("Describe");
-    let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
-    assert!(builds.agreement(0).identical);
-    let second = builds.target(1)["each"].as_array().unwrap();
-    assert!(second.iter().all(|build| build["fresh"] == false), "{}", builds.outcome.told());
+    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.report["agreements"].as_array().unwrap().len(), 2, "two bench targets");
+    assert!(builds.agreement(0).identical && builds.agreement(1).identical);
 }
 
 #[test]
