@@ -150,9 +150,11 @@ fn take_output(arguments: &mut Vec<String>) -> Result<String> {
 /// `symbols.o` and, where there are any, version scripts and import libraries. The arguments then
 /// name the copies.
 fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Result<()> {
+    // With fat link-time optimisation there is no `symbols.o`, yet the directory is in the arguments.
     let temporary = arguments.iter().find_map(|argument| {
         let path = Path::new(argument);
-        (path.file_name() == Some(OsStr::new("symbols.o")))
+        let name = path.file_name().and_then(OsStr::to_str);
+        matches!(name, Some("symbols.o" | "raw-dylibs"))
             .then(|| path.parent())
             .flatten()
             .map(Path::to_owned)
