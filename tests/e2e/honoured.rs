@@ -246,10 +246,8 @@ fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
 #[test]
 fn offline_is_passed_on_to_cargo() {
     let project = TestProject::of("published-dependency");
-    let outcome = project
-        .rbench(&["build", "--offline"])
-        .env("CARGO_NET_OFFLINE", "false")
-        .fails_with(3);
+    let outcome =
+        project.rbench(&["build", "--offline"]).env("CARGO_NET_OFFLINE", "false").fails_with(3);
     outcome.assert_stderr_has(&["leaf", "offline"]);
 }
 

@@ -176,9 +176,8 @@ pub fn hermetic(command: &mut Command, home: &Path) {
 /// hide the proxies of rustup.
 pub fn host_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let of_a_toolchain = |directory: &PathBuf| {
-        directory.components().any(|part| part.as_os_str() == "toolchains")
-    };
+    let of_a_toolchain =
+        |directory: &PathBuf| directory.components().any(|part| part.as_os_str() == "toolchains");
     let kept = std::env::split_paths(&path).filter(|directory| !of_a_toolchain(directory));
     std::env::join_paths(kept).expect("what was split can be joined")
 }
