@@ -6,8 +6,8 @@
 //! two versions fail to overlap, and do so again on fresh builds.
 //!
 //! Data moves one way: [`cli`] says what was typed, [`command`] holds one recipe per subcommand,
-//! [`model`] has the words that all others share, [`stats`] is pure, and the modules at the edges
-//! ([`source`], [`build`]) each own one part of the world.
+//! [`model`] has the words that all others share, [`stats`] and [`code`] are pure, and the modules at
+//! the edges ([`source`], [`build`]) each own one part of the world.
 
 pub mod build;
 pub mod cli;

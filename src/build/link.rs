@@ -168,8 +168,14 @@ impl Linkable {
         let what =
             || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
         let start = Instant::now();
-        let arrangement = layout::arrange(self.layout, seed, &self.functions, self.architecture)
-            .or_fail(Exit::Internal, what)?;
+        let arrangement = layout::arrange(
+            self.linker.family,
+            self.layout,
+            seed,
+            &self.functions,
+            self.architecture,
+        )
+        .or_fail(Exit::Internal, what)?;
         let directory = tempfile::tempdir().or_fail(Exit::Build, what)?;
         for (name, contents) in &arrangement.files {
             fs::write(directory.path().join(name), contents).or_fail(Exit::Build, what)?;

@@ -146,19 +146,11 @@ fn take_output(arguments: &mut Vec<String>) -> Result<String> {
     }
 }
 
-/// Keeps what rustc is going to delete: its own `*.rcgu.o`, and the temporary directory with
-/// `symbols.o` and, where there are any, version scripts and import libraries. The arguments then
+/// Keeps what rustc is going to delete: its own `*.rcgu.o`, and the temporary directory with, where
+/// there are any, `symbols.o`, version scripts and import libraries. The arguments then
 /// name the copies.
 fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Result<()> {
-    // With fat link-time optimisation there is no `symbols.o`, yet the directory is in the arguments.
-    let temporary = arguments.iter().find_map(|argument| {
-        let path = Path::new(argument);
-        let name = path.file_name().and_then(OsStr::to_str);
-        matches!(name, Some("symbols.o" | "raw-dylibs"))
-            .then(|| path.parent())
-            .flatten()
-            .map(Path::to_owned)
-    });
+    let temporary = arguments.iter().find_map(|argument| temporary_directory(argument));
     let kept_temporary = home.join("temporary");
     if let Some(temporary) = &temporary {
         keep_directory(temporary, &kept_temporary)?;
@@ -177,6 +169,19 @@ fn keep_temporary_inputs(arguments: &mut [String], home: &Path) -> std::io::Resu
         }
     }
     Ok(())
+}
+
+/// The directory of rustc's that an argument leads into: `rustc` and six random characters.
+fn temporary_directory(argument: &str) -> Option<PathBuf> {
+    let path = Path::new(&argument[argument.find('/')?..]);
+    let is_temporary = |directory: &&Path| {
+        let name = directory.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let random = name.strip_prefix("rustc").unwrap_or_default();
+        random.len() == 6
+            && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && directory.is_dir()
+    };
+    path.ancestors().find(is_temporary).map(Path::to_owned)
 }
 
 fn keep_directory(source: &Path, kept: &Path) -> std::io::Result<()> {
@@ -237,6 +242,17 @@ mod tests {
         let script = recipe.arguments[3].strip_prefix("-Wl,--version-script=").unwrap();
         assert_eq!(fs::read_to_string(script).unwrap(), "script");
         assert_eq!(recipe.arguments.last().unwrap(), "-pie");
+    }
+
+    #[test]
+    fn the_temporary_directory_is_found_even_if_nothing_but_a_search_path_leads_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let temporary = directory.path().join("rustcAb1dEf");
+        fs::create_dir_all(temporary.join("raw-dylibs")).unwrap();
+        let argument = temporary.join("raw-dylibs").display().to_string();
+        assert_eq!(temporary_directory(&argument), Some(temporary));
+        assert_eq!(temporary_directory("/usr/lib/rustlib"), None);
+        assert_eq!(temporary_directory("-lc"), None);
     }
 
     #[test]

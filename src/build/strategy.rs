@@ -40,6 +40,8 @@ pub struct VersionBuilds {
     pub strategy: Strategy,
     /// Why this strategy.
     pub reason: String,
+    /// The layout that was made: another than was asked for where no linker can make that one.
+    pub layout: Layout,
     /// The compilations, the first of which is what everything is linked from by `relink`.
     pub compilations: Vec<Compilation>,
     /// Every bench target with its builds, in the order of the seeds.
@@ -83,9 +85,10 @@ impl Workshop<'_> {
     /// Makes the builds of a version.
     pub fn build(&self, source: Source<'_>, order: &Order) -> Result<VersionBuilds> {
         let first = self.compile(source, &order.filter, Instance::default())?;
-        let Some(linkables) = self.linkables(&first, order.layout)? else {
+        let Some((linkables, layout)) = self.linkables_of_some_layout(&first, order.layout)? else {
             return self.rebuild_salted(source, order);
         };
+        let order = &Order { layout, ..order.clone() };
         let (strategy, reason) = self.decide(source, order, &first)?;
         match strategy {
             Strategy::Auto | Strategy::Relink => {
@@ -97,7 +100,7 @@ impl Workshop<'_> {
                         Ok(TargetBuilds { target: compiled.target.clone(), builds })
                     })
                     .collect::<Result<_>>()?;
-                Ok(VersionBuilds { strategy, reason, compilations: vec![first], targets })
+                Ok(VersionBuilds { strategy, reason, layout, compilations: vec![first], targets })
             }
             Strategy::Rebuild => self.rebuild(source, order, reason),
         }
@@ -136,6 +139,25 @@ impl Workshop<'_> {
             return Ok(None);
         }
         linkables.into_iter().collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// The targets with the layout asked for, else shuffled by a linker that can do no more.
+    fn linkables_of_some_layout(
+        &self,
+        compilation: &Compilation,
+        wanted: Layout,
+    ) -> Result<Option<(Vec<Linkable>, Layout)>> {
+        if let Some(linkables) = self.linkables(compilation, wanted)? {
+            return Ok(Some((linkables, wanted)));
+        }
+        let Some(linkables) = self.linkables(compilation, Layout::Shuffle)? else {
+            return Ok(None);
+        };
+        (self.watch)(Event::Warning(&format!(
+            "no linker here can make the layout `{wanted}`; functions are shuffled, and layouts of \
+             versions are unrelated"
+        )));
+        Ok(Some((linkables, Layout::Shuffle)))
     }
 
     fn link(&self, linkable: &Linkable, seeds: &[LayoutSeed]) -> Result<Vec<Build>> {
@@ -193,7 +215,7 @@ impl Workshop<'_> {
             if one.inputs != other.inputs {
                 differing.extend(inputs::differing(&one.files, &other.files));
                 if differing.is_empty() {
-                    differing.insert(format!("the linker arguments of {}", one.target));
+                    differing.insert(format!("the linker's arguments for {}", one.target));
                 }
             }
         }
@@ -244,6 +266,6 @@ impl Workshop<'_> {
             }
             compilations.push(compilation);
         }
-        Ok(VersionBuilds { strategy: Strategy::Rebuild, reason, compilations, targets })
+        Ok(VersionBuilds { strategy: Strategy::Rebuild, reason, layout, compilations, targets })
     }
 }

@@ -63,13 +63,22 @@ pub fn end_with_parent(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 pub fn end_with_parent(_: &mut Command) {}
 
-/// The command as one could type it, without its environment.
+/// The command as one could type it: with its directory, and with those of its variables that this
+/// process does not have.
 pub fn shown(command: &Command) -> String {
-    std::iter::once(command.get_program())
+    let directory = command
+        .get_current_dir()
+        .map(|directory| format!("cd {} && ", quoted(&directory.to_string_lossy())));
+    let own = |name: &OsStr| std::env::var_os(name);
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| value.map(|value| (name, value)))
+        .filter(|(name, value)| own(name).as_deref() != Some(value))
+        .map(|(name, value)| format!("{}={}", name.display(), quoted(&value.to_string_lossy())));
+    let words = std::iter::once(command.get_program())
         .chain(command.get_args())
-        .map(|word| quoted(&word.to_string_lossy()))
-        .collect::<Vec<_>>()
-        .join(" ")
+        .map(|word| quoted(&word.to_string_lossy()));
+    directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as a POSIX shell takes it.
@@ -120,6 +129,14 @@ mod tests {
         let text = failure.to_string();
         assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
         assert!(text.contains("hint: install `no-such-linker`"), "{text}");
+    }
+
+    #[test]
+    fn a_command_is_shown_as_one_could_type_it() {
+        let mut command = Command::new("cc");
+        command.current_dir("/a b").env("RBENCH_X", "1 2").args(["-o", "out"]);
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        assert_eq!(shown(&command), "cd '/a b' && RBENCH_X='1 2' cc -o out");
     }
 
     #[test]

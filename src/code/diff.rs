@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::functions::{FunctionCode, FunctionSet};
 use super::name::Name;
+use super::pairing::take_pairs;
 
 /// The difference between the machine code of two builds, function by function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -81,28 +82,6 @@ impl FunctionSet {
         }
         diff
     }
-}
-
-/// Takes out of two groups the pairs that have the same key.
-fn take_pairs<'f, K: Ord>(
-    base: &mut Vec<&'f FunctionCode>,
-    head: &mut Vec<&'f FunctionCode>,
-    key: impl Fn(&FunctionCode) -> K,
-) -> Vec<(&'f FunctionCode, &'f FunctionCode)> {
-    let mut in_head: BTreeMap<K, Vec<&FunctionCode>> = BTreeMap::new();
-    for function in head.drain(..).rev() {
-        in_head.entry(key(function)).or_default().push(function);
-    }
-    let mut pairs = Vec::new();
-    base.retain(|function| match in_head.get_mut(&key(function)).and_then(Vec::pop) {
-        Some(partner) => {
-            pairs.push((*function, partner));
-            false
-        }
-        None => true,
-    });
-    head.extend(in_head.into_values().flatten());
-    pairs
 }
 
 #[cfg(test)]

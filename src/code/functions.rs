@@ -31,6 +31,9 @@ pub struct FunctionCode {
 
 /// The code of all functions of a build: a summary small enough to keep beside it.
 ///
+/// Stored with the number of the rules by which digests are made; sets made by other rules are
+/// refused when read, since they cannot be compared.
+///
 /// ```
 /// use cargo_rbench::code::FunctionSet;
 ///
@@ -41,9 +44,38 @@ pub struct FunctionCode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FunctionSet {
+    rules: Rules,
     functions: Vec<FunctionCode>,
     not_comparable: Vec<NotComparable>,
     unseen: Vec<Name>,
+}
+
+/// The rules by which digests are made, numbered: [`Rules::CURRENT`] grows whenever the digest of
+/// some function changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+struct Rules;
+
+impl Rules {
+    const CURRENT: u32 = 1;
+}
+
+impl TryFrom<u32> for Rules {
+    type Error = String;
+
+    fn try_from(rules: u32) -> Result<Self, String> {
+        let current = Self::CURRENT;
+        match rules {
+            Self::CURRENT => Ok(Self),
+            _ => Err(format!("functions were digested by rules {rules}, not {current}")),
+        }
+    }
+}
+
+impl From<Rules> for u32 {
+    fn from(_: Rules) -> Self {
+        Rules::CURRENT
+    }
 }
 
 impl FunctionSet {
@@ -77,7 +109,7 @@ impl FunctionSet {
         let mut functions = select(instances, &wanted);
         functions.sort_unstable();
         not_comparable.sort_unstable();
-        Self { functions, not_comparable, unseen }
+        Self { rules: Rules, functions, not_comparable, unseen }
     }
 
     /// The functions in the order of their names.

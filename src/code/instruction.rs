@@ -65,7 +65,8 @@ fn aarch64_branch(code: &[u8], offset: usize) -> Option<Branch> {
 /// How many bytes follow the relocated distance of an x86-64 instruction, given the bytes before:
 /// those of an immediate operand. 0 if the instruction is not of a form that has one.
 pub(super) fn immediate_behind(before: &[u8]) -> i64 {
-    let [.., p3, p2, opcode, modrm] = *before else { return 0 };
+    let byte = |back: usize| before.iter().rev().nth(back - 1).copied().unwrap_or_default();
+    let (p3, p2, opcode, modrm) = (byte(4), byte(3), byte(2), byte(1));
     // The operand in memory is found by a distance from the instruction pointer.
     if modrm & 0b1100_0111 != 0b101 {
         return 0;
@@ -118,7 +119,8 @@ mod tests {
             (&[0x66, 0x0f, 0x3a, 0x0f, 0x05], 1, "palignr $1, x(%rip), %xmm0"),
             (&[0, 0, 0x48, 0x8d, 0x05], 0, "lea x(%rip), %rax"),
             (&[0, 0, 0, 0, 0xe8], 0, "call x"),
-            (&[0x05], 0, "nothing before"),
+            (&[0x83, 0x05], 1, "addl $1, x(%rip), the first instruction"),
+            (&[], 0, "no instruction at all"),
         ] {
             assert_eq!(immediate_behind(before), immediate, "{instruction}");
         }

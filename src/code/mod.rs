@@ -16,6 +16,7 @@ mod kept;
 mod loadable;
 mod members;
 mod name;
+mod pairing;
 mod placement;
 mod relocatable;
 mod relocation;

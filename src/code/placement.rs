@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::elf::Unreadable;
 use super::kept::{KeptFunction, kept_functions};
 use super::name::{Name, stable_symbol};
+use super::pairing::take_pairs;
 
 /// The size of a cache line and of the blocks in which a processor fetches code: two functions of
 /// one phase see the same borders.
@@ -69,8 +70,9 @@ pub struct Agreement {
 
 /// Compares the places in two builds, function by function.
 ///
-/// Functions are matched by name. Where several share a name, those with the same stable symbol in
-/// both builds are matched first; the rest in the order of their symbols.
+/// Functions are matched by name. Where several share a name, those with the same symbol in both
+/// builds are matched first, then those with the same stable symbol, then the rest; always in the
+/// order of symbols.
 pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
     let mut pairs = matched(a, b);
     pairs.sort_by_key(|(in_a, _)| in_a.rank);
@@ -87,9 +89,12 @@ fn matched<'p>(a: &'p Placement, b: &'p Placement) -> Vec<(&'p Placed, &'p Place
     let mut b_by_name = by_name(b);
     for (name, mut in_a) in by_name(a) {
         let Some(mut in_b) = b_by_name.remove(name) else { continue };
-        if in_a.len() > 1 || in_b.len() > 1 {
-            pairs.extend(take_same_symbols(&mut in_a, &mut in_b));
+        if in_a.len() == 1 && in_b.len() == 1 {
+            pairs.push((in_a[0], in_b[0]));
+            continue;
         }
+        pairs.extend(take_pairs(&mut in_a, &mut in_b, |function| &function.symbol));
+        pairs.extend(take_pairs(&mut in_a, &mut in_b, |function| stable_symbol(&function.symbol)));
         pairs.extend(in_a.into_iter().zip(in_b));
     }
     pairs
@@ -113,29 +118,6 @@ fn by_name(placement: &Placement) -> HashMap<&Name, Vec<&Placed>> {
         }
     }
     groups
-}
-
-/// Takes out of two groups, both in the order of symbols, the pairs that have one symbol.
-fn take_same_symbols<'p>(
-    a: &mut Vec<&'p Placed>,
-    b: &mut Vec<&'p Placed>,
-) -> Vec<(&'p Placed, &'p Placed)> {
-    let mut pairs = Vec::new();
-    let mut rest_of_a = Vec::new();
-    let mut candidates = std::mem::take(b).into_iter().peekable();
-    for in_a in a.drain(..) {
-        let symbol = stable_symbol(&in_a.symbol);
-        while let Some(smaller) = candidates.next_if(|in_b| stable_symbol(&in_b.symbol) < symbol) {
-            b.push(smaller);
-        }
-        match candidates.next_if(|in_b| stable_symbol(&in_b.symbol) == symbol) {
-            Some(in_b) => pairs.push((in_a, in_b)),
-            None => rest_of_a.push(in_a),
-        }
-    }
-    b.extend(candidates);
-    *a = rest_of_a;
-    pairs
 }
 
 /// The length of the longest increasing subsequence, by patience sorting: `tops[i]` is the smallest

@@ -192,7 +192,8 @@ impl<'o, 'data> Targets<'o, 'data> {
         name.is_some_and(|name| name.ends_with(b".rs"))
     }
 
-    /// The digest of a symbol's name, which is the same in every version.
+    /// The digest of a symbol's name, which is the same in every version. (The parts into which an
+    /// optimiser split a static are numbered too, and so have one name.)
     fn name(&mut self, (object, index): SymbolPlace) -> blake3::Hash {
         let objects = self.objects;
         *self.names.entry((object, index)).or_insert_with(|| {

@@ -34,6 +34,8 @@ pub struct VersionReport {
     version: Version,
     strategy: Strategy,
     reason: String,
+    /// The layout that was made: another than asked where no linker can make that one.
+    layout: Layout,
     /// Whether anything was compiled just now.
     compiled: bool,
     /// How long cargo ran for the first compilation, whenever that was.
@@ -124,6 +126,7 @@ impl VersionReport {
             version: version.clone(),
             strategy: builds.strategy,
             reason: builds.reason.clone(),
+            layout: builds.layout,
             compiled: builds.compilations.iter().any(|compilation| compilation.fresh),
             compile_seconds: first.map_or(0.0, |first| first.record.took().as_secs_f64()),
             compilations: builds.compilations.len(),

@@ -148,6 +148,8 @@ pub fn single_build_interval(build: &BuildSummary, confidence: f64) -> Option<In
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{
         model::Metric,
@@ -224,5 +226,24 @@ mod tests {
         // S(A)² = 8, S(X)² = 2, k = n = 2: sqrt((16 + 2)/4).
         assert_eq!(interval.center, 6.0);
         assert!((interval.half_width() - 1.959_964 * 4.5_f64.sqrt()).abs() < 1e-5);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_measured_can_be_studied(
+            builds in prop::collection::vec(
+                prop::collection::vec(prop::collection::vec(1e-9..1e12, 1..4), 1..4), 2..9),
+            group in 2_usize..5,
+        ) {
+            let l = builds.len();
+            let data = Measurements::new(Metric::wall(), (0..).zip(builds)).unwrap();
+            let all = Study { rules: Rule::ALL.to_vec(), repetitions: 3, ..study(&[group]) };
+            let found = false_alarms(&data, &all, &mut Random::new(6)).unwrap();
+            let rates = &found.groups[0].rates;
+            prop_assert_eq!(rates.is_some(), 2 * group <= l);
+            for rate in rates.iter().flatten().chain(&found.single_build) {
+                prop_assert!(rate.count <= rate.of && (0.0..=1.0).contains(&rate.share()));
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! a [`Stage`] (their [`Comparison`], and whether the [`Rule`] flags it); one stage, and a second from
 //! fresh builds where the first flags a change, make a [`Verdict`]. [`Components`] and [`Interval`]
 //! describe one version; [`plan`], [`impact`] and [`false_alarms`] help to choose the dimensions.
+//! [`simulation`] draws experiments of known truth, and [`validation`] holds all of it against them.
 //!
 //! ```
 //! use cargo_rbench::{

@@ -37,6 +37,9 @@ impl Design {
     /// The smallest effect, in the standard deviations that the variant names, that a two-sided test
     /// at rate `alpha` with `builds` builds per version finds with probability `power`.
     ///
+    /// Unpaired it is that of the pooled t test. Welch's, which need not know that the spreads are
+    /// equal, finds it with 2.3 points less probability at 5 builds, and half a point less at 10.
+    ///
     /// NaN for fewer than 2 builds.
     pub fn smallest_detectable(self, builds: usize, alpha: f64, power: f64) -> f64 {
         let noncentrality = noncentrality_for(self.degrees_of_freedom(builds), alpha, power);

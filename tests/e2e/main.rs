@@ -1,5 +1,6 @@
 //! End-to-end tests: the real program, the real cargo, real repositories.
 
+mod bad_input;
 mod diff;
 mod distinct;
 mod honoured;

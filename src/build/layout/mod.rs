@@ -8,6 +8,7 @@ pub use distinct::distinguish;
 use object::Architecture;
 pub use place::Movable;
 
+use super::linker::Family;
 use crate::model::{Layout, LayoutSeed};
 
 /// What one link needs beside its recipe.
@@ -30,8 +31,9 @@ pub enum LinkerOption {
     Input(String),
 }
 
-/// The arrangement of one build by LLD.
+/// The arrangement of one build by a linker that can make the layout.
 pub fn arrange(
+    family: Family,
     layout: Layout,
     seed: LayoutSeed,
     functions: &[Movable],
@@ -42,6 +44,10 @@ pub fn arrange(
         Layout::Natural => Ok(Arrangement::default()),
         Layout::Pad => Ok(Arrangement {
             options: vec![flag(format!("--randomize-section-padding={seed}"))],
+            files: Vec::new(),
+        }),
+        Layout::Shuffle if family == Family::Mold => Ok(Arrangement {
+            options: vec![flag(format!("--shuffle-sections={seed}"))],
             files: Vec::new(),
         }),
         Layout::Shuffle => Ok(Arrangement {

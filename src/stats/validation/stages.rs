@@ -51,7 +51,7 @@ pub(super) fn two_stages(sheet: &mut Sheet) {
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     // With correlation 1/2 the differences have the variance of the builds, 1.
     let mut simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
-    let [alarms, builds] = sheet.trials(2_000_000).means(|random| {
+    let [alarms, builds] = sheet.trials(1_000_000).means(|random| {
         let (first, second) = judge(&simulation, Pairing::BySeed, random)?;
         let builds = if second.is_some() { 2 * BUILDS } else { BUILDS };
         Some([f64::from(is_regression(&first, second.as_ref())), builds as f64])
@@ -86,7 +86,7 @@ pub(super) fn suites(sheet: &mut Sheet) {
         let any_false = (CHANGED..SUITE).any(reported);
         [f64::from(any_false), found as f64 / CHANGED as f64]
     };
-    let estimates = sheet.trials(10_000).means(|random| {
+    let estimates = sheet.trials(5_000).means(|random| {
         let (mut p, mut regressed) = (vec![], vec![]);
         for index in 0..SUITE {
             let simulation = if index < CHANGED { &changed } else { &same };
