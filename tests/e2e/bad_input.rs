@@ -1,11 +1,6 @@
 //! What cannot be done is refused with the reason, the next step, and the right exit code.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    process::Command,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use crate::support::{TestProject, rbench};
 
