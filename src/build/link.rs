@@ -183,7 +183,8 @@ impl Linkable {
         let arguments = self.linker.arguments(&arrangement, directory.path());
         let mut command = self.recipe.command(&arguments, executable);
         watch(Event::Command(&tool::shown(&command)));
-        tool::run(&mut command, what)?;
+        tool::run(&mut command, what)
+            .map_err(|failure| files::or_full_disk(failure, executable))?;
         let took = start.elapsed();
         let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
         Ok(BuildRecord {

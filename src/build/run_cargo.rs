@@ -61,11 +61,12 @@ pub fn compile(
     }
     let text = std::fs::read_to_string(log)
         .or_fail(Exit::Build, || format!("cannot read the log {}", log.display()))?;
-    Err(Failure::new(Exit::Build, what(&failed(&text)))
+    let failure = Failure::new(Exit::Build, what(&failed(&text)))
         .because(format!("cargo ended with {status}; the end of its output:"))
         .because(indented(&tool::tail(&text)))
         .because(format!("all of it: {}", log.display()))
-        .hint(hint))
+        .hint(hint);
+    Err(super::files::or_full_disk(failure, log))
 }
 
 /// What cargo could not make, as people call it: "bench target `parse`". Errors are no messages for
