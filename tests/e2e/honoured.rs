@@ -3,9 +3,9 @@
 //! The fixture prints what it was compiled with; plain `cargo bench` in the same environment says
 //! what that has to be.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
-use crate::support::{TestProject, rbench};
+use crate::support::{TestProject, rbench, script::logging};
 
 const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
 
@@ -55,14 +55,6 @@ fn assert_has(printed: &str, lines: &[&str]) {
     }
 }
 
-/// A script that notes its arguments in `log` and then runs what `then` says.
-fn script(path: &Path, log: &Path, then: &str) -> String {
-    let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec {then}\n", log.display());
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    path.display().to_string()
-}
-
 #[test]
 fn flags_in_the_config_file_of_a_version_count_for_that_version_alone() {
     let project = TestProject::of("settings");
@@ -104,7 +96,7 @@ fn a_config_file_above_the_repository_counts_for_every_version() {
 fn features_and_profiles_are_what_was_asked_for() {
     let project = TestProject::of("settings");
     let log = project.beside("rustc.log");
-    let wrapper = script(&project.beside("rustc-wrapper"), &log, "\"$@\"");
+    let wrapper = logging(&project.beside("rustc-wrapper"), &log, "\"$@\"");
     let environment = [("RUSTC_WRAPPER", wrapper.as_str())];
 
     let arguments = ["--features", "extra", "--profile", "careful"];
@@ -152,7 +144,7 @@ fn settings_in_bench_toml_count_unless_a_flag_says_otherwise() {
 fn the_users_linker_links_every_build() {
     let project = TestProject::of("settings");
     let log = project.beside("linker.log");
-    let linker = script(&project.beside("my-cc"), &log, "cc \"$@\"");
+    let linker = logging(&project.beside("my-cc"), &log, "cc \"$@\"");
     let flags = format!("-Clinker={linker}");
     prints_as_with_cargo(&project, &[], &[("RUSTFLAGS", &flags)]);
     let links = fs::read_to_string(&log).unwrap();
@@ -173,9 +165,9 @@ fn the_users_wrappers_of_rustc_are_called() {
     let project = TestProject::of("settings");
     let log = project.beside("wrapper.log");
     let workspace_log = project.beside("workspace-wrapper.log");
-    let wrapper = script(&project.beside("wrapper"), &log, "\"$@\"");
+    let wrapper = logging(&project.beside("wrapper"), &log, "\"$@\"");
     let workspace_wrapper =
-        script(&project.beside("workspace-wrapper"), &workspace_log, "\"$@\" --cfg flag_two");
+        logging(&project.beside("workspace-wrapper"), &workspace_log, "\"$@\" --cfg flag_two");
     let printed = prints_as_with_cargo(
         &project,
         &[],

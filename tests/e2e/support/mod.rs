@@ -4,6 +4,8 @@ pub mod builds;
 pub mod project;
 pub mod rbench;
 pub mod schema;
+pub mod script;
+pub mod tree;
 
 pub use builds::Builds;
 pub use project::TestProject;

@@ -43,7 +43,7 @@ impl TestProject {
         let scratch = tempfile::Builder::new().prefix("rbench-e2e-").tempdir().unwrap();
         let root = scratch.path().canonicalize().unwrap().join(directory);
         fs::create_dir_all(&root).unwrap();
-        fs::create_dir_all(scratch.path().join("home")).unwrap();
+        fs::create_dir_all(scratch.path().join("home/tmp")).unwrap();
         Self { scratch, workspace: root.clone(), root }
     }
 

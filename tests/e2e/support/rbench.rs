@@ -157,10 +157,11 @@ pub fn hermetic(command: &mut Command, home: &Path) {
             Path::new(&home).join(default).into_os_string()
         })
     };
-    let variables: [(&str, OsString); 10] = [
+    let variables: [(&str, OsString); 11] = [
         ("PATH", host_path()),
         ("HOME", home.into()),
         ("XDG_CACHE_HOME", home.join("cache").into()),
+        ("TMPDIR", home.join("tmp").into()),
         ("CARGO_HOME", tools("CARGO_HOME", ".cargo")),
         ("RUSTUP_HOME", tools("RUSTUP_HOME", ".rustup")),
         ("RUSTUP_AUTO_INSTALL", "0".into()),
