@@ -187,8 +187,8 @@ impl Linkable {
         watch(Event::Command(&tool::shown(&command)));
         tool::run(&mut command, what)
             .map_err(|failure| files::or_full_disk(failure, executable))?;
-        files::remove_directory(&directory)?;
         let took = start.elapsed();
+        files::remove_directory(&directory)?;
         let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
         Ok(BuildRecord {
             digest: code::loadable_digest(&bytes).or_fail(Exit::Build, what)?,
