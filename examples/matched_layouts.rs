@@ -14,11 +14,14 @@ use std::{
 };
 
 use cargo_rbench::{
-    build::{self, Order, Site, Source, Workshop},
-    model::{CompileSettings, Layout, LayoutSeed, Metric, Strategy, TargetFilter, Version},
-    source::{Checkouts, Repository},
+    build,
+    model::Metric,
     stats::{Comparison, Estimator, Measurements, Pairing, Random, Summary},
 };
+
+use support::Project;
+
+mod support;
 
 const BENCHMARKS: [&str; 6] = ["split", "sort", "fnv", "collatz", "primes", "numbers"];
 /// Measurements in an execution, and milliseconds each takes at least.
@@ -42,10 +45,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: &str| arguments.next().unwrap_or(default.to_owned()).parse::<u32>();
     let (seeds, executions) = (number("20")?, number("2")?);
-    let directory = tempfile::tempdir()?;
-    let project = directory.path().join("project");
-    write_project(&project)?;
-    let executables = build_both(&project, directory.path(), seeds)?;
+    let (_project, executables) = build_both(seeds)?;
 
     println!("{seeds} seeds, {executions} executions, minimum estimator; sd and SE in %\n");
     println!("benchmark   sd base  sd head  correlation  SE unpaired  SE paired  ratio");
@@ -80,6 +80,9 @@ fn print_row(times: &Times) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The executables of both versions, in the order of the seeds.
+type Executables = [Vec<PathBuf>; 2];
+
 /// All measurements of a benchmark: of each version, of each build, of each execution.
 struct Times {
     benchmark: &'static str,
@@ -88,7 +91,7 @@ struct Times {
 
 /// Rounds over the seeds in random order; in each, both versions one after the other, which first
 /// is random, with the same size of environment.
-fn measure(executables: &[Vec<PathBuf>; 2], executions: u32) -> Result<Vec<Times>, Box<dyn Error>> {
+fn measure(executables: &Executables, executions: u32) -> Result<Vec<Times>, Box<dyn Error>> {
     let mut random = Random::new(1);
     let seeds = executables[0].len();
     let mut all: Vec<Times> = BENCHMARKS
@@ -127,71 +130,24 @@ fn execute(executable: &Path, benchmark: &str, padding: &str) -> Result<Vec<f64>
     Ok(lines.lines().map(str::parse).collect::<Result<_, _>>()?)
 }
 
-fn build_both(
-    project: &Path,
-    scratch: &Path,
-    seeds: u32,
-) -> Result<[Vec<PathBuf>; 2], Box<dyn Error>> {
-    let repository = Repository::discover(project)?;
-    let site = Site::new(&scratch.join("cache"), &repository.identity()?, &scratch.join("target"));
-    let _lock = site.lock(|_| ())?;
-    let workshop = Workshop {
-        site: site.clone(),
-        workspace: PathBuf::new(),
-        settings: CompileSettings::default(),
-        inherited: std::env::vars_os().collect(),
-        users_workspace: project.to_owned(),
-        configs: Vec::new(),
-        progress_columns: None,
-        watch: &|_| (),
-    };
-    let order = Order {
-        filter: TargetFilter::default(),
-        layout: Layout::Matched,
-        strategy: Strategy::Relink,
-        seeds: LayoutSeed::list(1, seeds),
-    };
-    let checkouts = Checkouts::open(site.outside())?;
-    let executables = |version: Version| -> Result<Vec<PathBuf>, Box<dyn Error>> {
-        let checkout = checkouts.checkout(&repository, &version)?;
-        let source = Source { version: &version, checkout: &checkout.path };
-        let built = workshop.build(source, &order)?;
-        let target = built.targets.first().ok_or("the fixture has no bench target")?;
-        Ok(target.builds.iter().map(|build| build.executable.clone()).collect())
-    };
-    Ok([executables(repository.resolve("HEAD~1")?)?, executables(repository.resolve("HEAD")?)?])
-}
-
-/// The fixture as a repository with two commits; the second adds a function that no benchmark uses.
-fn write_project(project: &Path) -> Result<(), Box<dyn Error>> {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/layout-sensitive");
-    for file in ["Cargo.toml", "src/lib.rs", "benches/hot.rs"] {
-        let to = project.join(file);
-        std::fs::create_dir_all(to.parent().unwrap_or(project))?;
-        std::fs::copy(fixture.join(file), to)?;
-    }
-    let git = git2::Repository::init(project)?;
-    commit(&git, "Base")?;
-
-    let library = project.join("src/lib.rs");
-    let function = "\n/// Squares as text.\npub fn squares(limit: u64) -> String {\n    \
-                    (0..limit).map(|value| format!(\"{value}: {}\\n\", value * value)).collect()\n}\n";
-    std::fs::write(&library, std::fs::read_to_string(&library)? + function)?;
-    let bench = project.join("benches/hot.rs");
-    let old = "println!(\"checksum {checksum}\");";
-    let new = "println!(\"checksum {checksum} {}\", layout_sensitive::squares(3).len());";
-    std::fs::write(&bench, std::fs::read_to_string(&bench)?.replace(old, new))?;
-    commit(&git, "Add a function")
-}
-
-fn commit(git: &git2::Repository, message: &str) -> Result<(), Box<dyn Error>> {
-    let mut index = git.index()?;
-    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;
-    index.write()?;
-    let tree = git.find_tree(index.write_tree()?)?;
-    let author = git2::Signature::now("rbench", "rbench@example.invalid")?;
-    let parent = git.head().ok().and_then(|head| head.peel_to_commit().ok());
-    let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-    git.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
-    Ok(())
+/// The executables of both versions; the second has a function that no benchmark uses.
+fn build_both(seeds: u32) -> Result<(Project, Executables), Box<dyn Error>> {
+    let project = Project::of_fixture("layout-sensitive")?;
+    project.edit("src/lib.rs", |library| {
+        library
+            + "\n/// Squares as text.\npub fn squares(limit: u64) -> String {\n    \
+               (0..limit).map(|value| format!(\"{value}: {}\\n\", value * value)).collect()\n}\n"
+    })?;
+    project.edit("benches/hot.rs", |bench| {
+        let old = "println!(\"checksum {checksum}\");";
+        let new = "println!(\"checksum {checksum} {}\", layout_sensitive::squares(3).len());";
+        bench.replace(old, new)
+    })?;
+    project.commit("Add a function")?;
+    let executables = project.build(&["HEAD~1", "HEAD"], seeds)?.into_iter().map(|version| {
+        let builds = version.targets.into_iter().flat_map(|target| target.builds);
+        builds.map(|build| build.executable).collect::<Vec<_>>()
+    });
+    let both = executables.collect::<Vec<_>>().try_into().map_err(|_| "there are two versions")?;
+    Ok((project, both))
 }

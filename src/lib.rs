@@ -15,6 +15,8 @@ pub mod code;
 pub mod command;
 pub mod console;
 pub mod failure;
+pub mod harness;
+pub mod measure;
 pub mod model;
 pub mod report;
 pub mod settings;

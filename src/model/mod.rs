@@ -1,12 +1,16 @@
 //! The words of the product as types: no IO, no clock, no environment.
 
+mod benchmark;
 mod compile;
+mod execution;
 mod layout;
 mod metric;
 mod target;
 mod version;
 
+pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
+pub use execution::{Asked, Execution, Resources, Series};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use metric::{Metric, Unit};
 pub use target::{BenchTarget, TargetFilter};

@@ -1,0 +1,287 @@
+//! The command line: what `cargo bench`, `cargo test`, a user and `cargo rbench` say to a target.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use crate::{measure::Settings, protocol};
+
+/// What a process of a bench target shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Print ids; `terse` without the closing count.
+    List { terse: bool },
+    /// Run one iteration of each benchmark: what `cargo test --benches` wants.
+    Smoke,
+    /// Measure and print a table.
+    Bench,
+    /// Do what `cargo rbench` asks, and write it to a file.
+    Rbench(Request),
+}
+
+/// Everything that was said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) action: Action,
+    pub(crate) selection: Selection,
+}
+
+/// Which benchmarks a user wants, as libtest understands filters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selection {
+    filters: Vec<String>,
+    skips: Vec<String>,
+    exact: bool,
+    /// `--ignored`: only benchmarks marked as ignored, of which there are none.
+    none: bool,
+}
+
+impl Selection {
+    /// Whether the benchmark `id` is wanted.
+    pub(crate) fn wants(&self, id: &str) -> bool {
+        let matches = |filter: &String| {
+            if self.exact { id == filter } else { id.contains(filter.as_str()) }
+        };
+        !self.none
+            && (self.filters.is_empty() || self.filters.iter().any(matches))
+            && !self.skips.iter().any(matches)
+    }
+}
+
+/// What `cargo rbench` asks (protocol 1).
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The protocol that the asker speaks.
+    pub(crate) protocol: u64,
+    /// Where the answer goes.
+    pub(crate) output: PathBuf,
+    /// Only list the benchmarks.
+    pub(crate) list: bool,
+    /// The ids to run, each with its iterations if they are known; all when empty.
+    pub(crate) wanted: Vec<(String, Option<u64>)>,
+    /// How to measure; `iterations` is set for each benchmark by `wanted`.
+    pub(crate) settings: Settings,
+    /// Where stack and heap begin.
+    pub(crate) seed: Option<u64>,
+}
+
+/// Understands `arguments` (without the program's name), or says what is wrong with them.
+pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
+    let mut words = Words(arguments);
+    let mut said = Said::default();
+    while let Some(word) = words.0.next() {
+        let word = word.into_string().map_err(|word| format!("{} is not UTF-8", word.display()))?;
+        said.take(&word, &mut words)?;
+    }
+    said.settle()
+}
+
+/// What was said so far.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+struct Said {
+    bench: bool,
+    test: bool,
+    list: bool,
+    terse: bool,
+    selection: Selection,
+    output: Option<PathBuf>,
+    protocol: Option<u64>,
+    wanted: Vec<(String, Option<u64>)>,
+    measurements: Option<u64>,
+    warm_up: Option<u64>,
+    floor: Option<u64>,
+    seed: Option<u64>,
+}
+
+impl Said {
+    fn take<I: Iterator<Item = OsString>>(
+        &mut self,
+        word: &str,
+        words: &mut Words<I>,
+    ) -> Result<(), String> {
+        let (name, attached) = match word.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (word, None),
+        };
+        let mut value = || attached.clone().map_or_else(|| words.value(name), Ok);
+        match name {
+            "--bench" => self.bench = true,
+            "--test" => self.test = true,
+            "--list" => self.list = true,
+            "--exact" => self.selection.exact = true,
+            "--ignored" => self.selection.none = true,
+            "--skip" => self.selection.skips.push(value()?),
+            "--format" => self.terse = value()? == "terse",
+            // What users and tools say to every test binary, and what has no meaning here.
+            "--nocapture" | "--no-capture" | "--show-output" | "--include-ignored" | "--quiet"
+            | "-q" => {}
+            "--color" | "--test-threads" | "--logfile" => drop(value()?),
+            "--rbench-protocol" => self.protocol = Some(number(name, &value()?)?),
+            "--rbench-output" => self.output = Some(value()?.into()),
+            "--rbench-id" => self.wanted.push((value()?, None)),
+            "--rbench-iterations" => {
+                let iterations = positive(name, &value()?)?;
+                let (_, slot) = self.wanted.last_mut().ok_or("--rbench-iterations before an id")?;
+                *slot = Some(iterations);
+            }
+            "--rbench-measurements" => self.measurements = Some(positive(name, &value()?)?),
+            "--rbench-warm-up" => self.warm_up = Some(number(name, &value()?)?),
+            "--rbench-floor" => self.floor = Some(number(name, &value()?)?),
+            "--rbench-seed" => self.seed = Some(number(name, &value()?)?),
+            _ if name.starts_with('-') => return Err(format!("unknown argument {word}")),
+            _ => self.selection.filters.push(word.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn settle(self) -> Result<Arguments, String> {
+        let action = if let Some(output) = self.output {
+            Action::Rbench(Request {
+                protocol: self.protocol.unwrap_or(protocol::VERSION),
+                output,
+                list: self.list,
+                wanted: self.wanted,
+                settings: settings(self.measurements, self.warm_up, self.floor)?,
+                seed: self.seed,
+            })
+        } else if self.list {
+            Action::List { terse: self.terse }
+        } else if self.bench && !self.test {
+            Action::Bench
+        } else {
+            Action::Smoke
+        };
+        Ok(Arguments { action, selection: self.selection })
+    }
+}
+
+/// The settings of a plain `cargo bench`: about a third of a second per benchmark.
+pub(crate) fn plain_settings() -> Settings {
+    Settings {
+        measurements: 100,
+        warm_up: Duration::from_millis(100),
+        floor: Duration::from_millis(2),
+        iterations: None,
+    }
+}
+
+/// The settings of a request; what it leaves out is as in a plain `cargo bench`.
+fn settings(
+    measurements: Option<u64>,
+    warm_up: Option<u64>,
+    floor: Option<u64>,
+) -> Result<Settings, String> {
+    /// More could not be kept in memory; a clear message beats an abort.
+    const MOST: usize = 1 << 24;
+    let plain = plain_settings();
+    let measurements = match measurements.map(usize::try_from) {
+        None => plain.measurements,
+        Some(Ok(measurements)) if measurements <= MOST => measurements,
+        Some(_) => return Err(format!("more than {MOST} measurements")),
+    };
+    Ok(Settings {
+        measurements,
+        warm_up: warm_up.map_or(plain.warm_up, Duration::from_nanos),
+        floor: floor.map_or(plain.floor, Duration::from_nanos),
+        iterations: None,
+    })
+}
+
+/// The words that are still to come.
+struct Words<I>(I);
+
+impl<I: Iterator<Item = OsString>> Words<I> {
+    fn value(&mut self, name: &str) -> Result<String, String> {
+        let value = self.0.next().ok_or_else(|| format!("{name} needs a value"))?;
+        value.into_string().map_err(|value| format!("{name} {} is not UTF-8", value.display()))
+    }
+}
+
+fn number(name: &str, value: &str) -> Result<u64, String> {
+    value.parse().map_err(|_| format!("{name} needs a whole number, not {value:?}"))
+}
+
+fn positive(name: &str, value: &str) -> Result<u64, String> {
+    match number(name, value)? {
+        0 => Err(format!("{name} needs at least 1")),
+        number => Ok(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> Result<Arguments, String> {
+        parse(words.split_whitespace().map(OsString::from))
+    }
+
+    fn action(words: &str) -> Action {
+        said(words).unwrap().action
+    }
+
+    #[test]
+    fn cargo_bench_measures_and_cargo_test_tries_each_benchmark_once() {
+        assert_eq!(action("--bench"), Action::Bench);
+        assert_eq!(action(""), Action::Smoke);
+        assert_eq!(action("--bench --test"), Action::Smoke);
+        assert_eq!(action("--nocapture --test-threads 1 -q --color=always"), Action::Smoke);
+    }
+
+    #[test]
+    fn lists_are_long_or_terse() {
+        assert_eq!(action("--list --bench"), Action::List { terse: false });
+        assert_eq!(action("--list --format terse"), Action::List { terse: true });
+        assert_eq!(action("--list --format=terse"), Action::List { terse: true });
+    }
+
+    #[test]
+    fn filters_are_substrings_unless_exact_and_skips_take_away() {
+        let wants = |words, id| said(words).unwrap().selection.wants(id);
+        assert!(wants("--bench", "parse/64"));
+        assert!(wants("--bench rse/6", "parse/64"));
+        assert!(wants("sort parse", "parse/64"));
+        assert!(!wants("sort", "parse/64"));
+        assert!(!wants("--exact parse", "parse/64"));
+        assert!(wants("--exact parse/64", "parse/64"));
+        assert!(!wants("parse --skip 64", "parse/64"));
+        assert!(wants("parse --skip 64 --exact", "parse"));
+        assert!(!wants("--ignored", "parse/64"));
+    }
+
+    #[test]
+    fn a_request_of_rbench_is_read_in_full() {
+        let words = "--bench --rbench-protocol 1 --rbench-output /tmp/x --rbench-id a/1 \
+                     --rbench-iterations 12 --rbench-id b --rbench-measurements 30 \
+                     --rbench-warm-up 5000 --rbench-floor 1000 --rbench-seed 9";
+        let settings = Settings {
+            measurements: 30,
+            warm_up: Duration::from_micros(5),
+            floor: Duration::from_micros(1),
+            iterations: None,
+        };
+        let request = Request {
+            protocol: 1,
+            output: "/tmp/x".into(),
+            list: false,
+            wanted: vec![("a/1".to_owned(), Some(12)), ("b".to_owned(), None)],
+            settings,
+            seed: Some(9),
+        };
+        assert_eq!(action(words), Action::Rbench(request));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        for (words, part) in [
+            ("--frobnicate", "--frobnicate"),
+            ("--skip", "needs a value"),
+            ("--rbench-seed x", "whole number"),
+            ("--rbench-id a --rbench-iterations 0", "at least 1"),
+            ("--rbench-iterations 4", "before an id"),
+            ("--rbench-output f --rbench-measurements 99999999999", "16777216"),
+        ] {
+            let error = said(words).unwrap_err();
+            assert!(error.contains(part), "{words}: {error}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Carries out the command line on a suite of benchmarks.
+
+use std::{
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::ExitCode,
+};
+
+use crate::{
+    arguments::{self, Action, Arguments, Request, Selection},
+    bencher::Outcome,
+    initial_state::with_initial_state,
+    protocol::{self, Recorder},
+    suite::{Driver, Record, Suite, Task, panic_message},
+    table,
+};
+
+/// Runs the benchmarks that `register` registers, as the command line asks; the body of `main`.
+///
+/// [`main!`](crate::main) calls this; call it yourself when `main` has other things to do first.
+pub fn run(register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
+    let Arguments { action, selection } = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(reason) => {
+            say_error(&format!("{reason}\nusage: [FILTER]… [--exact] [--skip FILTER] [--list]"));
+            return ExitCode::from(2);
+        }
+    };
+    match action {
+        Action::Rbench(request) => answer(&request, register),
+        Action::List { terse } => plain(Mode::List { terse }, selection, register),
+        Action::Smoke => plain(Mode::Smoke, selection, register),
+        Action::Bench => plain(Mode::Bench, selection, register),
+    }
+}
+
+/// What a failed test or benchmark process exits with, everywhere in Cargo's world.
+const FAILED: u8 = 101;
+
+fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
+    let mut recorder = Recorder::new(request);
+    if request.protocol == protocol::VERSION {
+        let mut register = Some(register);
+        with_initial_state(request.seed, &mut || {
+            let Some(register) = register.take() else { return };
+            let registering = AssertUnwindSafe(|| register(&mut Suite::new(&mut recorder)));
+            if let Err(panic) = catch_unwind(registering) {
+                recorder.refuse(format!("panicked: {}", panic_message(&*panic)));
+            }
+        });
+    } else {
+        recorder.refuse(format!(
+            "this rbench-harness speaks protocol {}, not {}",
+            protocol::VERSION,
+            request.protocol
+        ));
+    }
+    if let Err(error) = recorder.write() {
+        say_error(&format!("cannot write {}: {error}", request.output.display()));
+        return ExitCode::from(FAILED);
+    }
+    if recorder.failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+}
+
+/// What a user asked for without rbench.
+enum Mode {
+    List { terse: bool },
+    Smoke,
+    Bench,
+}
+
+fn plain(mode: Mode, selection: Selection, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
+    let mut printer = Printer { mode, selection, count: 0, failed: 0 };
+    if matches!(printer.mode, Mode::Bench) {
+        say(&table::HEADING);
+    }
+    register(&mut Suite::new(&mut printer));
+    match printer.mode {
+        Mode::List { terse: false } => say(&format!("\n0 tests, {} benchmarks", printer.count)),
+        Mode::List { terse: true } | Mode::Bench => {}
+        Mode::Smoke => {
+            say(&format!("\n{} benchmarks tried, {} failed", printer.count, printer.failed));
+        }
+    }
+    if printer.failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+}
+
+/// Tells a person what came of each benchmark, as it comes.
+struct Printer {
+    mode: Mode,
+    selection: Selection,
+    count: usize,
+    failed: usize,
+}
+
+impl Driver for Printer {
+    fn task(&self, id: &str) -> Task {
+        match self.mode {
+            _ if !self.selection.wants(id) => Task::Ignore,
+            Mode::List { .. } => Task::List,
+            Mode::Smoke => Task::Smoke,
+            Mode::Bench => Task::Measure(arguments::plain_settings()),
+        }
+    }
+
+    fn ends(&mut self, Record { id, throughput, outcome }: Record) {
+        self.count += 1;
+        match outcome {
+            Outcome::Listed => say(&format!("{id}: benchmark")),
+            Outcome::Passed => say(&format!("{id}: ok")),
+            Outcome::Measured(measured) => say(&table::row(&id, throughput, &measured)),
+            Outcome::Skipped(reason) => say(&format!("{id}: skipped: {reason}")),
+            Outcome::Failed(reason) => {
+                self.failed += 1;
+                say_error(&format!("{id}: {reason}"));
+            }
+        }
+    }
+}
+
+/// Prints a line; that nobody reads it any more (`| head`) is no reason to fail.
+fn say(line: &impl std::fmt::Display) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn say_error(reason: &str) {
+    let _ = writeln!(io::stderr(), "error: {reason}");
+}

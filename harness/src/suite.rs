@@ -1,0 +1,250 @@
+//! What a bench target registers: benchmarks, alone or in groups, and which of them are wanted.
+
+use std::{
+    collections::HashSet,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{
+    bencher::{Bencher, Outcome},
+    measure::Settings,
+};
+
+/// How much one iteration processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throughput {
+    /// Bytes per iteration.
+    Bytes(u64),
+    /// Elements (lines, records, requests, …) per iteration.
+    Elements(u64),
+}
+
+/// What came of one wanted benchmark.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) id: String,
+    pub(crate) throughput: Option<Throughput>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What shall be done with a benchmark.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    /// Leave it.
+    Ignore,
+    /// Tell its id.
+    List,
+    /// Run one iteration, to see that it works.
+    Smoke,
+    /// Measure it.
+    Measure(Settings),
+}
+
+/// What drives a suite: decides what to do with an id, and takes what came of it.
+pub(crate) trait Driver {
+    /// The task for the benchmark `id`.
+    fn task(&self, id: &str) -> Task;
+    /// Called before a benchmark that is to be run.
+    fn begins(&mut self, _id: &str) {}
+    /// Takes the outcome of a benchmark, in the order of registration.
+    fn ends(&mut self, record: Record);
+}
+
+/// The benchmarks of one bench target.
+///
+/// A function that takes a `&mut Suite` registers benchmarks; [`main!`](crate::main) calls it.
+pub struct Suite<'d> {
+    driver: &'d mut dyn Driver,
+    ids: HashSet<String>,
+}
+
+impl<'d> Suite<'d> {
+    pub(crate) fn new(driver: &'d mut dyn Driver) -> Self {
+        Self { driver, ids: HashSet::new() }
+    }
+
+    /// Registers a benchmark.
+    ///
+    /// `benchmark` prepares what it needs and then calls [`Bencher::iter`] or one of its siblings,
+    /// once. It is not called when the benchmark is not wanted in this process.
+    ///
+    /// The id may be anything that can be displayed and has no control characters. Two benchmarks
+    /// of one target with the same id are an error.
+    pub fn bench(&mut self, id: impl Display, benchmark: impl FnOnce(&mut Bencher)) -> &mut Self {
+        self.register(id.to_string(), None, benchmark);
+        self
+    }
+
+    /// Opens a group: the ids of its benchmarks are `name/id`.
+    pub fn group(&mut self, name: impl Display) -> Group<'_, 'd> {
+        Group { prefix: format!("{name}/"), throughput: None, suite: self }
+    }
+
+    fn register(
+        &mut self,
+        id: String,
+        throughput: Option<Throughput>,
+        benchmark: impl FnOnce(&mut Bencher),
+    ) {
+        let task = self.driver.task(&id);
+        if matches!(task, Task::Ignore) {
+            return;
+        }
+        let mut bencher = Bencher::new(&task, throughput);
+        let outcome = if id.is_empty() || id.contains(char::is_control) {
+            Outcome::Failed("the id is empty or has a control character".to_owned())
+        } else if !self.ids.insert(id.clone()) {
+            Outcome::Failed("two benchmarks of this target have this id".to_owned())
+        } else if matches!(task, Task::List) {
+            Outcome::Listed
+        } else {
+            self.driver.begins(&id);
+            match catch_unwind(AssertUnwindSafe(|| benchmark(&mut bencher))) {
+                Ok(()) => bencher.take_outcome(),
+                Err(panic) => Outcome::Failed(format!("panicked: {}", panic_message(&*panic))),
+            }
+        };
+        self.driver.ends(Record { id, throughput: bencher.throughput, outcome });
+    }
+}
+
+/// Benchmarks whose ids begin with the same words.
+pub struct Group<'s, 'd> {
+    prefix: String,
+    throughput: Option<Throughput>,
+    suite: &'s mut Suite<'d>,
+}
+
+impl<'d> Group<'_, 'd> {
+    /// Registers the benchmark `group/id`; see [`Suite::bench`].
+    pub fn bench(&mut self, id: impl Display, benchmark: impl FnOnce(&mut Bencher)) -> &mut Self {
+        self.suite.register(format!("{}{id}", self.prefix), self.throughput, benchmark);
+        self
+    }
+
+    /// Says how much one iteration of the benchmarks registered from here on processes.
+    pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
+        self.throughput = Some(throughput);
+        self
+    }
+
+    /// Opens a group within this group: `group/name/id`.
+    pub fn group(&mut self, name: impl Display) -> Group<'_, 'd> {
+        Group {
+            prefix: format!("{}{name}/", self.prefix),
+            throughput: self.throughput,
+            suite: self.suite,
+        }
+    }
+}
+
+/// The words of a panic, as `panic!` and `assert!` leave them.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "with a value that is not text".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Smoke-tests what begins with its prefix, and keeps what came.
+    struct Smoke(&'static str, Vec<Record>);
+
+    impl Driver for Smoke {
+        fn task(&self, id: &str) -> Task {
+            if id.starts_with(self.0) { Task::Smoke } else { Task::Ignore }
+        }
+
+        fn ends(&mut self, record: Record) {
+            self.1.push(record);
+        }
+    }
+
+    fn smoke(prefix: &'static str, register: impl FnOnce(&mut Suite<'_>)) -> Vec<Record> {
+        let mut driver = Smoke(prefix, Vec::new());
+        register(&mut Suite::new(&mut driver));
+        driver.1
+    }
+
+    fn failure_of(benchmark: impl FnOnce(&mut Bencher)) -> String {
+        let records = smoke("", |suite| _ = suite.bench("b", benchmark));
+        match &records[0].outcome {
+            Outcome::Failed(reason) => reason.clone(),
+            other => panic!("not a failure: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn groups_nest_in_ids_and_hand_down_their_throughput() {
+        let records = smoke("", |suite| {
+            let mut outer = suite.group("a");
+            outer.throughput(Throughput::Elements(3));
+            outer.group("b c").bench(1024, |bencher| bencher.iter(|| ()));
+        });
+        assert_eq!(records[0].id, "a/b c/1024");
+        assert_eq!(records[0].throughput, Some(Throughput::Elements(3)));
+        assert!(matches!(records[0].outcome, Outcome::Passed));
+    }
+
+    #[test]
+    fn a_benchmark_that_is_not_wanted_is_not_prepared() {
+        let records = smoke("wanted", |suite| {
+            suite.bench("other", |_| panic!("called"));
+            suite.bench("wanted", |bencher| bencher.iter(|| ()));
+        });
+        assert_eq!(records.len(), 1);
+    }
+
+    #[test]
+    fn a_benchmark_that_never_iterates_fails() {
+        assert!(failure_of(|_| ()).contains("never called `iter`"));
+    }
+
+    #[test]
+    fn a_benchmark_that_iterates_twice_fails() {
+        let twice = |bencher: &mut Bencher| {
+            bencher.iter(|| ());
+            bencher.iter(|| ());
+        };
+        assert!(failure_of(twice).contains("more than once"));
+    }
+
+    #[test]
+    fn a_panic_fails_its_benchmark_alone_and_keeps_its_words() {
+        let records = smoke("", |suite| {
+            suite.bench("a", |_| panic!("no file {}", 7));
+            suite.bench("b", |bencher| bencher.iter(|| ()));
+        });
+        assert!(
+            matches!(&records[0].outcome, Outcome::Failed(why) if why == "panicked: no file 7")
+        );
+        assert!(matches!(records[1].outcome, Outcome::Passed));
+    }
+
+    #[test]
+    fn the_second_of_two_benchmarks_with_one_id_fails() {
+        let records = smoke("", |suite| {
+            suite.bench("a", |bencher| bencher.iter(|| ()));
+            suite.bench("a", |bencher| bencher.iter(|| ()));
+        });
+        assert!(matches!(records[0].outcome, Outcome::Passed));
+        assert!(matches!(&records[1].outcome, Outcome::Failed(why) if why.contains("this id")));
+    }
+
+    #[test]
+    fn an_id_with_a_line_break_is_refused() {
+        let records = smoke("", |suite| _ = suite.bench("a\nb", |b| b.iter(|| ())));
+        assert!(matches!(&records[0].outcome, Outcome::Failed(why) if why.contains("control")));
+    }
+
+    #[test]
+    fn a_skipped_benchmark_says_why() {
+        let records = smoke("", |suite| _ = suite.bench("a", |b| b.skip("no GPU")));
+        assert!(matches!(&records[0].outcome, Outcome::Skipped(why) if why == "no GPU"));
+    }
+}

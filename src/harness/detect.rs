@@ -1,0 +1,229 @@
+//! Which harness a bench target has: by its manifest and its resolved dependencies, never by what
+//! its executable prints.
+
+use cargo_metadata::{
+    DependencyKind, Metadata, Node, NodeDep, Package, PackageId, Target, semver::Version,
+};
+use serde::Deserialize;
+
+use super::{Criterion, Divan, Harness, Libtest, Native};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    model::HarnessKind,
+};
+
+/// A bench target with all that tells its harness.
+#[derive(Clone, Copy, Debug)]
+pub struct BenchTarget<'t> {
+    /// The workspace's metadata, with resolved dependencies.
+    pub metadata: &'t Metadata,
+    /// The package.
+    pub package: &'t Package,
+    /// The bench target.
+    pub target: &'t Target,
+    /// The text of the package's `Cargo.toml`.
+    pub manifest: &'t str,
+    /// The text of the target's source file, to choose between several harnesses; may be empty.
+    pub source: &'t str,
+}
+
+/// The harness of a bench target, or what the user says it is (`configured`).
+///
+/// Fails if the target has its own `main` and no harness, an unknown one, or several, among its
+/// dependencies, and if a [`Command`](super::Command) is configured: that needs a program.
+pub fn detect(
+    bench: &BenchTarget<'_>,
+    configured: Option<HarnessKind>,
+) -> Result<Box<dyn Harness>> {
+    match configured {
+        None if bench.has_libtest()? => Ok(Box::new(Libtest)),
+        None => Ok(bench.only_candidate()?.harness()),
+        Some(HarnessKind::Native) => Ok(Box::new(Native)),
+        Some(HarnessKind::Libtest) => Ok(Box::new(Libtest)),
+        Some(kind @ (HarnessKind::Criterion | HarnessKind::Divan)) => {
+            let candidates = bench.candidates();
+            let found = candidates.iter().find(|found| found.crate_.kind == kind);
+            found.map(Candidate::harness).ok_or_else(|| {
+                bench.failure(&format!(
+                    "no {kind}, whose version decides, is among its dependencies"
+                ))
+            })
+        }
+        Some(HarnessKind::Command) => {
+            Err(bench.failure("a command is no harness of a bench target"))
+        }
+    }
+}
+
+/// What is needed of a `Cargo.toml`: Cargo's metadata leave `harness` out.
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    bench: Vec<ManifestTarget>,
+}
+
+/// One `[[bench]]`.
+#[derive(Deserialize)]
+struct ManifestTarget {
+    name: Option<String>,
+    harness: Option<bool>,
+}
+
+/// A crate that is a harness.
+#[derive(Debug, PartialEq)]
+struct HarnessCrate {
+    /// The name of its package.
+    package: &'static str,
+    kind: HarnessKind,
+    /// The version of what it is a fork of, if it is one: its own says nothing.
+    fork_of: Option<Version>,
+}
+
+/// The harnesses that can be run.
+static KNOWN: [HarnessCrate; 5] = [
+    HarnessCrate { package: "rbench-harness", kind: HarnessKind::Native, fork_of: None },
+    HarnessCrate { package: "criterion", kind: HarnessKind::Criterion, fork_of: None },
+    HarnessCrate { package: "divan", kind: HarnessKind::Divan, fork_of: None },
+    HarnessCrate {
+        package: "codspeed-criterion-compat",
+        kind: HarnessKind::Criterion,
+        fork_of: Some(Version::new(0, 5, 1)),
+    },
+    HarnessCrate {
+        package: "codspeed-divan-compat",
+        kind: HarnessKind::Divan,
+        fork_of: Some(Version::new(0, 1, 17)),
+    },
+];
+
+/// Harnesses that cannot be run, but can be named.
+const UNSUPPORTED: [&str; 6] =
+    ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
+
+/// A harness among the dependencies of a package.
+#[derive(Clone, Copy, Debug)]
+struct Candidate<'t> {
+    crate_: &'static HarnessCrate,
+    version: &'t Version,
+    /// The name under which the package's code knows it.
+    alias: &'t str,
+}
+
+impl Candidate<'_> {
+    fn harness(&self) -> Box<dyn Harness> {
+        let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
+        match self.crate_.kind {
+            HarnessKind::Native => Box::new(Native),
+            HarnessKind::Divan => Box::new(Divan { version }),
+            HarnessKind::Criterion => Box::new(Criterion { version }),
+            // No crate is either of these.
+            HarnessKind::Libtest | HarnessKind::Command => Box::new(Libtest),
+        }
+    }
+}
+
+impl<'t> BenchTarget<'t> {
+    /// Whether the manifest leaves the target its default harness.
+    fn has_libtest(&self) -> Result<bool> {
+        let manifest: Manifest = toml::from_str(self.manifest)
+            .or_fail(Exit::Usage, || format!("cannot read {}", self.package.manifest_path))?;
+        let mut targets = manifest.bench.into_iter();
+        let entry = targets.find(|entry| entry.name.as_deref() == Some(self.target.name.as_str()));
+        Ok(entry.and_then(|entry| entry.harness).unwrap_or(true))
+    }
+
+    /// The one harness that the target can have.
+    fn only_candidate(&self) -> Result<Candidate<'t>> {
+        let candidates = self.candidates();
+        if let [only] = candidates[..] {
+            return Ok(only);
+        }
+        let named: Vec<_> = candidates
+            .iter()
+            .copied()
+            .filter(|candidate| names_crate(self.source, candidate.alias))
+            .collect();
+        if let [only] = named[..] {
+            return Ok(only);
+        }
+        let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
+        let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
+        Err(self.failure(&match (&packages[..], &unsupported[..]) {
+            ([], []) => "it has its own `main`, and no harness among its dependencies".to_owned(),
+            ([], names) => format!("rbench does not run benchmarks of {}", names.join(" or ")),
+            (packages, _) => format!("it depends on {}", packages.join(" and ")),
+        }))
+    }
+
+    fn failure(&self, reason: &str) -> Failure {
+        let (target, package) = (&self.target.name, &self.package.name);
+        Failure::new(
+            Exit::Usage,
+            format!("cannot tell the harness of bench target `{target}` of `{package}`"),
+        )
+        .because(reason)
+        .hint("say it in bench.toml")
+    }
+
+    /// The harnesses among the direct dependencies, or, if there is none, among all of them: a
+    /// helper crate may hand one on.
+    fn candidates(&self) -> Vec<Candidate<'t>> {
+        let Some(node) = self.node(&self.package.id) else { return Vec::new() };
+        let direct: Vec<_> =
+            linked(node).filter_map(|dependency| self.candidate(dependency)).collect();
+        if direct.is_empty() { self.indirect_candidates(node) } else { direct }
+    }
+
+    fn indirect_candidates(&self, node: &'t Node) -> Vec<Candidate<'t>> {
+        let mut found: Vec<Candidate<'t>> = Vec::new();
+        let mut seen = vec![&node.id];
+        let mut left: Vec<&NodeDep> = linked(node).collect();
+        while let Some(dependency) = left.pop() {
+            if seen.contains(&&dependency.pkg) {
+                continue;
+            }
+            seen.push(&dependency.pkg);
+            found.extend(self.candidate(dependency));
+            left.extend(self.node(&dependency.pkg).into_iter().flat_map(linked));
+        }
+        found
+    }
+
+    fn candidate(&self, dependency: &'t NodeDep) -> Option<Candidate<'t>> {
+        let package = self.metadata.packages.iter().find(|package| package.id == dependency.pkg)?;
+        let crate_ = KNOWN.iter().find(|known| package.name == known.package)?;
+        Some(Candidate { crate_, version: &package.version, alias: &dependency.name })
+    }
+
+    /// Those of `names` that are direct dependencies.
+    fn packages_among_dependencies(&self, names: &[&'static str]) -> Vec<&'static str> {
+        let is_dependency = |name: &str| {
+            let named = self.package.dependencies.iter().find(|dependency| dependency.name == name);
+            named.is_some_and(|dependency| dependency.kind != DependencyKind::Build)
+        };
+        names.iter().copied().filter(|name| is_dependency(name)).collect()
+    }
+
+    fn node(&self, id: &PackageId) -> Option<&'t Node> {
+        self.metadata.resolve.as_ref()?.nodes.iter().find(|node| node.id == *id)
+    }
+}
+
+/// What a package links into its benches, unlike what its build script uses.
+fn linked(node: &Node) -> impl Iterator<Item = &NodeDep> {
+    node.deps.iter().filter(|dependency| {
+        let kinds = &dependency.dep_kinds;
+        kinds.is_empty() || kinds.iter().any(|kind| kind.kind != DependencyKind::Build)
+    })
+}
+
+/// Whether `source` has the name of a crate as a word of its own.
+fn names_crate(source: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    source.match_indices(name).any(|(at, _)| {
+        !source[..at].ends_with(is_word) && !source[at + name.len()..].starts_with(is_word)
+    })
+}
+
+#[cfg(test)]
+mod tests;

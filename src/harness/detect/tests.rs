@@ -1,0 +1,142 @@
+//! Bench targets of a package with all sorts of dependencies.
+
+use cargo_metadata::MetadataCommand;
+use serde_json::json;
+
+use super::*;
+
+const CUSTOM: &str = "[[bench]]\nname = 'other'\n[[bench]]\nname = 'b'\nharness = false\n";
+
+/// Metadata of a package `p` with a bench target `b`; each dependency is (alias, package, version),
+/// and belongs to the one before it if its alias begins with `>`.
+fn metadata(dependencies: &[(&str, &str, &str)]) -> Metadata {
+    let package = |name: &str, version: &str, targets: serde_json::Value| {
+        json!({
+            "name": name, "version": version, "id": format!("{name} {version}"),
+            "dependencies": [], "targets": targets, "features": {},
+            "manifest_path": format!("/{name}/Cargo.toml"),
+        })
+    };
+    let target = json!([{
+        "name": "b", "kind": ["bench"], "crate_types": ["bin"], "required_features": [],
+        "src_path": "/p/benches/b.rs", "edition": "2021", "doctest": false, "test": false,
+    }]);
+    let mut packages = vec![package("p", "1.0.0", target)];
+    let mut nodes = vec![json!({"id": "p 1.0.0", "deps": [], "dependencies": [], "features": []})];
+    for (alias, name, version) in dependencies {
+        packages.push(package(name, version, json!([])));
+        let parent = if alias.starts_with('>') { nodes.len() - 1 } else { 0 };
+        let kind = if alias.starts_with('!') { "build" } else { "dev" };
+        nodes[parent]["deps"].as_array_mut().unwrap().push(json!({
+            "name": alias.trim_start_matches(['>', '!']), "pkg": format!("{name} {version}"),
+            "dep_kinds": [{"kind": kind, "target": null}],
+        }));
+        let direct = json!({
+            "name": name, "req": "*", "kind": kind, "optional": false, "features": [],
+            "uses_default_features": true, "source": null, "target": null, "rename": null,
+            "registry": null, "path": null,
+        });
+        packages[0]["dependencies"].as_array_mut().unwrap().push(direct);
+        let id = format!("{name} {version}");
+        nodes.push(json!({"id": id, "deps": [], "dependencies": [], "features": []}));
+    }
+    let metadata = json!({
+        "packages": packages, "workspace_members": ["p 1.0.0"],
+        "resolve": {"nodes": nodes, "root": "p 1.0.0"}, "version": 1,
+        "workspace_root": "/p", "target_directory": "/p/target",
+    });
+    MetadataCommand::parse(metadata.to_string()).unwrap()
+}
+
+fn detected(
+    dependencies: &[(&str, &str, &str)],
+    manifest: &str,
+    source: &str,
+    configured: Option<HarnessKind>,
+) -> Result<HarnessKind, String> {
+    let metadata = metadata(dependencies);
+    let package = &metadata.packages[0];
+    let target = &package.targets[0];
+    let bench = BenchTarget { metadata: &metadata, package, target, manifest, source };
+    let harness = detect(&bench, configured).map_err(|failure| failure.to_string())?;
+    Ok(harness.kind())
+}
+
+const CRITERION: (&str, &str, &str) = ("criterion", "criterion", "0.5.1");
+const DIVAN: (&str, &str, &str) = ("divan", "divan", "0.1.21");
+
+#[test]
+fn a_target_that_the_manifest_says_nothing_about_has_libtest() {
+    for manifest in ["", "[[bench]]\nname = 'b'\n", "[[bench]]\nname = 'c'\nharness = false\n"] {
+        assert_eq!(detected(&[CRITERION], manifest, "", None), Ok(HarnessKind::Libtest));
+    }
+}
+
+#[test]
+fn each_harness_is_known_by_the_name_of_its_package_whatever_the_code_calls_it() {
+    for (name, kind) in [
+        ("rbench-harness", HarnessKind::Native),
+        ("criterion", HarnessKind::Criterion),
+        ("codspeed-criterion-compat", HarnessKind::Criterion),
+        ("divan", HarnessKind::Divan),
+        ("codspeed-divan-compat", HarnessKind::Divan),
+    ] {
+        let dependencies = [("serde", "serde", "1.0.0"), ("renamed", name, "2.0.0")];
+        assert_eq!(detected(&dependencies, CUSTOM, "", None), Ok(kind));
+    }
+}
+
+#[test]
+fn a_fork_is_run_as_the_version_it_is_a_fork_of() {
+    let metadata = metadata(&[("criterion", "codspeed-criterion-compat", "4.0.0")]);
+    let package = &metadata.packages[0];
+    let target = &package.targets[0];
+    let bench = BenchTarget { metadata: &metadata, package, target, manifest: CUSTOM, source: "" };
+    let candidate = bench.only_candidate().unwrap();
+    assert_eq!(candidate.crate_.fork_of, Some(Version::new(0, 5, 1)));
+    assert_eq!(candidate.version, &Version::new(4, 0, 0));
+}
+
+#[test]
+fn the_source_decides_between_several() {
+    let both = [CRITERION, DIVAN];
+    let of = |source| detected(&both, CUSTOM, source, None);
+    assert_eq!(of("fn main() { divan::main(); }"), Ok(HarnessKind::Divan));
+    assert_eq!(of("use criterion::Criterion; // no individan"), Ok(HarnessKind::Criterion));
+    let failure = of("use criterion::*; use divan::*;").unwrap_err();
+    assert!(failure.contains("depends on criterion and divan"), "{failure}");
+    assert!(failure.contains("hint: say it in bench.toml"), "{failure}");
+}
+
+#[test]
+fn a_harness_that_a_helper_crate_hands_on_is_found() {
+    let indirect = [("helper", "helper", "1.0.0"), (">criterion", "criterion", "0.8.2")];
+    assert_eq!(detected(&indirect, CUSTOM, "", None), Ok(HarnessKind::Criterion));
+}
+
+#[test]
+fn what_only_the_build_script_uses_does_not_count() {
+    let failure = detected(&[("!divan", "divan", "0.1.21")], CUSTOM, "", None).unwrap_err();
+    assert!(failure.contains("no harness among its dependencies"), "{failure}");
+}
+
+#[test]
+fn a_harness_that_cannot_be_run_is_named() {
+    let failure = detected(&[("iai", "iai-callgrind", "0.14.0")], CUSTOM, "", None).unwrap_err();
+    assert!(failure.contains("does not run benchmarks of iai-callgrind"), "{failure}");
+}
+
+#[test]
+fn what_the_user_says_beats_what_is_found() {
+    let kind = Some(HarnessKind::Divan);
+    assert_eq!(detected(&[CRITERION, DIVAN], "", "", kind), Ok(HarnessKind::Divan));
+    let of_criterion = detected(&[CRITERION, DIVAN], "", "", Some(HarnessKind::Criterion));
+    assert_eq!(of_criterion, Ok(HarnessKind::Criterion));
+    assert!(detected(&[DIVAN], "", "", Some(HarnessKind::Criterion)).is_err());
+}
+
+#[test]
+fn a_manifest_that_is_no_toml_is_a_usage_failure() {
+    let failure = detected(&[CRITERION], "[[bench", "", None).unwrap_err();
+    assert!(failure.starts_with("cannot read /p/Cargo.toml"), "{failure}");
+}

@@ -1,0 +1,222 @@
+//! Reads protocol 1 of `rbench-harness`; its own `protocol.rs` describes the format.
+//!
+//! The file may hold anything: the reader never panics, and keeps at most a small multiple of what
+//! it is given.
+
+use std::fmt;
+
+use crate::model::Throughput;
+
+/// The protocol that is spoken here.
+pub(super) const VERSION: &str = "1";
+
+/// What a process answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The version of `rbench-harness`.
+    pub(super) version: String,
+    /// The seed of the initial state.
+    pub(super) seed: Option<u64>,
+    /// One for each benchmark, in the order of registration.
+    pub(super) records: Vec<Record>,
+    /// Why nothing, or nothing more, was run.
+    pub(super) refused: Option<String>,
+}
+
+/// One benchmark of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) throughput: Option<Throughput>,
+    pub(super) outcome: Outcome,
+}
+
+/// What came of a benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Listed,
+    Measured(Measured),
+    Skipped(String),
+    Failed(String),
+}
+
+/// The measurements of a benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Measured {
+    /// Nanoseconds spent before the first measurement.
+    pub(super) warm_up: u64,
+    /// Iterations of every measurement.
+    pub(super) iterations: u64,
+    /// The nanoseconds of each measurement, all its iterations together.
+    pub(super) times: Vec<u64>,
+}
+
+/// Why a file is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Defect {
+    /// It does not begin as an answer does.
+    NotAnAnswer,
+    /// It is an answer of another protocol.
+    OtherProtocol(u64),
+    /// It ends before its end.
+    Truncated,
+    /// This line, counted from 1, says something unknown or at the wrong place.
+    Line(usize),
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAnAnswer => f.write_str("its result file is not one of rbench-harness"),
+            Self::OtherProtocol(other) => write!(
+                f,
+                "its rbench-harness speaks protocol {other}, this rbench speaks {VERSION}"
+            ),
+            Self::Truncated => f.write_str("its result file is truncated"),
+            Self::Line(line) => write!(f, "line {line} of its result file is not understood"),
+        }
+    }
+}
+
+/// Reads an answer.
+pub(super) fn parse(bytes: &[u8]) -> Result<Answer, Defect> {
+    let header = bytes.strip_prefix(b"rbench-harness ").ok_or(Defect::NotAnAnswer)?;
+    let line_end = header.iter().position(|byte| *byte == b'\n').ok_or(Defect::Truncated)?;
+    let protocol = std::str::from_utf8(&header[..line_end]).map_err(|_| Defect::NotAnAnswer)?;
+    if protocol != VERSION {
+        let other = number(protocol).map_or(Defect::NotAnAnswer, Defect::OtherProtocol);
+        return Err(other);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Defect::NotAnAnswer)?;
+    // What does not end with a line break was cut off within a line.
+    let whole = text.strip_suffix('\n').ok_or(Defect::Truncated)?;
+    let mut lines = Lines { lines: whole.split('\n').skip(1), number: 1 };
+    lines.answer()
+}
+
+/// The lines after the first.
+struct Lines<'t, I: Iterator<Item = &'t str>> {
+    lines: I,
+    number: usize,
+}
+
+impl<'t, I: Iterator<Item = &'t str>> Lines<'t, I> {
+    fn next(&mut self) -> Result<&'t str, Defect> {
+        self.number += 1;
+        self.lines.next().ok_or(Defect::Truncated)
+    }
+
+    fn answer(&mut self) -> Result<Answer, Defect> {
+        let (word, version) = words(self.next()?);
+        if word != "version" {
+            return Err(Defect::Line(self.number));
+        }
+        let mut answer =
+            Answer { version: version.to_owned(), seed: None, records: Vec::new(), refused: None };
+        loop {
+            let (word, rest) = words(self.next()?);
+            match word {
+                "end" => return self.finish(rest, answer),
+                "seed" => answer.seed = Some(self.number(rest)?),
+                "refused" => answer.refused = Some(unescaped(rest)),
+                "benchmark" => answer.records.push(Record {
+                    id: unescaped(rest),
+                    throughput: None,
+                    outcome: Outcome::Listed,
+                }),
+                _ => {
+                    let record = answer.records.last_mut().ok_or(Defect::Line(self.number))?;
+                    self.extend(record, word, rest)?;
+                }
+            }
+        }
+    }
+
+    /// Takes a line about the benchmark named last.
+    fn extend(&mut self, record: &mut Record, word: &str, rest: &str) -> Result<(), Defect> {
+        match (word, &record.outcome) {
+            ("throughput", _) => record.throughput = Some(self.throughput(rest)?),
+            ("skipped", Outcome::Listed) => record.outcome = Outcome::Skipped(unescaped(rest)),
+            ("failed", Outcome::Listed) => record.outcome = Outcome::Failed(unescaped(rest)),
+            ("warm-up", Outcome::Listed) => {
+                record.outcome = Outcome::Measured(self.measured(rest)?);
+            }
+            _ => return Err(Defect::Line(self.number)),
+        }
+        Ok(())
+    }
+
+    /// Reads on from `warm-up`.
+    fn measured(&mut self, rest: &str) -> Result<Measured, Defect> {
+        let warm_up = self.number(words(rest).0)?;
+        let (word, rest) = words(self.next()?);
+        let iterations = match word {
+            "iterations" => self.number(words(rest).0)?,
+            _ => return Err(Defect::Line(self.number)),
+        };
+        let (word, rest) = words(self.next()?);
+        let count = match word {
+            "measurements" => self.number(rest)?,
+            _ => return Err(Defect::Line(self.number)),
+        };
+        // Grown by what is there: the count may claim anything.
+        let mut times = Vec::new();
+        for _ in 0..count {
+            let line = self.next()?;
+            times.push(self.number(line)?);
+        }
+        Ok(Measured { warm_up, iterations, times })
+    }
+
+    fn throughput(&self, rest: &str) -> Result<Throughput, Defect> {
+        let (unit, amount) = words(rest);
+        let amount = self.number(amount)?;
+        match unit {
+            "bytes" => Ok(Throughput::Bytes(amount)),
+            "elements" => Ok(Throughput::Elements(amount)),
+            _ => Err(Defect::Line(self.number)),
+        }
+    }
+
+    fn finish(&mut self, rest: &str, answer: Answer) -> Result<Answer, Defect> {
+        let complete = number(rest) == Some(answer.records.len() as u64);
+        if !complete || self.lines.next().is_some() {
+            return Err(Defect::Line(self.number));
+        }
+        Ok(answer)
+    }
+
+    fn number(&self, word: &str) -> Result<u64, Defect> {
+        number(word).ok_or(Defect::Line(self.number))
+    }
+}
+
+/// The first word of a line, and the rest.
+fn words(line: &str) -> (&str, &str) {
+    line.split_once(' ').unwrap_or((line, ""))
+}
+
+/// A number as the harness writes it: digits alone.
+fn number(word: &str) -> Option<u64> {
+    word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            other => plain.extend(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;

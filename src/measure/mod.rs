@@ -1,0 +1,3 @@
+//! Measuring: processes, and what they took.
+
+pub mod process;

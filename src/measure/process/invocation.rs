@@ -1,0 +1,74 @@
+//! What to run, as a value: composed purely, run elsewhere, and shown as a command to retype.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+};
+
+/// A program with its arguments, directory and environment.
+///
+/// Displayed, it is a line for a shell that does the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// The directory it runs in.
+    pub directory: PathBuf,
+    /// Variables it gets beside those of this process.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Variables of this process that it does not get: those that begin with one of these.
+    pub removed_prefixes: Vec<String>,
+    /// The seed of a variable of random length, which moves the child's initial stack.
+    pub padding_seed: Option<u64>,
+    /// The CPU it runs on, all of its threads included, where the system can do that.
+    pub cpu: Option<usize>,
+}
+
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cd {} &&", quoted(self.directory.as_os_str()))?;
+        if !self.variables.is_empty() {
+            f.write_str(" env")?;
+        }
+        for (name, value) in &self.variables {
+            write!(f, " {}={}", name.display(), quoted(value))?;
+        }
+        write!(f, " {}", quoted(self.program.as_os_str()))?;
+        for argument in &self.arguments {
+            write!(f, " {}", quoted(argument))?;
+        }
+        Ok(())
+    }
+}
+
+/// `word` as one word of a shell. Bytes that are no UTF-8 are replaced, and so is NUL, which no
+/// argument can have.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy().replace('\0', "\u{fffd}");
+    shlex::try_quote(&word).map_or_else(|_| word.clone(), std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invocation_shows_as_a_line_to_retype() {
+        let invocation = Invocation {
+            program: "/tmp/a b".into(),
+            arguments: ["--bench", "it's", "größe"].map(OsString::from).to_vec(),
+            directory: "/src".into(),
+            variables: vec![("A".into(), "1 2".into())],
+            ..Invocation::default()
+        };
+        let line = invocation.to_string();
+        assert!(line.starts_with("cd /src && env A='1 2' '/tmp/a b' --bench "), "{line}");
+        assert_eq!(
+            shlex::split(&line).unwrap()[3..],
+            ["env", "A=1 2", "/tmp/a b", "--bench", "it's", "größe"]
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! The end of a child: noticing it, and the kernel's account of it.
+
+use std::{
+    io::{self, PipeReader},
+    os::fd::{AsFd, BorrowedFd},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, WaitId, WaitIdOptions, waitid},
+};
+
+use super::Ending;
+use crate::failure::{Exit, OrFail, Result};
+
+/// Something to poll: readable when the child has ended.
+///
+/// A thread sleeps in `waitid` and leaves the zombie where it is, so that its id stays its own
+/// until it is reaped. This works on every Unix; a pidfd would on Linux alone.
+#[derive(Debug)]
+pub(super) struct ExitWatch(PipeReader);
+
+impl ExitWatch {
+    pub(super) fn start(child: Pid) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        thread::Builder::new().name("exit-watch".to_owned()).spawn(move || {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+            drop(writer);
+        })?;
+        Ok(Self(reader))
+    }
+}
+
+impl AsFd for ExitWatch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// What the kernel tells of a child that has ended.
+pub(super) struct Usage {
+    pub(super) ending: Ending,
+    pub(super) user: Duration,
+    pub(super) system: Duration,
+    pub(super) peak_memory: Option<u64>,
+    pub(super) voluntary_switches: u64,
+    pub(super) involuntary_switches: u64,
+}
+
+/// Reaps `child`, waiting for it if it has not ended.
+#[expect(unsafe_code, reason = "no maintained safe wrapper of wait4 gives all of its rusage")]
+pub(super) fn reap(child: Pid) -> Result<Usage> {
+    let mut status = 0;
+    // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to live, writable variables of the types that wait4 wants.
+        let pid = unsafe { libc::wait4(child.as_raw_pid(), &raw mut status, 0, &raw mut usage) };
+        if pid != -1 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error).or_fail(Exit::Internal, || format!("cannot wait for {child}"));
+        }
+    }
+    let ending = if libc::WIFSIGNALED(status) {
+        Ending::Signalled(libc::WTERMSIG(status))
+    } else {
+        Ending::Exited(libc::WEXITSTATUS(status))
+    };
+    Ok(Usage {
+        ending,
+        user: duration(usage.ru_utime),
+        system: duration(usage.ru_stime),
+        peak_memory: bytes(usage.ru_maxrss).filter(|peak| own_peak().is_none_or(|own| *peak > own)),
+        voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
+        involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
+    })
+}
+
+/// The most memory that this process had resident, in bytes.
+///
+/// A child starts as a copy of this process, and Linux keeps the memory that it had then in the
+/// child's record even after it has become another program: a smaller peak of its own is not seen.
+#[expect(unsafe_code, reason = "as for `reap`")]
+fn own_peak() -> Option<u64> {
+    // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live, writable variable of the type that getrusage wants.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    if result == 0 { bytes(usage.ru_maxrss) } else { None }
+}
+
+/// `ru_maxrss` in bytes: macOS counts bytes, all others kibibytes.
+fn bytes(maxrss: libc::c_long) -> Option<u64> {
+    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+    u64::try_from(maxrss).ok().filter(|peak| *peak > 0).map(|peak| peak * unit)
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(seconds) + Duration::from_micros(micros)
+}

@@ -1,0 +1,200 @@
+//! Children that behave, and children that do not.
+
+use std::{fs, path::Path, thread};
+
+use super::*;
+
+fn shell(script: &str) -> Invocation {
+    Invocation {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        directory: "/".into(),
+        ..Invocation::default()
+    }
+}
+
+fn limits(deadline: Duration) -> Limits {
+    Limits { deadline, grace: Duration::from_millis(200), output: 1000 }
+}
+
+fn run_shell(script: &str) -> Ended {
+    let interrupt = Interrupt::new().unwrap();
+    run(&shell(script), &limits(Duration::from_secs(60)), &interrupt).unwrap()
+}
+
+/// Whether the process whose id stands in `file` is gone, or is a zombie that its parent has not
+/// reaped yet.
+fn is_gone(file: &Path) -> bool {
+    let pid = fs::read_to_string(file).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    stat.map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[test]
+fn a_child_that_ends_gives_its_status_and_its_output_in_order() {
+    let ended = run_shell("echo out; echo err >&2; echo again; exit 3");
+    assert_eq!(ended.ending, Ending::Exited(3));
+    assert_eq!(ended.output.to_string(), "out\nerr\nagain\n");
+}
+
+#[test]
+fn a_child_that_dies_by_a_signal_says_by_which() {
+    assert_eq!(run_shell("kill -ABRT $$").ending, Ending::Signalled(6));
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_named_with_the_command_to_retype() {
+    let missing = Invocation { program: "/no/such".into(), ..shell("") };
+    let failure =
+        run(&missing, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err().to_string();
+    assert!(failure.starts_with("cannot run /no/such\n  No such file"), "{failure}");
+    assert!(failure.contains("hint: reproduce with: cd / && /no/such -c ''"), "{failure}");
+}
+
+#[test]
+fn megabytes_of_output_neither_block_the_child_nor_stay_in_memory() {
+    let ended = run_shell("echo first; head -c 20000000 /dev/zero; echo last");
+    assert_eq!(ended.ending, Ending::Exited(0));
+    assert_eq!(ended.output.head.len() + ended.output.tail.len(), 1000);
+    assert_eq!(ended.output.omitted, 20_000_000 + 6 + 5 - 1000);
+    assert!(ended.output.head.starts_with(b"first\n") && ended.output.tail.ends_with(b"last\n"));
+}
+
+#[test]
+fn a_child_that_closes_its_output_is_still_waited_for() {
+    let ended = run_shell("exec >&- 2>&-; sleep 0.1; exit 4");
+    assert_eq!(ended.ending, Ending::Exited(4));
+}
+
+#[test]
+fn the_deadline_ends_a_child_that_hangs() {
+    let started = Instant::now();
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&shell("sleep 60"), &limits(Duration::from_millis(50)), &interrupt).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn a_child_that_prints_without_end_is_ended_all_the_same() {
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&shell("yes"), &limits(Duration::from_millis(50)), &interrupt).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+}
+
+#[test]
+fn a_child_that_ignores_the_request_to_end_is_killed_after_the_grace() {
+    let script = "trap '' TERM; echo deaf; while :; do sleep 0.02; done";
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&shell(script), &limits(Duration::from_millis(200)), &interrupt).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+    assert!(ended.resources.wall >= Duration::from_millis(400));
+    assert_eq!(ended.output.to_string(), "deaf\n");
+}
+
+#[test]
+fn a_child_may_tidy_up_within_the_grace() {
+    let script = "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
+    let interrupt = Interrupt::new().unwrap();
+    let patient = Limits { grace: Duration::from_secs(60), ..limits(Duration::from_millis(300)) };
+    let ended = run(&shell(script), &patient, &interrupt).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+    let text = ended.output.to_string();
+    assert!(text.starts_with("ready\n") && text.ends_with("tidy\n"), "{text}");
+}
+
+#[test]
+fn an_interrupt_ends_the_child_and_all_later_ones() {
+    let interrupt = Interrupt::new().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(50));
+            interrupt.set();
+        });
+        for _ in 0..2 {
+            let ended = run(&shell("sleep 60"), &limits(Duration::from_secs(60)), &interrupt);
+            assert_eq!(ended.unwrap().ending, Ending::Interrupted);
+        }
+    });
+}
+
+#[test]
+fn what_a_dead_child_left_behind_in_its_group_is_killed_and_does_not_hold_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pid");
+    let started = Instant::now();
+    let ended = run_shell(&format!("sleep 61 & echo $! >{}; exit 0", file.display()));
+    assert_eq!(ended.ending, Ending::Exited(0));
+    assert!(started.elapsed() < Duration::from_secs(30));
+    thread::sleep(Duration::from_millis(50));
+    assert!(is_gone(&file));
+}
+
+#[test]
+fn a_descendant_in_a_session_of_its_own_that_holds_the_output_does_not_hold_up() {
+    let started = Instant::now();
+    let ended = run_shell("setsid sleep 2 & echo done");
+    assert_eq!(ended.ending, Ending::Exited(0));
+    assert!(started.elapsed() < Duration::from_millis(1900));
+}
+
+#[test]
+fn stdin_is_empty_and_the_directory_and_variables_are_as_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let invocation = Invocation {
+        directory: place.clone(),
+        variables: vec![("RBENCH_TEST".into(), "a b".into())],
+        removed_prefixes: vec!["PATH".to_owned()],
+        padding_seed: Some(5),
+        ..shell("cat; pwd; echo $RBENCH_TEST; echo ${#RBENCH_PADDING}; echo ${HOME:+home}; env")
+    };
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&invocation, &Limits::default(), &interrupt).unwrap();
+    let text = ended.output.to_string();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), place.to_str());
+    assert_eq!(lines.next(), Some("a b"));
+    assert_eq!(lines.next(), Some(padding_length(5).to_string().as_str()));
+    let path = std::env::var("PATH").unwrap();
+    assert!(!text.contains(&format!("\nPATH={path}")));
+}
+
+#[test]
+fn resources_are_those_of_this_child_alone() {
+    let busy = run_shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done").resources;
+    let idle = run_shell("sleep 0.2").resources;
+    assert!(busy.user > Duration::from_millis(5), "{busy:?}");
+    assert!(idle.user + idle.system < busy.user, "{idle:?}");
+    assert!(idle.wall >= Duration::from_millis(200));
+    assert!(idle.voluntary_switches >= 1);
+    assert!(busy.start <= idle.start);
+}
+
+#[test]
+fn peak_memory_is_told_only_where_it_is_the_childs_own() {
+    let small = run_shell("true").resources;
+    let large = run_shell("head -c 300000000 /dev/zero | tail -c 250000000 | wc -c").resources;
+    assert!(small.peak_memory.is_none_or(|peak| peak < 100_000_000), "{small:?}");
+    assert!(large.peak_memory.unwrap() >= 250_000_000, "{large:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pinned_child_runs_on_its_cpu_and_this_thread_keeps_its_own() {
+    let mine = || fs::read_to_string("/proc/thread-self/status").unwrap();
+    let allowed = |status: String| {
+        let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.unwrap().trim().to_owned()
+    };
+    let before = allowed(mine());
+    let cpu: usize = before.split([',', '-']).next().unwrap().parse().unwrap();
+    let pinned = Invocation { cpu: Some(cpu), ..shell("cat /proc/self/status") };
+    let ended =
+        run(&pinned, &Limits { output: 100_000, ..Limits::default() }, &Interrupt::new().unwrap());
+    assert_eq!(allowed(ended.unwrap().output.to_string()), cpu.to_string());
+    assert_eq!(allowed(mine()), before);
+    let nowhere = Invocation { cpu: Some(100_000), ..pinned };
+    let failure = run(&nowhere, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err();
+    assert_eq!(failure.what(), "cannot pin to CPU 100000");
+}

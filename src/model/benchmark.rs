@@ -1,0 +1,122 @@
+//! A benchmark and its name, as its harness names it.
+
+use std::fmt;
+
+/// What knows how to list and run the benchmarks of an executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HarnessKind {
+    /// `rbench-harness`.
+    Native,
+    /// Criterion.rs, or a fork of it that speaks its protocol.
+    Criterion,
+    /// Divan, or a fork of it.
+    Divan,
+    /// `#[bench]` functions, which need a nightly toolchain.
+    Libtest,
+    /// A whole program.
+    Command,
+}
+
+impl HarnessKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::Native, Self::Criterion, Self::Divan, Self::Libtest, Self::Command];
+
+    /// The word for it in configuration, reports and stored results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Criterion => "criterion",
+            Self::Divan => "divan",
+            Self::Libtest => "libtest",
+            Self::Command => "command",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for HarnessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name of a benchmark within its target.
+///
+/// `id` is what the harness calls it, and identifies it. The parts are known where the harness
+/// tells them; they are for grouping in reports.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name {
+    /// The whole id, for instance `parse/words/1024`.
+    pub id: String,
+    /// The group: `parse`.
+    pub group: Option<String>,
+    /// The function: `words`.
+    pub function: Option<String>,
+    /// The parameter: `1024`.
+    pub parameter: Option<String>,
+}
+
+impl Name {
+    /// A name of which only the id is known.
+    pub fn plain(id: impl Into<String>) -> Self {
+        Self { id: id.into(), group: None, function: None, parameter: None }
+    }
+}
+
+/// A benchmark: package, bench target and name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Benchmark {
+    /// The package's name.
+    pub package: String,
+    /// The bench target's name.
+    pub target: String,
+    /// The name within the target.
+    pub name: Name,
+}
+
+impl fmt::Display for Benchmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.package, self.target, self.name.id)
+    }
+}
+
+/// How much one iteration processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Throughput {
+    /// Bytes per iteration.
+    Bytes(u64),
+    /// Bytes per iteration, to be shown in powers of ten.
+    BytesDecimal(u64),
+    /// Bits per iteration.
+    Bits(u64),
+    /// Elements per iteration.
+    Elements(u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_harness_is_found_by_its_name_and_no_other() {
+        for kind in HarnessKind::ALL {
+            assert_eq!(HarnessKind::from_name(kind.name()), Some(kind));
+        }
+        assert_eq!(HarnessKind::from_name("Criterion"), None);
+    }
+
+    #[test]
+    fn a_benchmark_shows_where_it_is_and_what_it_is_called() {
+        let benchmark = Benchmark {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            name: Name::plain("a b/1"),
+        };
+        assert_eq!(benchmark.to_string(), "p t a b/1");
+    }
+}

@@ -1,0 +1,57 @@
+//! Divan, unchanged.
+
+use cargo_metadata::semver::Version;
+use cargo_rbench::{harness::Divan, model::Unit};
+
+use super::{asked, execute, failure, ids};
+use crate::fixture::Fixture;
+
+pub(super) static DIVAN: Fixture = Fixture::new("divan");
+
+pub(super) fn divan() -> Divan {
+    Divan { version: Version::new(0, 1, 21) }
+}
+
+const ODD: &str = "same::inner::a \"name\" │ with bars";
+
+#[test]
+fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
+    let executable = DIVAN.executable("same");
+    let good = ["same::count::1024", "same::count::64", ODD, "same::sum"];
+    assert_eq!(ids(&divan(), executable), good);
+    let older = Divan { version: Version::new(0, 1, 17) };
+    assert_eq!(ids(&older, executable), ids(&divan(), executable), "the tree says the same");
+    for id in good {
+        for (measurements, came) in [(1, 1), (2, 2), (3, 3), (30, 3)] {
+            let execution = execute(&divan(), executable, id, &asked(measurements)).unwrap();
+            let series = &execution.series[0];
+            assert_eq!(series.values.len(), came, "{id}");
+            assert!(series.values.is_sorted());
+            assert_eq!(series.metric.unit, Unit::Nanoseconds);
+            let lasts = series.values[0] * series.iterations[0] as f64;
+            assert!(
+                lasts > 50_000.0,
+                "{id}: {series:?} lasts less than a quarter of what was asked"
+            );
+        }
+    }
+}
+
+#[test]
+fn iterations_that_are_handed_on_are_used_again() {
+    let again = cargo_rbench::model::Asked { iterations: Some(123), ..asked(3) };
+    let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
+    assert_eq!(execution.series[0].same_iterations(), Some(123));
+}
+
+#[test]
+fn each_bad_benchmark_fails_with_its_reason() {
+    for (id, reason) in [
+        ("bad::panics", "no such luck"),
+        ("bad::threads", "several numbers of threads"),
+        ("bad::no such benchmark", "it printed no measurement"),
+    ] {
+        let text = failure(&divan(), DIVAN.executable("bad"), id).to_string();
+        assert!(text.contains(reason), "{id}: {text}");
+    }
+}

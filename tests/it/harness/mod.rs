@@ -1,0 +1,59 @@
+//! Harnesses that list and execute the benchmarks of fixtures.
+
+mod agreement;
+mod command;
+mod criterion;
+mod divan;
+mod libtest;
+mod native;
+mod plain;
+
+use std::time::Duration;
+
+use cargo_rbench::{
+    failure::{Failure, Result},
+    harness::{Conditions, Executable, Harness},
+    measure::process::Interrupt,
+    model::{Asked, Execution, Name},
+};
+
+/// What most tests ask for: little, and soon.
+fn asked(measurements: usize) -> Asked {
+    Asked {
+        measurements,
+        warm_up: Duration::from_millis(5),
+        floor: Duration::from_micros(200),
+        iterations: None,
+        seed: 7,
+    }
+}
+
+fn list(harness: &dyn Harness, executable: &Executable) -> Result<Vec<Name>> {
+    let interrupt = Interrupt::new()?;
+    harness.list(executable, &Conditions { interrupt: &interrupt, deadline: None, cpu: None })
+}
+
+fn ids(harness: &dyn Harness, executable: &Executable) -> Vec<String> {
+    list(harness, executable).unwrap().into_iter().map(|name| name.id).collect()
+}
+
+fn execute(
+    harness: &dyn Harness,
+    executable: &Executable,
+    id: &str,
+    asked: &Asked,
+) -> Result<Execution> {
+    let interrupt = Interrupt::new()?;
+    let deadline = Some(Duration::from_secs(30));
+    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+    harness.execute(executable, &Name::plain(id), asked, &conditions)
+}
+
+/// The failure of a benchmark, which must also say how to see it again.
+fn failure(harness: &dyn Harness, executable: &Executable, id: &str) -> Failure {
+    let failure = execute(harness, executable, id, &asked(10)).unwrap_err();
+    let text = failure.to_string();
+    assert!(text.starts_with(&format!("cannot execute benchmark `{id}` of")), "{text}");
+    assert!(text.contains("hint: reproduce with: cd "), "{text}");
+    failure
+}
