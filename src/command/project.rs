@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 
 use crate::{
-    build::{Site, Watch, Workshop, cache_directory, run_tool},
+    build::{Site, Watch, Workshop, cache_directory, run_tool_or},
     failure::{Exit, Failure, OrFail, Result},
     model::CompileSettings,
     settings::BenchToml,
@@ -81,8 +81,7 @@ fn workspace_and_target(directory: &Path, manifest: Option<&Path>) -> Result<(Pa
         metadata.current_dir(std::env::current_dir().unwrap_or_default()).manifest_path(manifest);
     }
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
-    let output = run_tool(&mut metadata.cargo_command(), what)
-        .map_err(|failure| failure.with_exit(Exit::Usage))?;
+    let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
     let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
         .or_fail(Exit::Usage, what)?;
     Ok((metadata.workspace_root.into(), metadata.target_directory.into()))

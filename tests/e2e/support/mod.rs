@@ -1,0 +1,11 @@
+//! What every test needs: a project, the program under test, and what it says.
+
+pub mod builds;
+pub mod project;
+pub mod rbench;
+pub mod schema;
+pub mod script;
+pub mod tree;
+
+pub use builds::Builds;
+pub use project::TestProject;
