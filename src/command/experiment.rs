@@ -17,7 +17,8 @@ use crate::{
         session::{self, Outcome, Subject},
     },
     model::{
-        Asked, BenchTarget, Benchmark, HarnessKind, LayoutSeed, Metric, TargetFilter, Version,
+        Asked, BenchTarget, Benchmark, HarnessKind, LayoutSeed, Metric, Series, TargetFilter,
+        Version,
     },
     settings::{BuildSettings, ExperimentSettings},
     source::Checkouts,
