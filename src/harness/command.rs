@@ -17,6 +17,9 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The executable of rbench, if it shall start the program as a process without memory of its
+    /// own: see [`Invocation`](crate::measure::process::Invocation).
+    pub launcher: Option<PathBuf>,
 }
 
 impl Harness for Command {
@@ -41,6 +44,7 @@ impl Harness for Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
+        invocation.launcher.clone_from(&self.launcher);
         let purpose = executable.purpose_of(benchmark);
         let process = Process { purpose, invocation, work: Duration::ZERO };
         let ended = process.run_to_success(conditions)?;

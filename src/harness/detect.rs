@@ -14,7 +14,7 @@ use crate::{
 
 /// A bench target with all that tells its harness.
 #[derive(Clone, Copy, Debug)]
-pub struct BenchTarget<'t> {
+pub struct TargetFacts<'t> {
     /// The workspace's metadata, with resolved dependencies.
     pub metadata: &'t Metadata,
     /// The package.
@@ -32,7 +32,7 @@ pub struct BenchTarget<'t> {
 /// Fails if the target has its own `main` and no harness, an unknown one, or several, among its
 /// dependencies, and if a [`Command`](super::Command) is configured: that needs a program.
 pub fn detect(
-    bench: &BenchTarget<'_>,
+    bench: &TargetFacts<'_>,
     configured: Option<HarnessKind>,
 ) -> Result<Box<dyn Harness>> {
     match configured {
@@ -122,7 +122,7 @@ impl Candidate<'_> {
     }
 }
 
-impl<'t> BenchTarget<'t> {
+impl<'t> TargetFacts<'t> {
     /// Whether the manifest leaves the target its default harness.
     fn has_libtest(&self) -> Result<bool> {
         let manifest: Manifest = toml::from_str(self.manifest)

@@ -67,6 +67,7 @@ impl Executable {
             removed_prefixes: REMOVED.map(str::to_owned).to_vec(),
             padding_seed: seed,
             cpu: conditions.cpu,
+            launcher: None,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::fmt;
 pub use self::{
     command::Command,
     criterion::Criterion,
-    detect::{BenchTarget, detect},
+    detect::{TargetFacts, detect},
     divan::Divan,
     executable::{Conditions, Executable},
     filter::Filter,
