@@ -27,6 +27,10 @@ impl Harness for Command {
         HarnessKind::Command
     }
 
+    fn objection(&self, measurements: usize) -> Option<&'static str> {
+        (measurements != 1).then_some("one run of a program is one measurement")
+    }
+
     fn list(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
         Ok(vec![Name::plain(self.id.clone())])
     }
@@ -46,7 +50,7 @@ impl Harness for Command {
         }
         invocation.launcher.clone_from(&self.launcher);
         let purpose = executable.purpose_of(benchmark);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         let ended = process.run_to_success(conditions)?;
         Ok(Execution {
             asked: asked.clone(),

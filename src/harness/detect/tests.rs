@@ -105,7 +105,9 @@ fn the_source_decides_between_several() {
     assert_eq!(of("use criterion::Criterion; // no individan"), Ok(HarnessKind::Criterion));
     let failure = of("use criterion::*; use divan::*;").unwrap_err();
     assert!(failure.contains("depends on criterion and divan"), "{failure}");
-    assert!(failure.contains("hint: say it in bench.toml"), "{failure}");
+    let lines = "hint: say which in bench.toml:\n[[harness]]\npackage = \"p\"\nbench = \"b\"\n\
+                 harness = \"criterion\" # or \"divan\"";
+    assert!(failure.ends_with(lines), "{failure}");
 }
 
 #[test]

@@ -111,6 +111,9 @@ fn tell(told: &[u8]) -> io::Result<()> {
     PipeWriter::from(place).write_all(told)
 }
 
+/// More than what a forked child still brings in between telling its floor and its exec.
+const SLACK: u64 = 256 << 10;
+
 fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
     outlive_requests_to_end()?;
     let (floor, tell_floor) = io::pipe()?;
@@ -125,7 +128,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let wall = clock.elapsed();
     drop(command);
     let floor = read_floor(floor)?;
-    usage.peak_memory = usage.peak_memory.filter(|peak| *peak > floor);
+    usage.peak_memory = usage.peak_memory.filter(|peak| *peak > floor.saturating_add(SLACK));
     Ok(Account { wall, usage, instructions: counters.instructions(), cycles: counters.cycles() })
 }
 
@@ -145,11 +148,12 @@ fn outlive_requests_to_end() -> io::Result<()> {
 #[expect(unsafe_code, reason = "there is no safe way to fork, nor to speak up before an exec")]
 fn fork_and_tell_floor(command: &mut Command, tell: PipeWriter) {
     let say = move || {
-        let floor = reap::own_peak().unwrap_or(u64::MAX).to_ne_bytes();
-        rustix::io::write(&tell, &floor)?;
+        // The first call brings the pages in that the second needs.
+        let floor = reap::own_peak().and_then(|_| reap::own_peak()).unwrap_or(u64::MAX);
+        rustix::io::write(&tell, &floor.to_ne_bytes())?;
         Ok(())
     };
-    // SAFETY: the closure makes two system calls and allocates nothing.
+    // SAFETY: the closure makes three system calls and allocates nothing.
     unsafe {
         command.pre_exec(say);
     }
