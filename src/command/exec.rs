@@ -93,7 +93,7 @@ fn the_only_target(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
         ([only], _) => Ok((only, &only.benchmarks)),
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
-            let all = several.iter().flat_map(|listed| listed.benchmarks.first());
+            let all = several.iter().filter_map(|listed| listed.benchmarks.first());
             let what = format!("benchmarks of {} targets match, not of one", several.len());
             Err(listed_in(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
                 .hint("choose a target with -p and --bench"))

@@ -176,15 +176,14 @@ impl<'t> TargetFacts<'t> {
 
     /// The lines that say which of several harnesses it is.
     fn one_of(&self, candidates: &[Candidate<'_>]) -> String {
-        let mut kinds: Vec<_> = candidates.iter().map(|found| found.crate_.kind.name()).collect();
+        let mut kinds: Vec<_> =
+            candidates.iter().map(|found| format!("{:?}", found.crate_.kind.name())).collect();
         kinds.dedup();
         let (package, target) = (&self.package.name, &self.target.name);
-        let (first, others) =
-            kinds.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
-        let others: String = others.iter().map(|kind| format!(" # or {kind:?}")).collect();
         format!(
             "say which in bench.toml:\n[[harness]]\npackage = \"{package}\"\nbench = {target:?}\n\
-             harness = {first:?}{others}"
+             harness = {}",
+            kinds.join(" # or ")
         )
     }
 
