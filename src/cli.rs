@@ -101,7 +101,7 @@ pub struct CompareArgs {
     pub compile: CompileArgs,
     /// How results are printed.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub report: ReportArgs,
 }
 
 /// How versions are measured.
@@ -329,6 +329,32 @@ pub struct OutputArgs {
     /// Show the exact commands of cargo and the linker.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// How comparisons are reported.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ReportArgs {
+    /// The format of the report on standard output.
+    #[arg(long, default_value = "text")]
+    pub format: ReportFormat,
+    /// Write the report to this file too; its ending chooses the format: .json, .md, else text.
+    #[arg(long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Show the exact commands of cargo and the linker.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// The formats of a comparison's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people; may change at any time.
+    Text,
+    /// For programs; has a schema.
+    Json,
+    /// For pull requests.
+    Markdown,
 }
 
 /// The formats of a result.

@@ -1,6 +1,6 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use super::{
     experiment::{self, BASE, Collected, Experiment, HEAD, Side},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     build::{Event, VersionBuilds},
-    cli::{CompareArgs, Format},
+    cli::{CompareArgs, ReportFormat},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
@@ -24,7 +24,7 @@ const BUSY: f64 = 0.5;
 
 /// Measures, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let console = Console::new(args.report.verbose);
     let project = Project::find(args.target.manifest_path.as_deref())?;
     let builds = build_settings(args, &project);
     let settings = ExperimentSettings::resolve(&project.file, &args.measure);
@@ -59,11 +59,27 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let report = compare(&experiment, &sides, &common, &criteria)?;
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
-    })?;
+    for path in &args.report.output {
+        let format = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => ReportFormat::Json,
+            Some("md") => ReportFormat::Markdown,
+            _ => ReportFormat::Text,
+        };
+        fs::write(path, rendered(&report, format)?)
+            .or_fail(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
+    }
+    Console::result(&rendered(&report, args.report.format)?)?;
     Ok(if args.advisory { Exit::Success } else { report.exit() })
+}
+
+fn rendered(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
+    Ok(match format {
+        ReportFormat::Text => report.text(),
+        ReportFormat::Markdown => report.markdown(),
+        ReportFormat::Json => {
+            report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n"
+        }
+    })
 }
 
 fn build_settings(args: &CompareArgs, project: &Project) -> BuildSettings {
