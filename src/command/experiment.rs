@@ -21,7 +21,6 @@ use crate::{
         Version,
     },
     settings::{BuildSettings, ExperimentSettings},
-    source::Checkouts,
     stats::{Measurements, Misfit},
 };
 
@@ -90,15 +89,15 @@ impl Collected {
 impl Experiment<'_> {
     /// Checks a version out, compiles it, and lists its benchmarks.
     pub fn side(&self, version: Version, filter: &Filter) -> Result<Side> {
-        let checkouts = Checkouts::open(self.project.site.outside())?;
-        let checkout = checkouts.checkout(&self.project.repository, &version)?;
+        let checkout = self.project.checkout(&version, self.console)?;
         let wanted = Wanted {
             revision: &version.revision,
             targets: self.targets.clone(),
             filter: filter.clone(),
         };
-        let listing = benchmarks::list(self.project, self.workshop, &wanted, &self.conditions)?;
-        Ok(Side { version, checkout: checkout.path, listing })
+        let listing =
+            benchmarks::list(self.project, self.workshop, &wanted, &self.conditions, self.console)?;
+        Ok(Side { version, checkout, listing })
     }
 
     /// The builds of both versions with these seeds.
