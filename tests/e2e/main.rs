@@ -6,6 +6,7 @@
 mod bad_input;
 mod cache;
 mod diff;
+mod directions;
 mod distinct;
 mod honoured;
 mod identical;
@@ -13,7 +14,9 @@ mod killed;
 mod linker;
 mod matched;
 mod paths;
+mod real_size;
 mod reproducibility;
 mod right_code;
 mod support;
+mod tidy;
 mod untouched;
