@@ -26,6 +26,10 @@ pub enum Command {
     Build(BuildArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
+    /// List the benchmarks of a version.
+    List(ListArgs),
+    /// Run one execution of one benchmark and print its measurements.
+    Exec(ExecArgs),
     /// Prune the cache of checkouts, compilations and builds.
     Gc(GcArgs),
 }
@@ -77,6 +81,79 @@ pub struct DiffArgs {
     /// How results are printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo rbench list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// The version: anything git understands, or `.` for the uncommitted tree.
+    #[arg(default_value = ".", value_name = "REV")]
+    pub revision: String,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo rbench exec`.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// The version: anything git understands, or `.` for the uncommitted tree.
+    #[arg(default_value = ".", value_name = "REV")]
+    pub revision: String,
+    /// Which benchmarks.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// How many measurements to take.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub measurements: u32,
+    /// How long to run before the first measurement, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    pub warm_up: u64,
+    /// How long one measurement lasts at least, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    pub floor: u64,
+    /// Iterations of every measurement; tuned if absent.
+    #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iterations: Option<u64>,
+    /// The seed of the initial state: environment, stack, heap.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// The CPU to run on.
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<usize>,
+    /// How long the process may take, in seconds; derived from what is asked if absent.
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub deadline: Option<u64>,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which benchmarks are meant.
+#[derive(Debug, Args)]
+pub struct FilterArgs {
+    /// Only benchmarks whose id matches one of these regular expressions.
+    #[arg(value_name = "FILTER")]
+    pub patterns: Vec<String>,
+    /// Take the filters for whole ids.
+    #[arg(long)]
+    pub exact: bool,
 }
 
 /// `cargo rbench gc`.

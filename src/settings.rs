@@ -4,14 +4,14 @@
 //! benchmark, and must be the same for all versions of an experiment. Lists from flags and from the
 //! file are not joined; a flag replaces the file's list.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::{
     cli::{CompileArgs, TargetArgs},
     failure::{Exit, Failure, OrFail, Result},
-    model::{CompileSettings, Layout, Strategy, TargetFilter},
+    model::{BenchTarget, CompileSettings, HarnessKind, Layout, Strategy, TargetFilter},
 };
 
 /// The name of the configuration file.
@@ -51,6 +51,36 @@ pub struct BenchToml {
     /// `[build]`
     #[serde(default)]
     build: BuildTable,
+    /// `[[harness]]`
+    #[serde(default)]
+    harness: Vec<HarnessTable>,
+    /// `[[command]]`
+    #[serde(default)]
+    command: Vec<CommandTable>,
+}
+
+/// `[[harness]]`: says outright which harness a bench target has.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct HarnessTable {
+    package: Option<String>,
+    bench: String,
+    harness: String,
+}
+
+/// `[[command]]`: a run of a whole program as a benchmark.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CommandTable {
+    /// What the benchmark is called.
+    pub id: String,
+    package: Option<String>,
+    bench: String,
+    /// The program, relative to the package; the bench target's executable if absent.
+    pub program: Option<PathBuf>,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -87,6 +117,7 @@ impl BenchToml {
                 .because(error.to_string())
                 .hint("bench.toml.example in rbench's repository has every key")
         })?;
+        parsed.check_harnesses(path)?;
         match parsed.build.builds {
             Some(0) => Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
                 .because("`builds` in [build] is 0")
@@ -94,6 +125,37 @@ impl BenchToml {
             _ => Ok(parsed),
         }
     }
+}
+
+impl BenchToml {
+    fn check_harnesses(&self, path: &Path) -> Result<()> {
+        let known = HarnessKind::ALL.map(HarnessKind::name);
+        let unknown = self.harness.iter().find(|table| !known.contains(&table.harness.as_str()));
+        unknown.map_or(Ok(()), |table| {
+            Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because(format!(
+                    "there is no harness `{}` (bench `{}`)",
+                    table.harness, table.bench
+                ))
+                .hint(format!("the harnesses are {}", known.join(", "))))
+        })
+    }
+
+    /// The harness that the file says a bench target has.
+    pub fn harness_of(&self, target: &BenchTarget) -> Option<HarnessKind> {
+        let named = |table: &&HarnessTable| names(table.package.as_ref(), &table.bench, target);
+        HarnessKind::from_name(&self.harness.iter().find(named)?.harness)
+    }
+
+    /// The commands that the file runs a bench target with.
+    pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
+        self.command.iter().filter(|table| names(table.package.as_ref(), &table.bench, target))
+    }
+}
+
+/// Whether a table's `package`, if it has one, and `bench` name the target.
+fn names(package: Option<&String>, bench: &str, target: &BenchTarget) -> bool {
+    bench == target.target && package.is_none_or(|package| *package == target.package)
 }
 
 impl BuildSettings {
@@ -197,6 +259,16 @@ mod tests {
         let text = failure.to_string();
         assert_eq!(failure.exit(), Exit::Usage);
         assert!(text.contains("line 2") && text.contains("`build`"), "{text}");
+    }
+
+    #[test]
+    fn a_harness_is_said_for_one_target_of_one_package() {
+        let file = parse("[[harness]]\npackage = 'a'\nbench = 'x'\nharness = 'divan'\n").unwrap();
+        let target = |package: &str| BenchTarget { package: package.into(), target: "x".into() };
+        assert_eq!(file.harness_of(&target("a")), Some(HarnessKind::Divan));
+        assert_eq!(file.harness_of(&target("b")), None);
+        let unknown = parse("[[harness]]\nbench = 'x'\nharness = 'diwan'\n").unwrap_err();
+        assert!(unknown.to_string().contains("no harness `diwan`"), "{unknown}");
     }
 
     #[test]

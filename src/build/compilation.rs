@@ -145,6 +145,19 @@ impl Workshop<'_> {
         Ok(found)
     }
 
+    /// As [`compile`](Self::compile), for executables that are run as cargo made them, with what
+    /// cargo knows of their packages.
+    pub fn compile_for_running(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+    ) -> Result<(Compilation, Workspace)> {
+        let compilation = self.compile(source, filter, Instance::default())?;
+        let place = self.place(source, None)?;
+        let workspace = Workspace::at(&place, &self.settings, &source.version.to_string())?;
+        Ok((compilation, workspace))
+    }
+
     /// Makes the one path lead to this compilation. What is linked or executed is always of the
     /// compilation entered last.
     pub fn enter(&self, home: &Path) -> Result<()> {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 
 use super::{
     cargo::{self, Place},
+    compilation::CompiledTarget,
     tool,
 };
 use crate::{
@@ -52,6 +53,25 @@ impl Workspace {
             return Err(nothing_to_build(&all, filter, version));
         }
         Ok(chosen)
+    }
+
+    /// All that cargo said.
+    pub const fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// What cargo knows of a compiled bench target.
+    pub fn package_and_target(&self, compiled: &CompiledTarget) -> Result<(&Package, &Target)> {
+        let package = self.metadata.packages.iter().find(|p| p.id.repr == compiled.package_id);
+        let is_target = |target: &&Target| {
+            target.kind.contains(&TargetKind::Bench) && target.name == compiled.target.target
+        };
+        package
+            .and_then(|package| Some((package, package.targets.iter().find(is_target)?)))
+            .ok_or_else(|| {
+                Failure::new(Exit::Build, format!("cannot find bench target {}", compiled.target))
+                    .because("it was compiled, but is not in the workspace any more")
+            })
     }
 
     /// The ids of all packages whose source may differ between versions: those of the workspace and

@@ -31,6 +31,7 @@ mod workshop;
 mod wrapper;
 
 pub use compilation::{Compilation, CompiledTarget};
+pub use discovery::Workspace;
 pub use event::{Event, Watch};
 pub use link::{Build, BuildRecord};
 pub use role::Role;

@@ -1,8 +1,11 @@
 //! One recipe per subcommand.
 
+mod benchmarks;
 mod build;
 mod diff;
+mod exec;
 mod gc;
+mod list;
 mod project;
 
 use crate::{
@@ -15,6 +18,8 @@ pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::List(args) => list::run(args),
+        Command::Exec(args) => exec::run(args),
         Command::Gc(args) => gc::run(args),
     }
 }

@@ -1,3 +1,5 @@
 //! Measuring: processes, and what they took.
 
 pub mod process;
+pub mod schedule;
+pub mod session;

@@ -2,7 +2,11 @@
 
 mod build;
 mod diff;
+mod execution;
+mod list;
 pub mod quantity;
 
 pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};
 pub use diff::{DiffReport, TargetDiff};
+pub use execution::ExecReport;
+pub use list::ListReport;
