@@ -3,6 +3,13 @@
 //! Each test copies a fixture into a repository of its own and gives commands in an environment that
 //! holds nothing of whoever runs it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy takes only functions with #[test] for tests, not what they call"
+)]
+
 mod bad_input;
 mod cache;
 mod diff;
