@@ -5,7 +5,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::support::{TestProject, rbench, script::logging};
+use crate::support::{
+    TestProject, rbench,
+    script::{logging, script},
+};
 
 const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
 
@@ -158,6 +161,22 @@ fn the_users_linker_links_every_build() {
     project.commit("Choose the linker in a config file");
     prints_as_with_cargo(&project, &[], &[]);
     assert!(fs::read_to_string(&log).unwrap().contains(&format!("-o {builds}")));
+}
+
+#[test]
+fn a_linker_in_the_repository_is_that_of_the_version() {
+    let project = TestProject::of("settings");
+    project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = './my-cc'\n");
+    let log = project.beside("linker.log");
+    for word in ["first", "second"] {
+        let lines = format!("echo {word} >> '{}'\nexec cc \"$@\"", log.display());
+        script(&project.root().join("my-cc"), &lines);
+        project.commit("Link in a way of our own");
+    }
+    let builds = project.build(&[&ONE[..], &["HEAD~1"]].concat());
+    assert_eq!(builds.distinct(0), (2, 2));
+    let links = fs::read_to_string(&log).unwrap();
+    assert!(links.contains("first") && !links.contains("second"), "{links}");
 }
 
 #[test]

@@ -67,3 +67,23 @@ fn paths_of_vendored_code_do_not_differ_between_versions() {
     assert_eq!(builds.printed(0), "own 1, leaf two\n");
     assert!(builds.agreement(0).identical);
 }
+
+#[test]
+fn debug_info_makes_no_difference() {
+    for settings in [
+        "debug = true",
+        "debug = true\nsplit-debuginfo = 'packed'\npanic = 'abort'",
+        "debug = 'line-tables-only'\nsplit-debuginfo = 'unpacked'\ncodegen-units = 1",
+    ] {
+        let project = TestProject::of("sums");
+        project.append("Cargo.toml", &format!("\n[profile.bench]\n{settings}\n"));
+        project.commit("Keep debug info");
+        project.write("README.md", "# Sums\n");
+        project.commit("Describe");
+        let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
+        assert_eq!(builds.version(0)["strategy"], "relink", "{}", builds.outcome.told());
+        assert_eq!(builds.distinct(0), (2, 2));
+        assert!(builds.printed(0).starts_with("steps 135\n"));
+        assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.told());
+    }
+}
