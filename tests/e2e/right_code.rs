@@ -202,3 +202,29 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
     assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.printed(0));
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
 }
+
+#[test]
+fn what_a_build_script_or_a_macro_writes_is_that_of_the_version_also_for_a_chosen_target() {
+    let project = TestProject::of("random-macro");
+    let host = host();
+    project.write(".cargo/config.toml", &format!("[build]\ntarget = '{host}'\n"));
+    let build_script = "fn main() { println!(\"cargo::rustc-env=SAID=first\"); }\n";
+    project.write("build.rs", &format!("//! Says something.\n{build_script}"));
+    project.replace("benches/work.rs", "fn main() {", "fn main() {\n    println!(env!(\"SAID\"));");
+    project.commit("Choose a target and say something");
+    project.replace("build.rs", "first", "second");
+    project.commit("Change the build script");
+    project.replace("macro/src/lib.rs", "number * number)", "number * number + 1)");
+    project.commit("Change the procedural macro");
+    let builds = build(&project, &["HEAD~2", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "first\nall 85344\n");
+    assert_eq!(builds.printed(1), "second\nall 85344\n");
+    assert_eq!(builds.printed(2), "second\nall 85408\n");
+}
+
+/// The target that rustc makes code for by default.
+fn host() -> String {
+    let output = std::process::Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let text = String::from_utf8(output).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+}
