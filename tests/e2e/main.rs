@@ -12,6 +12,7 @@
 
 mod bad_input;
 mod cache;
+mod compare;
 mod diff;
 mod directions;
 mod distinct;
