@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
+    /// Measure two versions against each other and judge every benchmark.
+    Compare(CompareArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
@@ -62,6 +64,104 @@ pub struct BuildArgs {
     /// How results are printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo rbench compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The version to compare with.
+    #[arg(default_value = "HEAD~1")]
+    pub base: String,
+    /// The version that is new.
+    #[arg(default_value = "HEAD")]
+    pub head: String,
+    /// Only benchmarks whose id matches this regular expression.
+    #[arg(long = "filter", value_name = "REGEX")]
+    pub patterns: Vec<String>,
+    /// Take the filters for whole ids.
+    #[arg(long)]
+    pub exact: bool,
+    /// Only say what would be measured, and how long that takes at least.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Exit with 0 even if a benchmark regressed.
+    #[arg(long)]
+    pub advisory: bool,
+    /// How versions are measured.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// How benchmarks are judged.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// How versions are measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub struct MeasureArgs {
+    /// How many builds each version gets.
+    #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub builds: Option<u32>,
+    /// How many times each build is executed.
+    #[arg(short = 'm', long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub executions: Option<u32>,
+    /// How many measurements each execution takes.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub measurements: Option<u32>,
+    /// How long to run before the first measurement, in milliseconds.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    pub warm_up: Option<u64>,
+    /// How long one measurement lasts at least, in milliseconds.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    pub floor: Option<u64>,
+    /// How functions are arranged.
+    #[arg(long)]
+    pub layout: Option<Layout>,
+    /// Where builds come from.
+    #[arg(long)]
+    pub strategy: Option<Strategy>,
+    /// The seed of layouts, order and initial states.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// The CPU to run benchmarks on.
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<usize>,
+    /// How long one execution may take, in seconds; derived from what is asked if absent.
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub deadline: Option<u64>,
+}
+
+/// How benchmarks are judged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct VerdictArgs {
+    /// What stands for one execution: mean, trimmed-mean, median, lower-quartile, minimum.
+    #[arg(long, value_name = "NAME")]
+    pub estimator: Option<String>,
+    /// What flags a benchmark: overlap, overlap-95, paper, permutation.
+    #[arg(long, value_name = "NAME")]
+    pub rule: Option<String>,
+    /// How often a benchmark without change may be flagged by one stage.
+    #[arg(long, value_name = "P")]
+    pub false_alarm_rate: Option<f64>,
+    /// The confidence of the intervals of one version.
+    #[arg(long, value_name = "P")]
+    pub confidence: Option<f64>,
+    /// The smallest change of interest: 0.01 is 1 %.
+    #[arg(long, value_name = "X")]
+    pub min_effect: Option<f64>,
+    /// Do not measure again on fresh builds what is flagged.
+    #[arg(long)]
+    pub no_confirm: bool,
 }
 
 /// `cargo rbench diff`.
@@ -229,6 +329,32 @@ pub struct OutputArgs {
     /// Show the exact commands of cargo and the linker.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// How comparisons are reported.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ReportArgs {
+    /// The format of the report on standard output.
+    #[arg(long, default_value = "text")]
+    pub format: ReportFormat,
+    /// Write the report to this file too; its ending chooses the format: .json, .md, else text.
+    #[arg(long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Show the exact commands of cargo and the linker.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// The formats of a comparison's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people; may change at any time.
+    Text,
+    /// For programs; has a schema.
+    Json,
+    /// For pull requests.
+    Markdown,
 }
 
 /// The formats of a result.

@@ -43,7 +43,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         deadline: args.deadline.map(Duration::from_secs),
         cpu: args.cpu,
     };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions)?;
+    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
     let (listed, benchmark) = the_only_one(&listing)?;
 
     let asked = Asked {
