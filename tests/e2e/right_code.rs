@@ -37,6 +37,21 @@ fn versions_that_differ_in_a_library_print_their_own_answers_in_any_order() {
     assert_eq!(builds.digests(1), builds.digests(3), "the step is what it was at first");
 }
 
+/// The files of a version that was checked out earlier are older than what was compiled since, and to
+/// cargo they look unchanged.
+#[test]
+fn versions_checked_out_before_another_was_compiled_are_compiled_all_the_same() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.replace("shared/src/lib.rs", "shared 1", "shared 2");
+    project.replace("rust/engine/src/lib.rs", "engine 1", "engine 2");
+    project.commit("Change two packages");
+    build(&project, &["HEAD~1", "HEAD"]);
+    fs::remove_dir_all(project.storage()).unwrap();
+    let builds = build(&project, &["HEAD", "HEAD~1"]);
+    assert_eq!(first_line(&builds, 0), "engine 2, shared 2");
+    assert_eq!(first_line(&builds, 1), "engine 1, shared 1");
+}
+
 #[test]
 fn a_range_names_its_commits_the_newest_first() {
     let project = TestProject::of("sums");

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use super::fixture::{Fixture, files_below, git_in};
-use crate::{failure::Exit, source::Repository};
+use crate::source::Repository;
 
 /// A repository with the submodule `deps/outer`, which has the submodule `inner`.
 fn nested() -> (Fixture, Fixture, Fixture) {
