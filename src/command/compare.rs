@@ -13,7 +13,7 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
-    model::{BenchTarget, Benchmark, Layout, LayoutSeed},
+    model::{Benchmark, Layout, LayoutSeed},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings::{self, BuildSettings, ExperimentSettings},
     stats::{Criteria, Pairing, Stage, Summary, Verdict},
@@ -129,10 +129,10 @@ fn compare(
     let count = experiment.builds.builds;
     let seed = experiment.builds.seed;
     let first_builds = experiment.build(sides, &LayoutSeed::list(seed, count))?;
-    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) = common
-        .iter()
-        .cloned()
-        .partition(|benchmark| experiment::identical(&first_builds, &target_of(benchmark)));
+    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) =
+        common.iter().cloned().partition(|benchmark| {
+            experiment::identical(&first_builds, &experiment::target_of(benchmark))
+        });
     let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
     report.warn_about_builds(&first_builds, count);
     if let Some(load) =
@@ -240,8 +240,4 @@ impl Judged {
 fn pairing(builds: &[VersionBuilds; 2]) -> Pairing {
     let matched = |builds: &VersionBuilds| !matches!(builds.layout, Layout::Shuffle | Layout::Pad);
     if builds.iter().all(matched) { Pairing::BySeed } else { Pairing::Unpaired }
-}
-
-fn target_of(benchmark: &Benchmark) -> BenchTarget {
-    BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
 }

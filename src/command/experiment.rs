@@ -17,8 +17,8 @@ use crate::{
         session::{self, Outcome, Subject},
     },
     model::{
-        Asked, BenchTarget, Benchmark, HarnessKind, LayoutSeed, Metric, Series, TargetFilter,
-        Version,
+        Asked, BenchTarget, Benchmark, HarnessKind, Layout, LayoutSeed, Metric, Series,
+        TargetFilter, Version,
     },
     settings::{BuildSettings, ExperimentSettings},
     stats::{Measurements, Misfit},
@@ -139,11 +139,20 @@ impl Experiment<'_> {
             executions: self.settings.executions as usize,
         };
         let steps = schedule(design, stage_seed);
+        let counted: Vec<Vec<LayoutSeed>> = wanted
+            .iter()
+            .map(|benchmark| match self.builds.layout {
+                // Equal builds, as asked for: each counts.
+                Layout::Natural => seeds.clone(),
+                _ => counted_as(builds, &target_of(benchmark), &seeds),
+            })
+            .collect();
         let mut collected: Vec<Collected> = wanted.iter().map(|_| Collected::default()).collect();
         let mut progress = self.console.executions(steps.len());
         let mut tell = |outcome: Outcome<'_>| {
             let Outcome { step, .. } = outcome;
-            collected[step.benchmark].add(step.version, seeds[step.build], &outcome);
+            let seed = counted[step.benchmark][step.build];
+            collected[step.benchmark].add(step.version, seed, &outcome);
             progress.done(outcome.progress.0);
             Ok(())
         };
@@ -167,10 +176,7 @@ impl Experiment<'_> {
             ));
         };
         let executables = |listed: &Listed, builds: &VersionBuilds| -> Vec<Executable> {
-            let target = builds.target(&BenchTarget {
-                package: benchmark.package.clone(),
-                target: benchmark.target.clone(),
-            });
+            let target = builds.target(&target_of(benchmark));
             let all = target.map(|target| target.builds.as_slice()).unwrap_or_default();
             all.iter()
                 .map(|build| Executable {
@@ -230,6 +236,28 @@ impl Experiment<'_> {
 
 fn listed<'l>(listing: &'l Listing, benchmark: &Benchmark) -> Option<&'l Listed> {
     listing.targets.iter().find(|listed| listed.benchmarks.contains(benchmark))
+}
+
+/// The bench target of a benchmark.
+pub fn target_of(benchmark: &Benchmark) -> BenchTarget {
+    BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
+}
+
+/// For each seed, the seed that its executions count for: its own, unless an earlier one gave the same
+/// programs: equal programs are one build, however often they were linked.
+fn counted_as(
+    builds: &[VersionBuilds; 2],
+    target: &BenchTarget,
+    seeds: &[LayoutSeed],
+) -> Vec<LayoutSeed> {
+    let digests = |index: usize| {
+        [BASE, HEAD].map(|version| {
+            let build = builds[version].target(target)?.builds.get(index)?;
+            Some(build.record.digest)
+        })
+    };
+    let first_alike = |index: usize| (0..index).find(|&earlier| digests(earlier) == digests(index));
+    (0..seeds.len()).map(|index| seeds[first_alike(index).unwrap_or(index)]).collect()
 }
 
 /// Whether all builds of a target are the same machine code in both versions.
