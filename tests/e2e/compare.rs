@@ -1,6 +1,6 @@
 //! Two versions are measured against each other, and every benchmark gets the verdict it deserves.
 //!
-//! Changes are large, so that no noise can hide them.
+//! Changes are thirtyfold, and the minimum stands for an execution, so that no noise can hide them.
 
 use crate::support::TestProject;
 
@@ -20,8 +20,8 @@ fn project(rounds: &str) -> TestProject {
 }
 
 #[test]
-fn a_benchmark_with_three_times_the_work_regressed_and_is_the_only_one() {
-    let project = project("3_000");
+fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
+    let project = project("30_000");
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
     let report = outcome.json("compare");
@@ -29,14 +29,14 @@ fn a_benchmark_with_three_times_the_work_regressed_and_is_the_only_one() {
     let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
     assert_eq!(row("changing")["verdict"], "regressed");
     let change = row("changing")["measured"]["change"]["estimate"].as_f64().unwrap();
-    assert!((1.0..4.0).contains(&change), "{change}");
+    assert!(change > 1.0, "{change}");
     assert_ne!(row("steady")["verdict"], "regressed");
     assert_eq!(row("changing")["measured"]["paired"], true);
 }
 
 #[test]
 fn less_work_is_an_improvement_and_no_failure() {
-    let project = project("300");
+    let project = project("30");
     let output = project.beside("report.md");
     let arguments = [&QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
     let outcome = project.rbench(&arguments.concat()).ok();
@@ -47,7 +47,7 @@ fn less_work_is_an_improvement_and_no_failure() {
 
 #[test]
 fn what_is_the_same_machine_code_is_not_measured() {
-    let project = project("3_000");
+    let project = project("30_000");
     project.write("README.md", "# Compared\n");
     project.commit("Describe");
     let outcome = project.rbench(&QUICK).ok();
@@ -57,7 +57,7 @@ fn what_is_the_same_machine_code_is_not_measured() {
 
 #[test]
 fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the_rest() {
-    let project = project("3_000");
+    let project = project("30_000");
     project.replace(
         "benches/work.rs",
         "    suite.bench(\"steady\"",
@@ -76,7 +76,7 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
 
 #[test]
 fn settings_that_make_no_sense_are_refused_before_anything_is_built() {
-    let project = project("3_000");
+    let project = project("30_000");
     let outcome = project.rbench(&["compare", "--false-alarm-rate", "5"]).fails_with(2);
     assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
 }
