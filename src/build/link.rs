@@ -119,6 +119,11 @@ impl Linkable {
         watch: Watch<'_>,
     ) -> Result<Vec<Build>> {
         files::create_directory(builds)?;
+        if let (Layout::Natural, [first, ..]) = (self.layout, seeds) {
+            // One program for all seeds: it is linked once, and never by two threads at a time.
+            let build = self.build(*first, builds, watch)?;
+            return Ok(seeds.iter().map(|&seed| Build { seed, ..build.clone() }).collect());
+        }
         let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
         let done = AtomicUsize::new(0);
         let threads = jobs.map_or(0, |jobs| jobs as usize);

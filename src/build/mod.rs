@@ -27,6 +27,7 @@ mod site;
 mod strategy;
 mod tool;
 mod toolchain;
+mod vendored;
 mod workshop;
 mod wrapper;
 

@@ -115,10 +115,11 @@ pub fn replace_process(command: &mut Command) -> ExitCode {
 /// Runs `command` in our stead and passes on its exit code.
 #[cfg(not(unix))]
 pub fn replace_process(command: &mut Command) -> ExitCode {
-    match command.status().or_fail(Exit::Build, || "cannot start the tool") {
+    match command.status() {
         Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(failure) => {
-            anstream::eprintln!("error: {failure}");
+        Err(error) => {
+            let program = command.get_program();
+            anstream::eprintln!("error: cannot start `{}`: {error}", program.display());
             ExitCode::from(127)
         }
     }

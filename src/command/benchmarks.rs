@@ -7,11 +7,11 @@ use cargo_metadata::camino::Utf8Path;
 use super::project::Project;
 use crate::{
     build::{Compilation, CompiledTarget, Source, Workshop, Workspace},
+    console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     settings::CommandTable,
-    source::Checkouts,
 };
 
 /// A bench target that is ready to run, with its benchmarks.
@@ -51,11 +51,11 @@ pub fn list(
     workshop: &Workshop<'_>,
     wanted: &Wanted<'_>,
     conditions: &Conditions<'_>,
+    console: &Console,
 ) -> Result<Listing> {
     let version = project.repository.resolve(wanted.revision)?;
-    let checkouts = Checkouts::open(project.site.outside())?;
-    let checkout = checkouts.checkout(&project.repository, &version)?;
-    let source = Source { version: &version, checkout: &checkout.path };
+    let checkout = project.checkout(&version, console)?;
+    let source = Source { version: &version, checkout: &checkout };
     let (compilation, workspace) = workshop.compile_for_running(source, &wanted.targets)?;
 
     let mut targets = Vec::new();

@@ -1,6 +1,6 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use super::{
     experiment::{self, BASE, Collected, Experiment, HEAD, Side},
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     build::{Event, VersionBuilds},
-    cli::{CompareArgs, Format},
+    cli::{CompareArgs, ReportFormat},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
-    model::{BenchTarget, Benchmark, Layout, LayoutSeed},
+    model::{Benchmark, Layout, LayoutSeed},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings::{self, BuildSettings, ExperimentSettings},
     stats::{Criteria, Pairing, Stage, Summary, Verdict},
@@ -24,7 +24,7 @@ const BUSY: f64 = 0.5;
 
 /// Measures, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let console = Console::new(args.report.verbose);
     let project = Project::find(args.target.manifest_path.as_deref())?;
     let builds = build_settings(args, &project);
     let settings = ExperimentSettings::resolve(&project.file, &args.measure);
@@ -59,11 +59,27 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let report = compare(&experiment, &sides, &common, &criteria)?;
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
-    })?;
+    for path in &args.report.output {
+        let format = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => ReportFormat::Json,
+            Some("md") => ReportFormat::Markdown,
+            _ => ReportFormat::Text,
+        };
+        fs::write(path, rendered(&report, format)?)
+            .or_fail(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
+    }
+    Console::result(&rendered(&report, args.report.format)?)?;
     Ok(if args.advisory { Exit::Success } else { report.exit() })
+}
+
+fn rendered(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
+    Ok(match format {
+        ReportFormat::Text => report.text(),
+        ReportFormat::Markdown => report.markdown(),
+        ReportFormat::Json => {
+            report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n"
+        }
+    })
 }
 
 fn build_settings(args: &CompareArgs, project: &Project) -> BuildSettings {
@@ -113,10 +129,10 @@ fn compare(
     let count = experiment.builds.builds;
     let seed = experiment.builds.seed;
     let first_builds = experiment.build(sides, &LayoutSeed::list(seed, count))?;
-    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) = common
-        .iter()
-        .cloned()
-        .partition(|benchmark| experiment::identical(&first_builds, &target_of(benchmark)));
+    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) =
+        common.iter().cloned().partition(|benchmark| {
+            experiment::identical(&first_builds, &experiment::target_of(benchmark))
+        });
     let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
     report.warn_about_builds(&first_builds, count);
     if let Some(load) =
@@ -224,8 +240,4 @@ impl Judged {
 fn pairing(builds: &[VersionBuilds; 2]) -> Pairing {
     let matched = |builds: &VersionBuilds| !matches!(builds.layout, Layout::Shuffle | Layout::Pad);
     if builds.iter().all(matched) { Pairing::BySeed } else { Pairing::Unpaired }
-}
-
-fn target_of(benchmark: &Benchmark) -> BenchTarget {
-    BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
 }

@@ -40,7 +40,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         deadline: args.deadline.map(Duration::from_secs),
         cpu: args.cpu,
     };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions)?;
+    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
     let (listed, benchmarks) =
         if args.whole_target { the_only_target(&listing)? } else { the_only_one(&listing)? };
 

@@ -17,11 +17,10 @@ use crate::{
         session::{self, Outcome, Subject},
     },
     model::{
-        Asked, BenchTarget, Benchmark, HarnessKind, LayoutSeed, Metric, Series, TargetFilter,
-        Version,
+        Asked, BenchTarget, Benchmark, HarnessKind, Layout, LayoutSeed, Metric, Series,
+        TargetFilter, Version,
     },
     settings::{BuildSettings, ExperimentSettings},
-    source::Checkouts,
     stats::{Measurements, Misfit},
 };
 
@@ -90,15 +89,15 @@ impl Collected {
 impl Experiment<'_> {
     /// Checks a version out, compiles it, and lists its benchmarks.
     pub fn side(&self, version: Version, filter: &Filter) -> Result<Side> {
-        let checkouts = Checkouts::open(self.project.site.outside())?;
-        let checkout = checkouts.checkout(&self.project.repository, &version)?;
+        let checkout = self.project.checkout(&version, self.console)?;
         let wanted = Wanted {
             revision: &version.revision,
             targets: self.targets.clone(),
             filter: filter.clone(),
         };
-        let listing = benchmarks::list(self.project, self.workshop, &wanted, &self.conditions)?;
-        Ok(Side { version, checkout: checkout.path, listing })
+        let listing =
+            benchmarks::list(self.project, self.workshop, &wanted, &self.conditions, self.console)?;
+        Ok(Side { version, checkout, listing })
     }
 
     /// The builds of both versions with these seeds.
@@ -140,11 +139,20 @@ impl Experiment<'_> {
             executions: self.settings.executions as usize,
         };
         let steps = schedule(design, stage_seed);
+        let counted: Vec<Vec<LayoutSeed>> = wanted
+            .iter()
+            .map(|benchmark| match self.builds.layout {
+                // Equal builds, as asked for: each counts.
+                Layout::Natural => seeds.clone(),
+                _ => counted_as(builds, &target_of(benchmark), &seeds),
+            })
+            .collect();
         let mut collected: Vec<Collected> = wanted.iter().map(|_| Collected::default()).collect();
         let mut progress = self.console.executions(steps.len());
         let mut tell = |outcome: Outcome<'_>| {
             let Outcome { step, .. } = outcome;
-            collected[step.benchmark].add(step.version, seeds[step.build], &outcome);
+            let seed = counted[step.benchmark][step.build];
+            collected[step.benchmark].add(step.version, seed, &outcome);
             progress.done(outcome.progress.0);
             Ok(())
         };
@@ -168,10 +176,7 @@ impl Experiment<'_> {
             ));
         };
         let executables = |listed: &Listed, builds: &VersionBuilds| -> Vec<Executable> {
-            let target = builds.target(&BenchTarget {
-                package: benchmark.package.clone(),
-                target: benchmark.target.clone(),
-            });
+            let target = builds.target(&target_of(benchmark));
             let all = target.map(|target| target.builds.as_slice()).unwrap_or_default();
             all.iter()
                 .map(|build| Executable {
@@ -231,6 +236,28 @@ impl Experiment<'_> {
 
 fn listed<'l>(listing: &'l Listing, benchmark: &Benchmark) -> Option<&'l Listed> {
     listing.targets.iter().find(|listed| listed.benchmarks.contains(benchmark))
+}
+
+/// The bench target of a benchmark.
+pub fn target_of(benchmark: &Benchmark) -> BenchTarget {
+    BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
+}
+
+/// For each seed, the seed that its executions count for: its own, unless an earlier one gave the same
+/// programs: equal programs are one build, however often they were linked.
+fn counted_as(
+    builds: &[VersionBuilds; 2],
+    target: &BenchTarget,
+    seeds: &[LayoutSeed],
+) -> Vec<LayoutSeed> {
+    let digests = |index: usize| {
+        [BASE, HEAD].map(|version| {
+            let build = builds[version].target(target)?.builds.get(index)?;
+            Some(build.record.digest)
+        })
+    };
+    let first_alike = |index: usize| (0..index).find(|&earlier| digests(earlier) == digests(index));
+    (0..seeds.len()).map(|index| seeds[first_alike(index).unwrap_or(index)]).collect()
 }
 
 /// Whether all builds of a target are the same machine code in both versions.

@@ -7,10 +7,11 @@ use cargo_metadata::MetadataCommand;
 
 use crate::{
     build::{Site, Watch, Workshop, cache_directory, run_tool_or},
+    console::Console,
     failure::{Exit, Failure, OrFail, Result},
-    model::CompileSettings,
+    model::{CompileSettings, Version},
     settings::BenchToml,
-    source::Repository,
+    source::{Checkouts, Repository},
 };
 
 /// Where the user is.
@@ -50,6 +51,19 @@ impl Project {
         let site = Site::new(&cache, &repository.identity()?, &target);
         let file = BenchToml::read(&workspace)?;
         Ok(Self { repository, workspace, file, site })
+    }
+
+    /// The directory with the files of a version.
+    pub fn checkout(&self, version: &Version, console: &Console) -> Result<PathBuf> {
+        let checkouts = Checkouts::open(self.site.outside())?;
+        let checkout = checkouts.checkout(&self.repository, version)?;
+        for submodule in &checkout.absent_submodules {
+            console.line(&format!(
+                "warning: the submodule {} is not initialised; {version} is built without its files",
+                submodule.display()
+            ));
+        }
+        Ok(checkout.path)
     }
 
     /// The workshop in which this project's versions are built.

@@ -1,9 +1,11 @@
 //! The report of `compare`: every benchmark with both versions' intervals, the change, the verdict,
 //! and where the variance lies.
 
+mod markdown;
+mod text;
+
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use super::quantity;
@@ -236,51 +238,8 @@ impl ComparisonReport {
         serde_json::to_string_pretty(self)
     }
 
-    /// For people.
-    pub fn text(&self) -> String {
-        let mut text = format!("{} against {}\n", self.head, self.base);
-        for warning in &self.warnings {
-            text += &format!("warning: {warning}\n");
-        }
-        text += &format!("\n{}\n\n", self.table());
-        for named in &self.benchmarks {
-            text += &format!("{}: {}\n", named.id, named.row.reason);
-        }
-        for unmatched in &self.unmatched {
-            text += &format!("{}: only in {}\n", unmatched.id, unmatched.only_in);
-        }
-        for failed in &self.failed_targets {
-            text += &format!("{}/{}: {}\n", failed.package, failed.target, failed.error);
-        }
-        text + &self.summary()
-    }
-
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table
-            .load_preset(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_header([
-                "benchmark",
-                "base",
-                "head",
-                "change",
-                "variance b/e/m",
-                "paired",
-                "verdict",
-            ]);
-        for index in 1..=5 {
-            if let Some(column) = table.column_mut(index) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        for named in &self.benchmarks {
-            table.add_row(named.cells());
-        }
-        table
-    }
-
-    fn summary(&self) -> String {
+    /// How many benchmarks have each verdict: `2 regressed, 7 unchanged`.
+    fn counts(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for named in &self.benchmarks {
             match counts.iter_mut().find(|(verdict, _)| *verdict == named.row.verdict) {
@@ -290,26 +249,12 @@ impl ComparisonReport {
         }
         let counts: Vec<String> =
             counts.into_iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-        let logs: Vec<f64> = self
-            .benchmarks
-            .iter()
-            .filter_map(|named| named.row.measured.as_ref())
-            .map(|measured| measured.change.estimate.ln_1p())
-            .collect();
-        let mut text = format!("\n{}", counts.join(", "));
-        if logs.len() > 1 {
-            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-            text += &format!(
-                "; geometric mean of {} changes {:+.2} %",
-                logs.len(),
-                100.0 * mean.exp_m1()
-            );
-        }
-        text + "\nwhich functions differ: cargo rbench diff\n"
+        counts.join(", ")
     }
 }
 
 impl NamedRow {
+    /// The row of a table: name, base, head, change, variance, pairing, verdict.
     fn cells(&self) -> Vec<String> {
         let Some(measured) = &self.row.measured else {
             let nothing = || "-".to_owned();

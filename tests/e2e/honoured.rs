@@ -5,7 +5,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::support::{TestProject, rbench, script::logging};
+use crate::support::{
+    TestProject, rbench,
+    script::{logging, script},
+};
 
 const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
 
@@ -161,6 +164,23 @@ fn the_users_linker_links_every_build() {
 }
 
 #[test]
+fn a_linker_in_the_repository_is_that_of_the_version() {
+    let project = TestProject::of("sums");
+    project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = './my-cc'\n");
+    let log = project.beside("linker.log");
+    for word in ["first", "second"] {
+        let lines = format!("echo {word} >> '{}'\nexec cc \"$@\"", log.display());
+        script(&project.root().join("my-cc"), &lines);
+        project.commit("Link in a way of our own");
+    }
+    let builds = project.build(&[&ONE[..], &["HEAD~1"]].concat());
+    assert_eq!(builds.distinct(0), (2, 2));
+    let links = fs::read_to_string(&log).unwrap();
+    assert!(links.lines().count() >= 3, "one link by cargo and one for each build: {links}");
+    assert!(links.lines().all(|word| word == "first"), "{links}");
+}
+
+#[test]
 fn the_users_wrappers_of_rustc_are_called() {
     let project = TestProject::of("settings");
     let log = project.beside("wrapper.log");
@@ -257,4 +277,34 @@ fn a_target_dir_shared_by_everybody_mixes_no_versions_up() {
     let entries: Vec<_> =
         fs::read_dir(&shared).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(entries, ["rbench"], "nothing else is written to the user's target dir");
+}
+
+#[test]
+fn a_bench_target_without_its_required_features_is_left_out_as_cargo_does() {
+    let project = TestProject::of("settings");
+    let target = "\n[[bench]]\nname = 'more'\nharness = false\nrequired-features = ['extra']\n";
+    project.append("Cargo.toml", target);
+    project
+        .write("benches/more.rs", "//! Another one.\n\nfn main() {\n    println!(\"more\");\n}\n");
+    project.commit("Add a bench target that needs a feature");
+    let without = project.build(&ONE);
+    assert_eq!(without.version(0)["targets"].as_array().unwrap().len(), 1);
+    let with = project.build(&[&ONE[..], &["--features", "extra"]].concat());
+    assert_eq!(with.version(0)["targets"].as_array().unwrap().len(), 2);
+    let asked = project.rbench(&["build", "--bench", "more"]).fails_with(3);
+    asked.assert_stderr_has(&["requires the features: `extra`"]);
+}
+
+#[test]
+fn verbose_shows_the_commands_of_cargo_and_the_linker() {
+    let project = TestProject::of("sums");
+    let quiet = project.rbench(&[&["build"], &ONE[..]].concat()).ok();
+    assert!(!quiet.stderr().contains("running: "), "{}", quiet.told());
+    project.rbench(&["gc", "--max-size", "0"]).ok();
+    let verbose = project.rbench(&[&["build", "--verbose"], &ONE[..]].concat()).ok();
+    let stderr = verbose.stderr();
+    let commands: Vec<_> = stderr.lines().filter(|line| line.starts_with("running: ")).collect();
+    let count = |part: &str| commands.iter().filter(|command| command.contains(part)).count();
+    assert_eq!(count("cargo bench --no-run"), 1, "{}", verbose.told());
+    assert_eq!(count("--symbol-ordering-file="), 2, "{}", verbose.told());
 }

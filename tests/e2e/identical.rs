@@ -45,3 +45,45 @@ fn the_uncommitted_tree_without_changes_is_identical_to_the_commit() {
     assert_eq!(builds.version(1)["version"]["dirty"], true);
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
 }
+
+/// Code of a registry, kept in the repository by `cargo vendor`, is compiled with its own path.
+#[test]
+fn paths_of_vendored_code_do_not_differ_between_versions() {
+    let project = TestProject::of("published-dependency");
+    project.write("vendor/leaf/Cargo.toml", "[package]\nname = 'leaf'\nversion = '1.0.0'\n");
+    project.write(
+        "vendor/leaf/src/lib.rs",
+        "pub fn answer() -> &'static str {\n    [\"one\", \"two\"][std::hint::black_box(1)]\n}\n",
+    );
+    project.write("vendor/leaf/.cargo-checksum.json", "{\"files\":{}}");
+    project.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n",
+    );
+    project.commit("Vendor the dependency");
+    project.write("README.md", "# Vendored\n");
+    project.commit("Describe");
+    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "own 1, leaf two\n");
+    assert!(builds.agreement(0).identical);
+}
+
+#[test]
+fn debug_info_makes_no_difference() {
+    for settings in [
+        "debug = true",
+        "debug = true\nsplit-debuginfo = 'packed'\npanic = 'abort'",
+        "debug = 'line-tables-only'\nsplit-debuginfo = 'unpacked'\ncodegen-units = 1",
+    ] {
+        let project = TestProject::of("sums");
+        project.append("Cargo.toml", &format!("\n[profile.bench]\n{settings}\n"));
+        project.commit("Keep debug info");
+        project.write("README.md", "# Sums\n");
+        project.commit("Describe");
+        let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
+        assert_eq!(builds.version(0)["strategy"], "relink", "{}", builds.outcome.told());
+        assert_eq!(builds.distinct(0), (2, 2));
+        assert!(builds.printed(0).starts_with("steps 135\n"));
+        assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.told());
+    }
+}

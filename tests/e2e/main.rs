@@ -3,9 +3,18 @@
 //! Each test copies a fixture into a repository of its own and gives commands in an environment that
 //! holds nothing of whoever runs it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy takes only functions with #[test] for tests, not what they call"
+)]
+
 mod bad_input;
 mod cache;
+mod compare;
 mod diff;
+mod directions;
 mod distinct;
 mod exec;
 mod harness;
@@ -16,7 +25,9 @@ mod linker;
 mod list;
 mod matched;
 mod paths;
+mod real_size;
 mod reproducibility;
 mod right_code;
 mod support;
+mod tidy;
 mod untouched;

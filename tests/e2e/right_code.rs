@@ -37,6 +37,21 @@ fn versions_that_differ_in_a_library_print_their_own_answers_in_any_order() {
     assert_eq!(builds.digests(1), builds.digests(3), "the step is what it was at first");
 }
 
+/// The files of a version that was checked out earlier are older than what was compiled since, and to
+/// cargo they look unchanged.
+#[test]
+fn versions_checked_out_before_another_was_compiled_are_compiled_all_the_same() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.replace("shared/src/lib.rs", "shared 1", "shared 2");
+    project.replace("rust/engine/src/lib.rs", "engine 1", "engine 2");
+    project.commit("Change two packages");
+    build(&project, &["HEAD~1", "HEAD"]);
+    fs::remove_dir_all(project.storage()).unwrap();
+    let builds = build(&project, &["HEAD", "HEAD~1"]);
+    assert_eq!(first_line(&builds, 0), "engine 2, shared 2");
+    assert_eq!(first_line(&builds, 1), "engine 1, shared 1");
+}
+
 #[test]
 fn a_range_names_its_commits_the_newest_first() {
     let project = TestProject::of("sums");
@@ -201,4 +216,30 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
     let builds = build(&project, &["HEAD~1", "HEAD"]);
     assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.printed(0));
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
+}
+
+#[test]
+fn what_a_build_script_or_a_macro_writes_is_that_of_the_version_also_for_a_chosen_target() {
+    let project = TestProject::of("random-macro");
+    let host = host();
+    project.write(".cargo/config.toml", &format!("[build]\ntarget = '{host}'\n"));
+    let build_script = "fn main() { println!(\"cargo::rustc-env=SAID=first\"); }\n";
+    project.write("build.rs", &format!("//! Says something.\n{build_script}"));
+    project.replace("benches/work.rs", "fn main() {", "fn main() {\n    println!(env!(\"SAID\"));");
+    project.commit("Choose a target and say something");
+    project.replace("build.rs", "first", "second");
+    project.commit("Change the build script");
+    project.replace("macro/src/lib.rs", "number * number)", "number * number + 1)");
+    project.commit("Change the procedural macro");
+    let builds = build(&project, &["HEAD~2", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "first\nall 85344\n");
+    assert_eq!(builds.printed(1), "second\nall 85344\n");
+    assert_eq!(builds.printed(2), "second\nall 85408\n");
+}
+
+/// The target that rustc makes code for by default.
+fn host() -> String {
+    let output = std::process::Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let text = String::from_utf8(output).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }

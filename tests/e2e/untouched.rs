@@ -35,3 +35,30 @@ fn nothing_in_the_repository_changes_but_the_directory_of_rbench() {
     assert_eq!(project.git(&["--no-optional-locks", "status", "--porcelain"]), status);
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
+
+#[test]
+fn what_rbench_keeps_is_no_part_of_the_uncommitted_tree() {
+    let project = TestProject::of("sums");
+    project.git(&["rm", "--quiet", ".gitignore"]);
+    project.commit("Forget what git is to ignore");
+    let arguments = ["--builds", "1", "--strategy", "relink", "."];
+    let first = project.build(&arguments);
+    let second = project.build(&arguments);
+    assert_eq!(first.version(0)["version"]["tree"], second.version(0)["version"]["tree"]);
+    assert!(second.nothing_was_made(0), "{}", second.outcome.told());
+    assert_eq!(project.git(&["status", "--porcelain"]), "", "git does not see it");
+}
+
+#[test]
+fn a_linked_worktree_of_the_user_is_a_repository_like_any_other() {
+    let project = TestProject::of("sums");
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    let linked = project.root().join("linked");
+    project.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "HEAD~1"]);
+    let linked = project.in_workspace("linked");
+    let builds = linked.build(&["--builds", "1", "--strategy", "relink", "HEAD", "main"]);
+    assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.outcome.told());
+    assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.outcome.told());
+    assert!(builds.executables(0)[0].starts_with(linked.storage()));
+}

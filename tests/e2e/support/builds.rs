@@ -16,13 +16,6 @@ pub struct Builds {
     pub report: Value,
 }
 
-/// Which part of the report an assertion is about, by position.
-#[derive(Clone, Copy)]
-pub struct Target {
-    pub version: usize,
-    pub target: usize,
-}
-
 impl Builds {
     #[track_caller]
     pub fn of(outcome: Outcome) -> Self {

@@ -6,6 +6,7 @@ pub mod project;
 pub mod rbench;
 pub mod schema;
 pub mod script;
+pub mod sources;
 pub mod tree;
 
 pub use builds::Builds;

@@ -31,7 +31,9 @@ pub fn everything(directory: &Path, admits: impl Fn(&Path) -> bool) -> BTreeMap<
 /// The paths of everything below `directory`.
 pub fn paths(directory: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    walk(directory, &|_| true, &mut |path, _| drop(found.insert(path.to_owned())));
+    walk(directory, &|_| true, &mut |path, _| {
+        found.insert(path.to_owned());
+    });
     found
 }
 
