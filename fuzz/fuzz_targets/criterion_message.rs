@@ -1,11 +1,16 @@
 //! A message of Criterion.rs.
 #![no_main]
-#![allow(dead_code, reason = "modules of the program, of which a target uses a part")]
+#![allow(dead_code, reason = "files of the program, of which this uses a part")]
 
+#[path = "../../src/model/benchmark.rs"]
+mod benchmark;
 #[path = "../../src/harness/criterion/message.rs"]
 mod message;
-#[path = "../../src/model/mod.rs"]
-mod model;
+
+/// Of the model, what the reader gives.
+mod model {
+    pub use crate::benchmark::*;
+}
 
 use message::{Message, decode};
 

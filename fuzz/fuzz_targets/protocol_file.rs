@@ -1,11 +1,16 @@
 //! The answer of a bench target of rbench-harness.
 #![no_main]
-#![allow(dead_code, reason = "modules of the program, of which a target uses a part")]
+#![allow(dead_code, reason = "files of the program, of which this uses a part")]
 
-#[path = "../../src/model/mod.rs"]
-mod model;
+#[path = "../../src/model/benchmark.rs"]
+mod benchmark;
 #[path = "../../src/harness/native/protocol.rs"]
 mod protocol;
+
+/// Of the model, what the reader gives.
+mod model {
+    pub use crate::benchmark::*;
+}
 
 use protocol::{Outcome, parse};
 

@@ -171,7 +171,7 @@ impl BenchmarkReport {
         if let Some(reason) = self.difference {
             let came = self.metrics.iter().map(|metric| metric.measurements.len()).min();
             let (came, asked) = (came.unwrap_or(0), asked.measurements);
-            *text += &format!("{came} measurements where {asked} were asked: {reason}\n");
+            *text += &format!("{came} came where {asked} measurements were asked: {reason}\n");
         }
     }
 }

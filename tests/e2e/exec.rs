@@ -83,7 +83,7 @@ fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
     assert_eq!(count(&report), 12);
     assert_eq!(only(&report)["difference"], "the benchmark has settings of its own");
     let text = exec(&project, &["--exact", "sum", "-n", "7"]).ok().stdout();
-    let reason = "10 measurements where 7 were asked: Criterion.rs takes at least 10";
+    let reason = "10 came where 7 measurements were asked: Criterion.rs takes at least 10";
     assert!(text.contains(reason), "{text}");
 
     let outcome = exec(&project, &["bad/panic"]).fails_with(4);

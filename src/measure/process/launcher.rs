@@ -3,7 +3,8 @@
 //! The kernel starts a child's peak memory with that of the process it is made from, and keeps that
 //! when the child becomes another program; made by rbench itself, small programs would all seem as
 //! large as rbench. So rbench starts itself anew under another name. This launcher, which has nothing
-//! in memory yet, forks the child, sleeps until it has ended, and tells what it took.
+//! in memory yet, forks the child, sleeps until it has ended, and tells what it took. It adds a
+//! millisecond or so to an execution, which is no part of the child's times.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -2,8 +2,9 @@
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::Divan,
-    model::{Series, Unit},
+    harness::{Conditions, Divan, Harness},
+    measure::process::Interrupt,
+    model::{Name, Series, Unit},
 };
 
 use super::{asked, execute, failure, ids};
@@ -66,4 +67,16 @@ fn each_bad_benchmark_fails_with_its_reason() {
         let text = failure(&divan(), DIVAN.executable("bad"), id).to_string();
         assert!(text.contains(reason), "{id}: {text}");
     }
+}
+
+#[test]
+fn several_benchmarks_in_one_process_are_refused() {
+    let executable = DIVAN.executable("same");
+    let names = ["same::sum", "same::count::64"].map(Name::plain);
+    let interrupt = Interrupt::new().unwrap();
+    let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+    let refused = divan().execute_together(executable, &names, &asked(3), &conditions);
+    let text = refused.unwrap_err().to_string();
+    assert!(text.starts_with("cannot execute 2 benchmarks of same together"), "{text}");
+    assert!(text.contains("not for divan"), "{text}");
 }
