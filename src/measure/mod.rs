@@ -1,3 +1,4 @@
-//! Measuring: processes, and what they took.
+//! Measuring: processes, what they took, and on which machine.
 
+pub mod machine;
 pub mod process;

@@ -224,17 +224,16 @@ impl Store<'_> {
         })
     }
 
-    /// The newest finished experiment with measurements of each benchmark, in the first stage.
-    pub fn latest(&self) -> Result<Vec<(Benchmark, ExperimentId)>> {
+    /// The newest finished experiments that measured a benchmark, the newest first, at most `count`.
+    pub fn latest(&self, benchmark: &Benchmark, count: usize) -> Result<Vec<ExperimentId>> {
         self.read("look for the newest results", |connection| {
             let mut statement = connection.prepare_cached(&format!(
-                "SELECT {BENCHMARK_COLUMNS}, latest FROM (
-                     SELECT *, (SELECT max(experiment) FROM block WHERE block.benchmark = b.id)
-                         AS latest FROM benchmark AS b) AS benchmark
-                 WHERE latest NOT NULL ORDER BY id"
+                "SELECT DISTINCT experiment FROM block WHERE benchmark = {BENCHMARK_ID}
+                 ORDER BY experiment DESC LIMIT ?4"
             ))?;
-            let rows = statement.query_map((), |row| {
-                Ok((benchmark_at(row, 0)?, ExperimentId(row.get(BENCHMARK_WIDTH)?)))
+            let Benchmark { package, target, name } = benchmark;
+            let rows = statement.query_map(params![package, target, name.id, count], |row| {
+                Ok(ExperimentId(row.get(0)?))
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })

@@ -57,12 +57,23 @@ impl Store<'_> {
         turn: Turn,
         outcome: Result<&Execution, &Failure>,
     ) -> Result<()> {
+        self.record_executions(experiment, [(benchmark, turn, outcome)])
+    }
+
+    /// Stores what came of many executions: of all, or of none.
+    pub fn record_executions<'a>(
+        &self,
+        experiment: ExperimentId,
+        executions: impl IntoIterator<Item = (&'a Benchmark, Turn, Result<&'a Execution, &'a Failure>)>,
+    ) -> Result<()> {
         self.write("store an execution", |connection| {
             refuse_if_finished(connection, experiment)?;
-            let benchmark = intern::benchmark(connection, benchmark)?;
-            let outcome = outcome.map_err(ToString::to_string);
-            let outcome = outcome.as_ref().map(|execution| *execution).map_err(String::as_str);
-            insert_execution(connection, experiment, benchmark, turn, outcome)
+            for (benchmark, turn, outcome) in executions {
+                let reason = outcome.err().map(ToString::to_string).unwrap_or_default();
+                let outcome = outcome.map_err(|_| reason.as_str());
+                insert_execution(connection, experiment, benchmark, turn, outcome)?;
+            }
+            Ok(())
         })
     }
 }
@@ -121,10 +132,11 @@ pub(super) fn set_unbuildable(
 pub(super) fn insert_execution(
     connection: &Connection,
     experiment: ExperimentId,
-    benchmark: i64,
+    benchmark: &Benchmark,
     turn: Turn,
     outcome: Result<&Execution, &str>,
 ) -> Result<(), Error> {
+    let benchmark = intern::benchmark(connection, benchmark)?;
     let Turn { version, stage, round, seed } = turn;
     let key = params![experiment.0, benchmark, version, stage_number(stage), round, seed.get()];
     for table in ["execution", "failed_execution"] {

@@ -124,9 +124,10 @@ impl Measured {
             if totals && iterations.len() != numbers.len() {
                 return Err(Damage("it has totals without iterations"));
             }
-            let values = match totals {
-                true => numbers.iter().zip(&iterations).map(|(n, i)| measurement(*n, *i)).collect(),
-                false => numbers.into_iter().map(f64::from_bits).collect(),
+            let values = if totals {
+                numbers.iter().zip(&iterations).map(|(n, i)| measurement(*n, *i)).collect()
+            } else {
+                numbers.into_iter().map(f64::from_bits).collect()
             };
             Ok((iterations, values))
         });

@@ -139,7 +139,10 @@ fn history_has_every_experiment_in_which_the_metric_was_measured() {
     assert_eq!(history[3].builds, builds(1));
     let bytes = Metric { name: "wall".to_owned(), unit: Unit::Bytes };
     assert_eq!(store.history(&parse, &bytes).unwrap(), []);
-    assert_eq!(store.latest().unwrap(), [(parse.clone(), ids[0])], "of finished experiments");
+    assert_eq!(store.latest(&parse, 9).unwrap(), [ids[0]], "of finished experiments");
+    store.finish(ids[2]).unwrap();
+    assert_eq!(store.latest(&parse, 9).unwrap(), [ids[2], ids[0]]);
+    assert_eq!(store.latest(&parse, 1).unwrap(), [ids[2]]);
     assert_eq!(store.benchmarks().unwrap(), [parse.clone(), print.clone()]);
     assert_eq!(store.benchmarks_of(ids[0]).unwrap(), [parse]);
     assert_eq!(store.benchmarks_of(ids[1]).unwrap(), [print]);
