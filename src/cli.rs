@@ -36,7 +36,7 @@ pub enum Command {
     Diff(DiffArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
-    /// Run one execution of one benchmark and print its measurements.
+    /// Run one execution of one benchmark, or of a whole target, and print its measurements.
     Exec(ExecArgs),
     /// Prune the cache of checkouts, compilations and builds.
     Gc(GcArgs),
@@ -158,6 +158,10 @@ pub struct ExecArgs {
     /// Which benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
+    /// Run all benchmarks that match, of one bench target, in one process: for those that share an
+    /// expensive set-up.
+    #[arg(long)]
+    pub whole_target: bool,
     /// How many measurements to take.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

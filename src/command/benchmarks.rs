@@ -122,11 +122,15 @@ fn runnables(
     let executable = executable(compilation, workspace, compiled)?;
     let commands: Vec<&CommandTable> = project.file.commands_of(&compiled.target).collect();
     if !commands.is_empty() {
+        // Elsewhere a child's account begins with the child.
+        let launcher =
+            cfg!(target_os = "linux").then(std::env::current_exe).and_then(std::io::Result::ok);
         let command = |table: &CommandTable| -> (Executable, Box<dyn Harness>) {
             let command = harness::Command {
                 id: table.id.clone(),
                 program: table.program.as_ref().map(|program| executable.directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
+                launcher: launcher.clone(),
             };
             (executable.clone(), Box::new(command))
         };
@@ -144,7 +148,7 @@ fn harness_of(
 ) -> Result<Box<dyn Harness>> {
     let (package, target) = workspace.package_and_target(compiled)?;
     let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
-    let facts = harness::BenchTarget {
+    let facts = harness::TargetFacts {
         metadata: workspace.metadata(),
         package,
         target,

@@ -37,6 +37,10 @@ impl Harness for Divan {
         HarnessKind::Divan
     }
 
+    fn objection(&self, measurements: usize) -> Option<&'static str> {
+        (measurements > MOST).then_some("the table of Divan shows at most 3")
+    }
+
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let lists_for_programs = self.version >= Version::new(0, 1, 18);
         // Before, its list left arguments out, which only a try of each benchmark shows.
@@ -48,7 +52,7 @@ impl Harness for Divan {
             invocation.variables.push(("NEXTEST".into(), "1".into()));
         }
         let purpose = format!("list the benchmarks of {}", executable.target);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         let output = process.whole_output(conditions)?;
         let mut names = if lists_for_programs { listed(&output) } else { leaves(&output) };
         // They come in the order in which they were linked.
@@ -66,11 +70,11 @@ impl Harness for Divan {
         let measurements = asked.measurements.clamp(1, MOST);
         let run = |size: Option<u64>| {
             let arguments = arguments(benchmark, measurements, size);
-            let process = Process {
-                purpose: executable.purpose_of(benchmark),
-                invocation: executable.invocation(arguments, Some(asked.seed), conditions),
-                work: asked.least_time(),
-            };
+            let process = Process::new(
+                executable.purpose_of(benchmark),
+                executable.invocation(arguments, Some(asked.seed), conditions),
+                asked.least_time(),
+            );
             let ended = process.run_to_success(conditions)?;
             let rows = rows(&ended.output, measurements)
                 .map_err(|reason| process.failure(&reason, &ended.output))?;

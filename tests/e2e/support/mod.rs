@@ -1,6 +1,7 @@
 //! What every test needs: a project, the program under test, and what it says.
 
 pub mod builds;
+pub mod fixture;
 pub mod project;
 pub mod rbench;
 pub mod schema;

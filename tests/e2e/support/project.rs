@@ -38,6 +38,30 @@ impl TestProject {
         project
     }
 
+    /// The same, of a fixture that depends on the harness of this repository.
+    pub fn with_harness(fixture: &str) -> Self {
+        let project = Self::of(fixture);
+        let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness");
+        project.replace(
+            "Cargo.toml",
+            "\"../../harness\"",
+            &format!("{:?}", harness.display().to_string()),
+        );
+        project.commit("Find the harness");
+        project
+    }
+
+    /// The same project, with what it depends on in cargo's home: commands are given offline.
+    pub fn fetched(self) -> Self {
+        let mut command = Command::new("cargo");
+        hermetic(&mut command, &self.home());
+        command.env("CARGO_NET_OFFLINE", "false").args(["fetch", "--locked"]);
+        let output = command.current_dir(&self.workspace).output().expect("cargo runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo fetch failed: {error}");
+        self
+    }
+
     /// A directory that is no repository, and empty.
     pub fn bare(directory: &str) -> Self {
         let scratch = tempfile::Builder::new().prefix("rbench-e2e-").tempdir().unwrap();

@@ -7,7 +7,7 @@ use cargo_rbench::{
 };
 
 use super::{asked, execute, failure, ids};
-use crate::fixture::Fixture;
+use crate::support::fixture::Fixture;
 
 pub(super) static DIVAN: Fixture = Fixture::new("divan");
 

@@ -9,7 +9,7 @@ use cargo_rbench::{
 };
 
 use super::{asked, execute, failure, ids};
-use crate::fixture::Fixture;
+use crate::support::fixture::Fixture;
 
 pub(super) static NATIVE: Fixture = Fixture::new("native");
 

@@ -9,7 +9,7 @@ use cargo_rbench::{
 };
 
 use super::{asked, execute, failure, list};
-use crate::fixture::Fixture;
+use crate::support::fixture::Fixture;
 
 pub(super) static FIXTURES: [Fixture; 2] =
     [Fixture::new("criterion-0-5"), Fixture::new("criterion-0-8")];

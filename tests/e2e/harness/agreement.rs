@@ -15,10 +15,10 @@ use super::{
     execute,
     native::NATIVE,
 };
-use crate::fixture::Fixture;
+use crate::support::fixture::Fixture;
 
 /// Asserts nothing about speed, which a loaded machine would refute: run it on a quiet one with
-/// `cargo test --test it agreement -- --ignored --nocapture`, and read.
+/// `cargo test --test e2e agreement -- --ignored --nocapture`, and read.
 #[test]
 #[ignore = "measures for half a minute and prints"]
 fn times_agree_between_harnesses() {

@@ -11,23 +11,23 @@ use cargo_metadata::{Message, TargetKind};
 use cargo_rbench::harness::Executable;
 
 /// The bench targets of one fixture, built once per test process.
-pub(crate) struct Fixture {
+pub struct Fixture {
     name: &'static str,
     toolchain: Option<&'static str>,
     built: OnceLock<Vec<Executable>>,
 }
 
 impl Fixture {
-    pub(crate) const fn new(name: &'static str) -> Self {
+    pub const fn new(name: &'static str) -> Self {
         Self { name, toolchain: None, built: OnceLock::new() }
     }
 
-    pub(crate) const fn with_toolchain(name: &'static str, toolchain: &'static str) -> Self {
+    pub const fn with_toolchain(name: &'static str, toolchain: &'static str) -> Self {
         Self { name, toolchain: Some(toolchain), built: OnceLock::new() }
     }
 
     /// The executable of the bench target `target`.
-    pub(crate) fn executable(&self, target: &str) -> &Executable {
+    pub fn executable(&self, target: &str) -> &Executable {
         let built = self.built.get_or_init(|| build(self.name, self.toolchain));
         built.iter().find(|executable| executable.target == target).expect("no such target")
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 use cargo_rbench::{harness::Libtest, model::Unit};
 
 use super::{asked, execute, failure, ids};
-use crate::fixture::Fixture;
+use crate::support::fixture::Fixture;
 
 static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
 
