@@ -25,7 +25,8 @@ pub fn this_machine() -> Machine {
 /// What x86 kernels call a model, or else the numbers that ARM kernels give of it.
 fn cpu_model(cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
-    let value = |name: &str| fields().find(|(field, _)| field.trim() == name).map(|(_, v)| v.trim());
+    let value =
+        |name: &str| fields().find(|(field, _)| field.trim() == name).map(|(_, v)| v.trim());
     if let Some(model) = value("model name") {
         return model.split_whitespace().collect::<Vec<_>>().join(" ");
     }

@@ -12,7 +12,7 @@ use std::{ffi::OsString, time::Duration};
 use cargo_metadata::semver::Version;
 
 use self::{table::row, tree::leaves};
-use super::{Conditions, Executable, Harness, check, executable::Process, text::listed};
+use super::{Conditions, Executable, Harness, executable::Process, text::listed};
 use crate::{
     failure::{Failure, Result},
     measure::process::Ended,
@@ -87,7 +87,7 @@ impl Harness for Divan {
             iterations: vec![row.iterations; measurements],
             values: row.values,
         };
-        match check::defect(&series) {
+        match series.defect() {
             Some(defect) => Err(process.failure(&defect, &output)),
             None => Ok(Execution {
                 asked: asked.clone(),

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use self::protocol::{Answer, Measured, Outcome, Record};
 use super::{
-    Conditions, Executable, Harness, check,
+    Conditions, Executable, Harness,
     executable::{Process, ending_in_words, scratch},
 };
 use crate::{
@@ -67,7 +67,7 @@ impl Harness for Native {
             values: per_iteration(&measured),
             iterations: vec![measured.iterations; measured.times.len()],
         };
-        if let Some(defect) = check::defect(&series) {
+        if let Some(defect) = series.defect() {
             return Err(failure(&defect));
         }
         Ok(Execution {
