@@ -86,7 +86,7 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
         for target in 0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET) {
             let target = BenchTarget { package: "p".to_owned(), target: format!("t{target}") };
             for (index, seed) in seeds.iter().enumerate() {
-                let digest = Digest::of(&[commit, index].map(|n| n.to_le_bytes()).concat());
+                let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
                 store.record_build(experiment, 0, &target, *seed, Layout::Matched, &digest)?;
             }
         }
@@ -164,7 +164,7 @@ fn plan(commit: usize) -> ExperimentPlan {
 fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
     const ITERATIONS: u64 = 4_567;
     let mut noisy = |center: f64, noise: f64| center * (1.0 + noise * random.unit());
-    let micros = |value: f64| Duration::from_micros(value.round().max(0.0) as u64);
+    let micros = |value: f64| Duration::from_micros(whole(value));
     let center = noisy(219.0, 0.05);
     let values = (0..MEASUREMENTS)
         .map(|_| match (noisy(center, 0.02), clock) {
@@ -187,19 +187,28 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             iterations: vec![ITERATIONS; MEASUREMENTS],
         }],
         throughput: vec![],
-        warm_up: Some(Duration::from_nanos(noisy(100e6, 0.01) as u64)),
+        warm_up: Some(Duration::from_nanos(whole(noisy(100e6, 0.01)))),
         resources: Resources {
             start,
-            wall: Duration::from_nanos(wall as u64),
+            wall: Duration::from_nanos(whole(wall)),
             user: micros(noisy(109e3, 0.05)),
             system: micros(noisy(1e3, 1.0)),
-            peak_memory: Some(noisy(1000.0, 0.1) as u64 * 4096),
-            voluntary_switches: noisy(3.0, 0.5) as u64,
-            involuntary_switches: noisy(9.0, 1.0) as u64,
-            instructions: Some(noisy(300e6, 0.0001) as u64),
-            cycles: Some(noisy(200e6, 0.02) as u64),
+            peak_memory: Some(whole(noisy(1000.0, 0.1)) * 4096),
+            voluntary_switches: whole(noisy(3.0, 0.5)),
+            involuntary_switches: whole(noisy(9.0, 1.0)),
+            instructions: Some(whole(noisy(300e6, 0.0001))),
+            cycles: Some(whole(noisy(200e6, 0.02))),
         },
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the values are some orders of magnitude from the limits"
+)]
+fn whole(value: f64) -> u64 {
+    value as u64
 }
 
 fn size(path: &Path) -> Result<f64> {

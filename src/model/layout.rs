@@ -24,6 +24,16 @@ pub enum Layout {
     Natural,
 }
 
+impl Layout {
+    /// Every layout.
+    pub const ALL: [Self; 5] = [Self::Matched, Self::Shuffle, Self::Pad, Self::Pin, Self::Natural];
+
+    /// The layout that is [shown](fmt::Display) by that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layout| layout.to_string() == name)
+    }
+}
+
 /// Where the builds of a version come from.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,

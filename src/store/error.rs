@@ -14,8 +14,10 @@ pub(super) enum Error {
     Sql(rusqlite::Error),
     /// What is stored is not what was stored.
     Damaged(String),
-    /// The caller names something that is not there.
-    Unknown(String),
+    /// What is to be stored does not fit what is there.
+    Unusable(String),
+    /// A line of a file that is imported cannot be used.
+    Line { number: usize, reason: String },
 }
 
 impl From<rusqlite::Error> for Error {
@@ -45,7 +47,10 @@ impl Error {
         let failure = Failure::new(self.exit(), format!("cannot {what} in {shown}"));
         match self {
             Self::Damaged(reason) => damaged(failure.because(reason), path),
-            Self::Unknown(reason) => failure.because(reason),
+            Self::Unusable(reason) => failure.because(reason),
+            Self::Line { number, reason } => failure
+                .because(format!("line {number}: {reason}"))
+                .hint("nothing was imported; export again where the results come from"),
             Self::Sql(error) => {
                 let code = error.sqlite_error_code();
                 let failure = failure.because(error.to_string());
@@ -83,7 +88,8 @@ impl Error {
                 ) => Exit::Usage,
                 _ => Exit::Internal,
             },
-            Self::Damaged(_) | Self::Unknown(_) => Exit::Internal,
+            Self::Line { .. } => Exit::Usage,
+            Self::Damaged(_) | Self::Unusable(_) => Exit::Internal,
         }
     }
 }

@@ -11,11 +11,14 @@ use super::{
     ExperimentId, Store,
     error::Error,
     intern,
-    rows::{BENCHMARK_COLUMNS, BENCHMARK_WIDTH, TURN_COLUMNS, benchmark_at, turn_at},
+    rows::{
+        BENCHMARK_COLUMNS, BENCHMARK_WIDTH, MACHINE_COLUMNS, TURN_COLUMNS, benchmark_at,
+        machine_at, turn_at,
+    },
 };
 use crate::{
     failure::Result,
-    model::{Benchmark, Dimensions, ExperimentPlan, Machine, PlannedVersion, Turn, Version},
+    model::{Benchmark, Dimensions, ExperimentPlan, PlannedVersion, Turn, Version},
 };
 
 /// An experiment as it is stored.
@@ -23,6 +26,8 @@ use crate::{
 pub struct Experiment {
     /// Its id in this store.
     pub id: ExperimentId,
+    /// What it is called in every store that has it.
+    pub identity: String,
     /// What it is.
     pub plan: ExperimentPlan,
     /// For each version of the plan, why it could not be built, if it could not.
@@ -163,7 +168,7 @@ fn unfinished(connection: &Connection) -> Result<Vec<Experiment>, Error> {
 pub(super) fn select(connection: &Connection, condition: &str) -> Result<Vec<Experiment>, Error> {
     let mut experiments = connection.prepare_cached(&format!(
         "SELECT experiment.id, begun, finished, rbench, builds, executions, measurements, seed,
-             cpu, cores, memory, os, architecture, installation, key, json
+             {MACHINE_COLUMNS}, key, json, identity
          FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
          WHERE {condition}"
     ))?;
@@ -189,6 +194,7 @@ pub(super) fn select(connection: &Connection, condition: &str) -> Result<Vec<Exp
 fn experiment_at(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     Ok(Experiment {
         id: ExperimentId(row.get(0)?),
+        identity: row.get(16)?,
         begun: time(row.get(1)?),
         finished: row.get::<_, Option<i64>>(2)?.map(time),
         unbuildable: Vec::new(),
@@ -201,14 +207,7 @@ fn experiment_at(row: &Row<'_>) -> rusqlite::Result<Experiment> {
                 measurements: row.get(6)?,
             },
             seed: row.get::<_, i64>(7)?.cast_unsigned(),
-            machine: Machine {
-                cpu: row.get(8)?,
-                cores: row.get(9)?,
-                memory: row.get::<_, i64>(10)?.cast_unsigned(),
-                os: row.get(11)?,
-                architecture: row.get(12)?,
-                id: row.get(13)?,
-            },
+            machine: machine_at(row, 8)?,
             settings_key: row.get(14)?,
             settings: row.get(15)?,
         },

@@ -7,6 +7,7 @@
 
 mod block;
 mod error;
+mod exchange;
 mod experiment;
 mod intern;
 mod migrations;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Result;
 use error::Error;
+pub use exchange::Imported;
 pub use experiment::{Experiment, Unfinished};
 pub use read::{FailedExecution, HistoryEntry, RecordedBuild, RecordedExecution};
 

@@ -7,15 +7,16 @@ use rusqlite::{Row, params};
 use super::{
     ExperimentId, Store, block,
     rows::{
-        BENCHMARK_COLUMNS, BENCHMARK_WIDTH, TURN_COLUMNS, benchmark_at, bytes_at, seed_at,
-        stage_at, stage_number, turn_at,
+        BENCHMARK_COLUMNS, BENCHMARK_WIDTH, TURN_COLUMNS, benchmark_at, bytes_at, layout_at,
+        seed_at, stage_at, stage_number, turn_at,
     },
 };
 use crate::{
     code::Digest,
     failure::Result,
     model::{
-        BenchTarget, Benchmark, BuildValues, Execution, LayoutSeed, Metric, Stage, Turn, Version,
+        BenchTarget, Benchmark, BuildValues, Execution, Layout, LayoutSeed, Metric, Stage, Turn,
+        Version,
     },
 };
 
@@ -52,8 +53,8 @@ pub struct RecordedBuild {
     pub target: BenchTarget,
     /// The seed of its layout.
     pub seed: LayoutSeed,
-    /// The layout, by its name.
-    pub layout: String,
+    /// The layout.
+    pub layout: Layout,
     /// Of its loadable sections.
     pub digest: Digest,
 }
@@ -124,7 +125,7 @@ impl Store<'_> {
     }
 
     /// The values of one metric of a benchmark in the first stage of all experiments, in the order in
-    /// which these were begun.
+    /// which these were stored.
     pub fn history(&self, benchmark: &Benchmark, metric: &Metric) -> Result<Vec<HistoryEntry>> {
         self.select_values(benchmark, metric, Stage::First, None)
     }
@@ -224,7 +225,8 @@ impl Store<'_> {
         })
     }
 
-    /// The newest finished experiments that measured a benchmark, the newest first, at most `count`.
+    /// The finished experiments that measured a benchmark, the one that was stored last first, at most
+    /// `count`.
     pub fn latest(&self, benchmark: &Benchmark, count: usize) -> Result<Vec<ExperimentId>> {
         self.read("look for the newest results", |connection| {
             let mut statement = connection.prepare_cached(&format!(
@@ -260,7 +262,7 @@ fn build_at(row: &Row<'_>) -> rusqlite::Result<RecordedBuild> {
         version: row.get(0)?,
         target: BenchTarget { package: row.get(1)?, target: row.get(2)? },
         seed: seed_at(row, 3)?,
-        layout: row.get(4)?,
+        layout: layout_at(row, 4)?,
         digest: blake3::Hash::from_bytes(row.get(5)?).into(),
     })
 }

@@ -83,9 +83,9 @@ fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Resu
         connection.prepare_cached("SELECT finished IS NULL FROM experiment WHERE id = ?")?;
     match statement.query_row([experiment.0], |row| row.get(0)) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Error::Unknown(format!("experiment {experiment} is finished"))),
+        Ok(false) => Err(Error::Unusable(format!("experiment {experiment} is finished"))),
         Err(rusqlite::Error::QueryReturnedNoRows) => {
-            Err(Error::Unknown(format!("there is no experiment {experiment}")))
+            Err(Error::Unusable(format!("there is no experiment {experiment}")))
         }
         Err(error) => Err(error.into()),
     }
@@ -136,6 +136,9 @@ pub(super) fn insert_execution(
     turn: Turn,
     outcome: Result<&Execution, &str>,
 ) -> Result<(), Error> {
+    if let Some(defect) = outcome.ok().and_then(Execution::defect) {
+        return Err(Error::Unusable(format!("of {benchmark}, {defect}")));
+    }
     let benchmark = intern::benchmark(connection, benchmark)?;
     let Turn { version, stage, round, seed } = turn;
     let key = params![experiment.0, benchmark, version, stage_number(stage), round, seed.get()];

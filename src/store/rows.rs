@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, types::Type};
 
 use super::{block, error::Error};
-use crate::model::{Benchmark, LayoutSeed, Name, Stage, Turn};
+use crate::model::{Benchmark, Layout, LayoutSeed, Machine, Name, Stage, Turn};
 
 /// What [`benchmark_at`] reads.
 pub(super) const BENCHMARK_COLUMNS: &str = "benchmark.package, benchmark.target, benchmark.name,
@@ -11,6 +11,9 @@ pub(super) const BENCHMARK_COLUMNS: &str = "benchmark.package, benchmark.target,
 
 /// How many columns these are.
 pub(super) const BENCHMARK_WIDTH: usize = 6;
+
+/// What [`machine_at`] reads.
+pub(super) const MACHINE_COLUMNS: &str = "cpu, cores, memory, os, architecture, installation";
 
 /// What [`turn_at`] reads.
 pub(super) const TURN_COLUMNS: &str = "position, stage, round, seed";
@@ -26,6 +29,18 @@ pub(super) fn benchmark_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Benc
             function: row.get(first + 4)?,
             parameter: row.get(first + 5)?,
         },
+    })
+}
+
+/// The machine that begins at column `first`.
+pub(super) fn machine_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Machine> {
+    Ok(Machine {
+        cpu: row.get(first)?,
+        cores: row.get(first + 1)?,
+        memory: row.get::<_, i64>(first + 2)?.cast_unsigned(),
+        os: row.get(first + 3)?,
+        architecture: row.get(first + 4)?,
+        id: row.get(first + 5)?,
     })
 }
 
@@ -59,6 +74,14 @@ pub(super) fn seed_at(row: &Row<'_>, column: usize) -> rusqlite::Result<LayoutSe
     let number: u32 = row.get(column)?;
     LayoutSeed::new(number)
         .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, i64::from(number)))
+}
+
+pub(super) fn layout_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Layout> {
+    let name: String = row.get(column)?;
+    Layout::from_name(&name).ok_or_else(|| {
+        let unknown = format!("there is no layout `{name}`");
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, unknown.into())
+    })
 }
 
 /// Bytes, where they lie.

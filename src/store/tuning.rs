@@ -1,8 +1,13 @@
 //! Iterations per measurement, tuned once per benchmark and machine.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Store, intern};
+use super::{
+    Store,
+    error::Error,
+    intern,
+    rows::{BENCHMARK_COLUMNS, BENCHMARK_WIDTH, MACHINE_COLUMNS, benchmark_at, machine_at},
+};
 use crate::{
     failure::Result,
     model::{Benchmark, Machine},
@@ -36,12 +41,49 @@ impl Store<'_> {
         iterations: u64,
     ) -> Result<()> {
         self.write("store the tuned iterations", |connection| {
-            let benchmark = intern::benchmark(connection, benchmark)?;
-            let machine = intern::machine(connection, machine)?;
-            connection
-                .prepare_cached("INSERT OR REPLACE INTO tuning VALUES (?, ?, ?)")?
-                .execute(params![benchmark, machine, iterations.cast_signed()])?;
-            Ok(())
+            insert(connection, "REPLACE", benchmark, machine, iterations)
         })
     }
+
+    /// All tuned iterations.
+    pub(super) fn all_tuned(&self) -> Result<Vec<(Benchmark, Machine, u64)>> {
+        self.read("read the tuned iterations", |connection| {
+            let mut statement = connection.prepare(&format!(
+                "SELECT {BENCHMARK_COLUMNS}, {MACHINE_COLUMNS}, iterations FROM tuning
+                     JOIN benchmark ON benchmark.id = benchmark JOIN machine ON machine.id = machine
+                 ORDER BY benchmark.id, machine.id"
+            ))?;
+            let rows = statement.query_map((), |row| {
+                let iterations: i64 = row.get("iterations")?;
+                let machine = machine_at(row, BENCHMARK_WIDTH)?;
+                Ok((benchmark_at(row, 0)?, machine, iterations.cast_unsigned()))
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
+
+/// Stores the iterations that a benchmark was tuned to, unless some are known.
+pub(super) fn insert_if_new(
+    connection: &Connection,
+    benchmark: &Benchmark,
+    machine: &Machine,
+    iterations: u64,
+) -> Result<(), Error> {
+    insert(connection, "IGNORE", benchmark, machine, iterations)
+}
+
+fn insert(
+    connection: &Connection,
+    on_conflict: &str,
+    benchmark: &Benchmark,
+    machine: &Machine,
+    iterations: u64,
+) -> Result<(), Error> {
+    let benchmark = intern::benchmark(connection, benchmark)?;
+    let machine = intern::machine(connection, machine)?;
+    connection
+        .prepare_cached(&format!("INSERT OR {on_conflict} INTO tuning VALUES (?, ?, ?)"))?
+        .execute(params![benchmark, machine, iterations.cast_signed()])?;
+    Ok(())
 }

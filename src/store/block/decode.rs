@@ -38,12 +38,25 @@ pub(in crate::store) fn values(
     let mut reader = Reader::new(content(bytes)?);
     let head = Head::read(&mut reader)?;
     let measured = Measured::read(&mut reader, &head)?;
-    let executions = head.seeds.iter().zip(&head.rounds).zip(measured.series(&head));
-    let of_metric = executions.filter_map(|((seed, round), series)| {
-        let series = series.into_iter().find(|series| series.metric == *metric)?;
-        Some((*seed, *round, series.values))
-    });
-    Ok(of_metric.collect())
+    let Some(wanted) = head.metrics.iter().position(|one| one == metric) else {
+        return Ok(Vec::new());
+    };
+    let mut rest = &measured.columns[wanted].1[..];
+    let mut shapes = measured.shapes.iter();
+    let mut found = Vec::with_capacity(head.count);
+    for ((seed, round), count) in head.seeds.iter().zip(&head.rounds).zip(&measured.counts) {
+        // An execution has a metric once; a second series of it is passed over.
+        let mut first = None;
+        for [metric, length, _] in shapes.by_ref().take(*count) {
+            if *metric == wanted {
+                let (values, later) = rest.split_at(*length);
+                rest = later;
+                first.get_or_insert(values);
+            }
+        }
+        found.extend(first.map(|values| (*seed, *round, values.to_vec())));
+    }
+    Ok(found)
 }
 
 /// What stands between the format number and the checksum.

@@ -2,25 +2,29 @@
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use super::*;
 
+/// The test below.
+const NAME: &str = "store::tests::killed::what_was_said_to_be_recorded_survives_a_kill";
+
 /// Tells the child, which is this test once more, where to record.
 const VARIABLE: &str = "RBENCH_TEST_STORE_TO_RECORD_IN";
 
 #[test]
-fn every_execution_that_was_said_to_be_recorded_is_there_after_a_kill() {
+fn what_was_said_to_be_recorded_survives_a_kill() {
     if let Some(path) = std::env::var_os(VARIABLE) {
-        record_without_end(PathBuf::from(path));
+        record_without_end(Path::new(&path));
     }
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     let mut said = 0;
     for patience in [0, 1, 7, 40] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture", "store::tests::killed::every_execution_that_was_said_to_be_recorded_is_there_after_a_kill"])
+            .args(["--exact", "--nocapture", NAME])
             .env(VARIABLE, path(&directory))
             .stdout(Stdio::piped())
             .spawn()
@@ -45,8 +49,8 @@ fn every_execution_that_was_said_to_be_recorded_is_there_after_a_kill() {
 }
 
 /// Goes on where the one before was killed.
-fn record_without_end(path: PathBuf) -> ! {
-    let store = Store::open(&path, &|| {}).unwrap();
+fn record_without_end(path: &Path) -> ! {
+    let store = Store::open(path, &|| {}).unwrap();
     let Unfinished { id, done, .. } = store.find_unfinished(&plan()).unwrap().unwrap();
     for round in u32::try_from(done.len()).unwrap().. {
         let execution = execution(f64::from(round + 1));

@@ -1,5 +1,6 @@
 //! The store as its callers see it.
 
+mod exchange;
 mod files;
 mod killed;
 mod results;

@@ -156,7 +156,7 @@ fn builds_and_versions_that_could_not_be_built_are_told() {
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
     store.record_build(experiment, 0, &target, seed, Layout::Matched, &digest).unwrap();
     store.record_unbuildable(experiment, 1, &Failure::new(Exit::Build, "cannot compile")).unwrap();
-    let layout = "matched".to_owned();
+    let layout = Layout::Matched;
     let expected = RecordedBuild { version: 0, target, seed, layout, digest };
     assert_eq!(store.builds(experiment).unwrap(), [expected]);
     let unbuildable = &store.experiments().unwrap()[0].unbuildable;
