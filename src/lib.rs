@@ -22,3 +22,4 @@ pub mod report;
 pub mod settings;
 pub mod source;
 pub mod stats;
+pub mod store;

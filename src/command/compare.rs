@@ -13,10 +13,11 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
-    model::{Benchmark, Layout, LayoutSeed},
+    model::{self, Benchmark, Layout, LayoutSeed},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings::{self, BuildSettings, ExperimentSettings},
     stats::{Criteria, Pairing, Stage, Summary, Verdict},
+    store::Store,
 };
 
 /// Above this load per core, rbench says that the machine is busy.
@@ -42,6 +43,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let _lock = console.lock(&project.site)?;
     let watch = |event: Event<'_>| console.build_event(&event);
     let workshop = project.workshop(builds.compile.clone(), console.progress_columns(), &watch);
+    let store_waits = || console.line("waiting for another rbench that writes results");
+    let store = Store::open(&project.store(), &store_waits)?;
     let experiment = Experiment {
         project: &project,
         workshop: &workshop,
@@ -50,6 +53,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         targets: settings::target_filter(&args.target),
         conditions,
         console: &console,
+        store: &store,
     };
     let [base, head] = versions;
     let sides = [experiment.side(base, &filter)?, experiment.side(head, &filter)?];
@@ -140,9 +144,36 @@ fn compare(
     {
         report.warn(format!("the machine is busy: a load of {load:.1} per core"));
     }
-    let pairing = pairing(&first_builds);
+    for benchmark in &same {
+        report.add(benchmark, ComparisonRow::of(&Verdict::Identical));
+    }
+    for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
+        let others = all(&sides[other]);
+        let only = all(&sides[version]).into_iter().filter(|benchmark| !others.contains(benchmark));
+        report.only_in(&sides[version].version, only.collect());
+        for (target, failure) in &sides[version].listing.failures {
+            report.target_failed(target, failure);
+        }
+    }
+    if !measured.is_empty() {
+        measure_and_judge(experiment, sides, &first_builds, &measured, criteria, &mut report)?;
+    }
+    Ok(report)
+}
 
-    let first = experiment.measure(sides, &first_builds, &measured, seed)?;
+/// Both stages of the benchmarks whose code differs: all of them, then what was flagged.
+fn measure_and_judge(
+    experiment: &Experiment<'_>,
+    sides: &[Side; 2],
+    first_builds: &[VersionBuilds; 2],
+    measured: &[Benchmark],
+    criteria: &Criteria,
+    report: &mut ComparisonReport,
+) -> Result<()> {
+    let pairing = pairing(first_builds);
+
+    let stored = experiment.begin(sides, first_builds)?;
+    let first = experiment.measure(&stored, model::Stage::First, sides, first_builds, measured)?;
     let stages: Vec<Option<Judged>> =
         first.iter().map(|collected| Judged::of(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
@@ -160,10 +191,12 @@ fn compare(
             names.len(),
             if names.len() == 1 { "" } else { "s" }
         ));
-        let fresh = LayoutSeed::list(seed, 2 * count).split_off(count as usize);
-        let builds = experiment.build(sides, &fresh)?;
-        experiment.measure(sides, &builds, &names, seed.wrapping_add(1))?
+        let count = experiment.builds.builds;
+        let all_seeds = LayoutSeed::list(experiment.builds.seed, 2 * count);
+        let builds = experiment.build(sides, &all_seeds[count as usize..])?;
+        experiment.measure(&stored, model::Stage::Second, sides, &builds, &names)?
     };
+    experiment.finish(&stored)?;
 
     let judged = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
@@ -172,18 +205,7 @@ fn compare(
         let row = row(&first[index], stages[index].as_ref(), again.as_ref(), judged, criteria);
         report.add(benchmark, row);
     }
-    for benchmark in &same {
-        report.add(benchmark, ComparisonRow::of(&Verdict::Identical));
-    }
-    for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
-        let others = all(&sides[other]);
-        let only = all(&sides[version]).into_iter().filter(|benchmark| !others.contains(benchmark));
-        report.only_in(&sides[version].version, only.collect());
-        for (target, failure) in &sides[version].listing.failures {
-            report.target_failed(target, failure);
-        }
-    }
-    Ok(report)
+    Ok(())
 }
 
 fn row(

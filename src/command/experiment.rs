@@ -1,7 +1,11 @@
 //! One experiment over two versions: builds of both with the same seeds, benchmarks measured
 //! interleaved, stage by stage.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use super::{
     benchmarks::{self, Listed, Listing, Wanted},
@@ -13,15 +17,17 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Filter},
     measure::{
-        schedule::{Design, schedule},
+        machine::this_machine,
+        schedule::{Design, Step, schedule},
         session::{self, Outcome, Subject},
     },
     model::{
-        Asked, BenchTarget, Benchmark, HarnessKind, Layout, LayoutSeed, Metric, Series,
-        TargetFilter, Version,
+        Asked, BenchTarget, Benchmark, Dimensions, Execution, ExperimentPlan, HarnessKind, Layout,
+        LayoutSeed, Metric, PlannedVersion, Series, Stage, TargetFilter, Turn, Version,
     },
     settings::{BuildSettings, ExperimentSettings},
     stats::{Measurements, Misfit},
+    store::{ExperimentId, Store, Unfinished},
 };
 
 /// The two versions, in this order everywhere.
@@ -45,6 +51,14 @@ pub struct Experiment<'a> {
     pub conditions: Conditions<'a>,
     /// The terminal.
     pub console: &'a Console,
+    /// Where every execution is kept.
+    pub store: &'a Store<'a>,
+}
+
+/// An experiment in the store, and what is done of it.
+pub struct Stored {
+    id: ExperimentId,
+    done: HashSet<(Benchmark, Turn)>,
 }
 
 /// One version with its files and its benchmarks.
@@ -73,16 +87,11 @@ impl Collected {
         Measurements::new(metric, builds.map(|(seed, executions)| (u64::from(*seed), executions)))
     }
 
-    fn add(&mut self, version: usize, seed: LayoutSeed, outcome: &Outcome<'_>) {
-        match outcome.result {
-            Ok(execution) => {
-                // The first metric is what the harness is for; all others describe the same run.
-                let Some(series) = execution.series.first() else { return };
-                self.metric.get_or_insert_with(|| series.metric.clone());
-                self.values[version].entry(seed.get()).or_default().push(series.values.clone());
-            }
-            Err(failure) => self.failure = Some(failure.clone()),
-        }
+    fn add(&mut self, version: usize, seed: LayoutSeed, execution: &Execution) {
+        // The first metric is what the harness is for; all others describe the same run.
+        let Some(series) = execution.series.first() else { return };
+        self.metric.get_or_insert_with(|| series.metric.clone());
+        self.values[version].entry(seed.get()).or_default().push(series.values.clone());
     }
 }
 
@@ -114,14 +123,61 @@ impl Experiment<'_> {
         Ok([build(&sides[BASE])?, build(&sides[HEAD])?])
     }
 
-    /// Measures benchmarks that both versions have, interleaved over the builds. What came of each
-    /// is in the order of `wanted`.
+    /// Begins the experiment in the store, or finds it there unfinished.
+    pub fn begin(&self, sides: &[Side; 2], builds: &[VersionBuilds; 2]) -> Result<Stored> {
+        let plan = self.plan(sides, builds);
+        if let Some(Unfinished { id, done, .. }) = self.store.find_unfinished(&plan)? {
+            let count = done.len();
+            self.console.line(&format!(
+                "going on where an earlier run stopped: {count} executions are done"
+            ));
+            return Ok(Stored { id, done });
+        }
+        Ok(Stored { id: self.store.begin(&plan)?, done: HashSet::new() })
+    }
+
+    /// Ends the experiment in the store.
+    pub fn finish(&self, stored: &Stored) -> Result<()> {
+        self.store.finish(stored.id)
+    }
+
+    fn plan(&self, sides: &[Side; 2], builds: &[VersionBuilds; 2]) -> ExperimentPlan {
+        let planned = |index: usize| PlannedVersion {
+            version: sides[index].version.clone(),
+            toolchain: builds[index]
+                .compilations
+                .first()
+                .map(|compilation| compilation.record.rustc.clone())
+                .unwrap_or_default(),
+        };
+        let BuildSettings { layout, compile, .. } = self.builds;
+        let settings =
+            format!("{layout} {compile:?} {:?} {:?}", self.settings, self.conditions.cpu);
+        ExperimentPlan {
+            versions: vec![planned(BASE), planned(HEAD)],
+            machine: this_machine(),
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
+            settings: serde_json::json!({ "described": settings }).to_string(),
+            dimensions: Dimensions {
+                builds: self.builds.builds as usize,
+                executions: self.settings.executions as usize,
+                measurements: self.settings.measurements as usize,
+            },
+            seed: self.builds.seed,
+        }
+    }
+
+    /// Measures benchmarks that both versions have, interleaved over the builds, each execution kept
+    /// in the store before the next starts; what is there already is not measured again. What came of
+    /// each benchmark is in the order of `wanted`.
     pub fn measure(
         &self,
+        stored: &Stored,
+        stage: Stage,
         sides: &[Side; 2],
         builds: &[VersionBuilds; 2],
         wanted: &[Benchmark],
-        stage_seed: u64,
     ) -> Result<Vec<Collected>> {
         let seeds: Vec<LayoutSeed> = builds[BASE]
             .targets
@@ -138,7 +194,15 @@ impl Experiment<'_> {
             builds: seeds.len(),
             executions: self.settings.executions as usize,
         };
-        let steps = schedule(design, stage_seed);
+        let stage_seed = self.builds.seed.wrapping_add(u64::from(stage == Stage::Second));
+        let turn = |step: &Step| Turn {
+            version: step.version,
+            stage,
+            round: u32::try_from(step.round).unwrap_or(u32::MAX),
+            seed: seeds[step.build],
+        };
+        let mut steps = schedule(design, stage_seed);
+        steps.retain(|step| !stored.done.contains(&(wanted[step.benchmark].clone(), turn(step))));
         let counted: Vec<Vec<LayoutSeed>> = wanted
             .iter()
             .map(|benchmark| match self.builds.layout {
@@ -147,19 +211,49 @@ impl Experiment<'_> {
                 _ => counted_as(builds, &target_of(benchmark), &seeds),
             })
             .collect();
-        let mut collected: Vec<Collected> = wanted.iter().map(|_| Collected::default()).collect();
+        let mut failures: Vec<Option<Failure>> = vec![None; wanted.len()];
         let mut progress = self.console.executions(steps.len());
         let mut tell = |outcome: Outcome<'_>| {
-            let Outcome { step, .. } = outcome;
-            let seed = counted[step.benchmark][step.build];
-            collected[step.benchmark].add(step.version, seed, &outcome);
+            let Outcome { step, result, .. } = outcome;
+            let benchmark = &wanted[step.benchmark];
+            self.store.record_execution(stored.id, benchmark, turn(&step), result.as_ref())?;
+            failures[step.benchmark] = result.as_ref().err().cloned();
             progress.done(outcome.progress.0);
             Ok(())
         };
         let mut enter =
             |version: usize, build: usize| self.workshop.enter(builds[version].home_of(build));
-        session::run(&steps, &subjects, &self.conditions, &mut enter, &mut tell)?;
+        session::run(&steps, &subjects, &self.conditions, &mut enter, &mut tell)
+            .map_err(|failure| self.say_what_is_kept(failure))?;
+        let counts_for = |benchmark: usize, seed: LayoutSeed| {
+            let build = seeds.iter().position(|other| *other == seed)?;
+            counted[benchmark].get(build).copied()
+        };
+        let mut collected = Vec::with_capacity(wanted.len());
+        for (index, (benchmark, failure)) in wanted.iter().zip(failures).enumerate() {
+            let mut of_benchmark = Collected { failure, ..Collected::default() };
+            for recorded in self.store.executions(stored.id, benchmark)? {
+                if recorded.turn.stage == stage
+                    && let Some(seed) = counts_for(index, recorded.turn.seed)
+                {
+                    of_benchmark.add(recorded.turn.version, seed, &recorded.execution);
+                }
+            }
+            collected.push(of_benchmark);
+        }
         Ok(collected)
+    }
+
+    fn say_what_is_kept(&self, failure: Failure) -> Failure {
+        if failure.exit() != Exit::Interrupted {
+            return failure;
+        }
+        failure
+            .because(format!(
+                "every finished execution is kept in {}",
+                self.project.store().display()
+            ))
+            .hint("the same command goes on where this one stopped")
     }
 
     fn subject<'s>(
@@ -191,15 +285,26 @@ impl Experiment<'_> {
             asked: self.asked(),
             executables: vec![executables(base, &builds[BASE]), executables(head, &builds[HEAD])],
         };
-        self.tune(&mut subject, builds)?;
+        self.tune(&mut subject, benchmark, builds)?;
         Ok(subject)
     }
 
-    /// Finds the iterations of a measurement once, so that all builds of both versions use the same.
+    /// Finds the iterations of a measurement once for a benchmark and machine, so that all builds of
+    /// all versions use the same.
     /// Other harnesses than our own decide for themselves. A benchmark that fails here fails again
     /// when it is measured, and is reported then.
-    fn tune(&self, subject: &mut Subject<'_>, builds: &[VersionBuilds; 2]) -> Result<()> {
+    fn tune(
+        &self,
+        subject: &mut Subject<'_>,
+        benchmark: &Benchmark,
+        builds: &[VersionBuilds; 2],
+    ) -> Result<()> {
         if subject.harness.kind() != HarnessKind::Native {
+            return Ok(());
+        }
+        let machine = this_machine();
+        subject.asked.iterations = self.store.tuned(benchmark, &machine)?;
+        if subject.asked.iterations.is_some() {
             return Ok(());
         }
         self.workshop.enter(builds[BASE].home_of(0))?;
@@ -207,8 +312,10 @@ impl Experiment<'_> {
         let once = Asked { measurements: 1, ..subject.asked.clone() };
         match subject.harness.execute(executable, &subject.name, &once, &self.conditions) {
             Ok(tuned) => {
-                subject.asked.iterations = tuned.series.first().and_then(Series::same_iterations);
-                Ok(())
+                let iterations = tuned.series.first().and_then(Series::same_iterations);
+                subject.asked.iterations = iterations;
+                iterations
+                    .map_or(Ok(()), |found| self.store.record_tuned(benchmark, &machine, found))
             }
             Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
             Err(_) => Ok(()),

@@ -53,6 +53,11 @@ impl Project {
         Ok(Self { repository, workspace, file, site })
     }
 
+    /// The file that keeps what was measured.
+    pub fn store(&self) -> PathBuf {
+        self.workspace.join(".rbench").join("results.sqlite")
+    }
+
     /// The directory with the files of a version.
     pub fn checkout(&self, version: &Version, console: &Console) -> Result<PathBuf> {
         let checkouts = Checkouts::open(self.site.outside())?;

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use super::{Conditions, Executable, Harness, check, executable::Process};
+use super::{Conditions, Executable, Harness, executable::Process};
 use crate::{
     failure::Result,
     model::{Asked, Execution, HarnessKind, Metric, Name, Resources, Series, Unit},
@@ -79,7 +79,7 @@ fn series(resources: &Resources) -> Vec<Series> {
         values: vec![value],
         iterations: vec![1],
     })
-    .filter(|series| check::defect(series).is_none())
+    .filter(|series| series.defect().is_none())
     .collect()
 }
 

@@ -5,7 +5,7 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use super::{Conditions, Executable, Harness, check, executable::Process, text::listed};
+use super::{Conditions, Executable, Harness, executable::Process, text::listed};
 use crate::{
     failure::Result,
     measure::process::Output,
@@ -52,7 +52,7 @@ impl Harness for Libtest {
         })?;
         let series =
             Series { metric: Metric::wall(), values: vec![median], iterations: Vec::new() };
-        if let Some(defect) = check::defect(&series) {
+        if let Some(defect) = series.defect() {
             return Err(failure(&defect));
         }
         Ok(Execution {

@@ -1,6 +1,5 @@
 //! What knows how to list and run the benchmarks of an executable: one file per harness.
 
-mod check;
 mod command;
 mod criterion;
 mod detect;

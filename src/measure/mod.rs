@@ -1,5 +1,6 @@
-//! Measuring: processes, and what they took.
+//! Measuring: processes, what they took, and on which machine.
 
+pub mod machine;
 pub mod process;
 pub mod schedule;
 pub mod session;

@@ -55,6 +55,28 @@ impl Series {
         let first = *self.iterations.first()?;
         self.iterations.iter().all(|iterations| *iterations == first).then_some(first)
     }
+
+    /// The reason why nobody can compute with this series, if there is one.
+    pub fn defect(&self) -> Option<String> {
+        if self.values.is_empty() {
+            return Some("it gave no measurement".to_owned());
+        }
+        if !self.iterations.is_empty() && self.iterations.len() != self.values.len() {
+            let (values, iterations) = (self.values.len(), self.iterations.len());
+            return Some(format!("it gave {values} measurements but {iterations} iterations"));
+        }
+        if let Some(index) = self.iterations.iter().position(|iterations| *iterations == 0) {
+            return Some(format!("measurement {} has no iteration", index + 1));
+        }
+        let index = self.values.iter().position(|value| !(value.is_finite() && *value > 0.0))?;
+        let number = index + 1;
+        let unit = self.metric.unit;
+        Some(if self.values[index] == 0.0 {
+            format!("measurement {number} is 0 {unit}: what it times may be optimised away")
+        } else {
+            format!("measurement {number} is {} {unit}", self.values[index])
+        })
+    }
 }
 
 /// What one process took, by the kernel's account of exactly that process and the children it
@@ -102,6 +124,16 @@ impl Execution {
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|series| series.values.len()).min().unwrap_or(0)
     }
+
+    /// The reason why nobody can compute with what came, if there is one.
+    pub fn defect(&self) -> Option<String> {
+        if self.series.is_empty() {
+            return Some("nothing was measured".to_owned());
+        }
+        self.series.iter().find_map(|series| {
+            series.defect().map(|defect| format!("{}: {defect}", series.metric.name))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +166,31 @@ mod tests {
             seed: 0,
         };
         assert_eq!(asked.least_time(), Duration::MAX);
+    }
+
+    fn defect_of(values: &[f64], iterations: &[u64]) -> String {
+        series(values, iterations).defect().unwrap_or_default()
+    }
+
+    #[test]
+    fn positive_finite_values_are_sound() {
+        assert_eq!(defect_of(&[1.0, 0.001], &[1, 2]), "");
+        assert_eq!(defect_of(&[1.0], &[]), "", "a harness need not tell its iterations");
+    }
+
+    #[test]
+    fn every_defect_is_named_with_its_place() {
+        for (values, iterations, words) in [
+            (&[][..], &[][..], "no measurement"),
+            (&[1.0, 2.0], &[1], "2 measurements but 1 iterations"),
+            (&[1.0, 2.0], &[1, 0], "measurement 2 has no iteration"),
+            (&[1.0, 0.0], &[1, 1], "measurement 2 is 0 ns"),
+            (&[f64::NAN], &[1], "measurement 1 is NaN ns"),
+            (&[f64::INFINITY], &[1], "measurement 1 is inf ns"),
+            (&[-1.0], &[1], "measurement 1 is -1 ns"),
+        ] {
+            let defect = defect_of(values, iterations);
+            assert!(defect.contains(words), "{defect:?} lacks {words:?}");
+        }
     }
 }

@@ -24,6 +24,16 @@ pub enum Layout {
     Natural,
 }
 
+impl Layout {
+    /// Every layout.
+    pub const ALL: [Self; 5] = [Self::Matched, Self::Shuffle, Self::Pad, Self::Pin, Self::Natural];
+
+    /// The layout that is [shown](fmt::Display) by that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layout| layout.to_string() == name)
+    }
+}
+
 /// Where the builds of a version come from.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
@@ -68,6 +78,11 @@ impl LayoutSeed {
         (0..count).map(|index| Self::derive(experiment_seed, index)).collect()
     }
 
+    /// The number as a layout seed, if it is in the range.
+    pub fn new(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).filter(|seed| *seed != NonZeroU32::MAX).map(Self)
+    }
+
     /// The seed as a linker takes it.
     pub const fn get(self) -> u32 {
         self.0.get()
@@ -84,10 +99,8 @@ impl FromStr for LayoutSeed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<NonZeroU32>() {
-            Ok(seed) if seed != NonZeroU32::MAX => Ok(Self(seed)),
-            _ => Err(format!("`{text}` is not a layout seed: expected 1 to {}", u32::MAX - 1)),
-        }
+        let seed = text.parse().ok().and_then(Self::new);
+        seed.ok_or_else(|| format!("`{text}` is not a layout seed: expected 1 to {}", u32::MAX - 1))
     }
 }
 

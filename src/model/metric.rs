@@ -16,6 +16,9 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Every unit.
+    pub const ALL: [Self; 4] = [Self::Nanoseconds, Self::Instructions, Self::Cycles, Self::Bytes];
+
     /// The unit's symbol, as reports and stored results write it.
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -24,6 +27,11 @@ impl Unit {
             Self::Cycles => "cycles",
             Self::Bytes => "bytes",
         }
+    }
+
+    /// The unit with that symbol.
+    pub fn from_symbol(symbol: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.symbol() == symbol)
     }
 }
 

@@ -6,17 +6,7 @@
 //! levels.
 
 use super::{Levels, distribution::t_quantile};
-
-/// `l × m × n`: builds, executions of each, measurements of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dimensions {
-    /// `l`
-    pub builds: usize,
-    /// `m`
-    pub executions: usize,
-    /// `n`
-    pub measurements: usize,
-}
+pub use crate::model::Dimensions;
 
 /// What an experiment costs, in the time of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,6 +2,8 @@
 //!
 //! Changes are thirtyfold, and the minimum stands for an execution, so that no noise can hide them.
 
+use std::io::{BufRead, BufReader};
+
 use crate::support::TestProject;
 
 /// The least that can be judged, and quick.
@@ -72,6 +74,36 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
         "steady: failed",
         "the table is missing",
     ]);
+}
+
+#[test]
+fn an_interrupted_comparison_goes_on_where_it_stopped() {
+    let project = project("30_000");
+    let slow = without_first(&[&QUICK[..], &["--warm-up", "200"]].concat(), "--warm-up");
+    let mut child = project.rbench(&slow).start();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    while !stderr.next().expect("it measures").unwrap().starts_with("measured ") {}
+    let id = i32::try_from(child.id()).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(id).unwrap(),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    let rest: Vec<String> = stderr.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:#?}");
+    assert!(rest.iter().any(|line| line.contains("the same command goes on")), "{rest:#?}");
+
+    let outcome = project.rbench(&slow).run().assert_exit(1);
+    outcome.assert_stderr_has(&["going on where an earlier run stopped"]);
+    outcome.assert_stdout_has(&["changing: regressed"]);
+    let again = project.rbench(&slow).run().assert_exit(1);
+    assert!(!again.stderr().contains("going on"), "a finished one is not continued");
+}
+
+/// The arguments without the first flag of this name and its value: the last one counts.
+fn without_first<'a>(arguments: &[&'a str], flag: &str) -> Vec<&'a str> {
+    let at = arguments.iter().position(|argument| *argument == flag).unwrap();
+    [&arguments[..at], &arguments[at + 2..]].concat()
 }
 
 #[test]

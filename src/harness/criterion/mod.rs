@@ -16,7 +16,7 @@ use self::{
     runner::{Heard, Runner},
 };
 use super::{
-    Conditions, Executable, Harness, check,
+    Conditions, Executable, Harness,
     executable::{Process, ending_in_words, scratch},
 };
 use crate::{
@@ -237,7 +237,7 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
             complete.sample_size
         ));
     }
-    check::defect(&series).map_or(Ok(series), Err)
+    series.defect().map_or(Ok(series), Err)
 }
 
 #[cfg(test)]

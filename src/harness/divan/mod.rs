@@ -16,7 +16,7 @@ use self::{
     table::{Row, rows},
     tree::leaves,
 };
-use super::{Conditions, Executable, Harness, check, executable::Process, text::listed};
+use super::{Conditions, Executable, Harness, executable::Process, text::listed};
 use crate::{
     failure::{Failure, Result},
     model::{Asked, Execution, HarnessKind, Metric, Name, Series},
@@ -90,7 +90,7 @@ impl Harness for Divan {
             }
         }
         let series: Vec<_> = rows.into_iter().map(series).collect();
-        match series.iter().find_map(check::defect) {
+        match series.iter().find_map(Series::defect) {
             Some(defect) => Err(process.failure(&defect, &ended.output)),
             None => Ok(Execution {
                 asked: asked.clone(),

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use self::protocol::{Answer, Measured, Outcome};
 use super::{
-    Conditions, Executable, Harness, check,
+    Conditions, Executable, Harness,
     executable::{Process, ending_in_words, scratch},
 };
 use crate::{
@@ -109,7 +109,7 @@ fn execution(
         values: per_iteration(measured),
         iterations: vec![measured.iterations; measured.times.len()],
     };
-    check::defect(&series).map_or(Ok(()), Err)?;
+    series.defect().map_or(Ok(()), Err)?;
     Ok(Execution {
         asked: asked.clone(),
         series: vec![series],

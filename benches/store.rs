@@ -1,0 +1,233 @@
+//! How large a store gets, and how fast a history is read from it.
+//!
+//! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each commit
+//! an experiment of its own; prints the size of the file per double measured, and the time of one
+//! benchmark's whole history, of all benchmarks' newest two results, and of storing one execution.
+//!
+//! `cargo bench --bench store -- [C] [B] [clock|any]`: `clock` makes measurements as harnesses do, whole
+//! nanoseconds divided by iterations; `any` takes doubles with all their bits random.
+#![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+
+use std::{
+    hint::black_box,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+use cargo_rbench::{
+    code::Digest,
+    failure::{Exit, OrFail, Result},
+    model::{
+        Asked, BenchTarget, Benchmark, Dimensions, Execution, ExperimentPlan, Layout, LayoutSeed,
+        Machine, Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Version,
+    },
+    stats::Random,
+    store::Store,
+};
+
+const BUILDS: u32 = 10;
+const EXECUTIONS: u32 = 2;
+const MEASUREMENTS: usize = 10;
+const BENCHMARKS_PER_TARGET: usize = 10;
+
+fn main() -> Result<()> {
+    // Cargo itself adds `--bench`.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let number = |index: usize, default| {
+        arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let (commits, benchmarks) = (number(0, 100), number(1, 20));
+    let clock = arguments.get(2).is_none_or(|kind| kind != "any");
+    let directory = tempfile::tempdir().or_fail(Exit::Internal, || "cannot make a directory")?;
+    let path = directory.path().join("results.sqlite");
+    let store = Store::open(&path, &|| {})?;
+    let benchmarks: Vec<Benchmark> = (0..benchmarks).map(benchmark).collect();
+
+    let filling = time(|| fill(&store, commits, &benchmarks, clock))?;
+    let doubles = commits * benchmarks.len() * (BUILDS * EXECUTIONS) as usize * MEASUREMENTS;
+    println!("{commits} commits × {} benchmarks: {doubles} doubles", benchmarks.len());
+    println!("filled in                 {filling:>10.1?}");
+    let one = time(|| record_some(&store, &benchmarks[0]))? / RECORDED;
+    println!("storing one execution     {one:>10.1?}  until it is on the disk");
+    drop(store);
+
+    println!(
+        "bytes per byte of doubles {:>10.2}  at most 1.3",
+        size(&path)? / (8 * doubles) as f64
+    );
+    let store = Store::open(&path, &|| {})?;
+    let wall = Metric::wall();
+    let history = least(|| store.history(&benchmarks[0], &wall).map(|entries| entries.len()))?;
+    println!("history of one benchmark  {history:>10.1?}  at most 100 ms for 10,000 commits");
+    let experiments = least(|| store.experiments().map(|experiments| experiments.len()))?;
+    println!("list of experiments       {experiments:>10.1?}");
+    let latest = least(|| latest(&store))?;
+    println!("all benchmarks' latest    {latest:>10.1?}  at most 1 s for 100 benchmarks");
+    Ok(())
+}
+
+/// The values of every benchmark's newest two results.
+fn latest(store: &Store<'_>) -> Result<usize> {
+    let mut found = 0;
+    for benchmark in store.benchmarks()? {
+        for experiment in store.latest(&benchmark, 2)? {
+            found += store.values(experiment, &benchmark, &Metric::wall(), Stage::First)?.len();
+        }
+    }
+    Ok(found)
+}
+
+fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool) -> Result<()> {
+    for commit in 0..commits {
+        let experiment = store.begin(&plan(commit))?;
+        let mut random = Random::stream(1, commit as u64);
+        let mut start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let seeds = LayoutSeed::list(1, BUILDS);
+        for target in 0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET) {
+            let target = BenchTarget { package: "p".to_owned(), target: format!("t{target}") };
+            for (index, seed) in seeds.iter().enumerate() {
+                let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
+                store.record_build(experiment, 0, &target, *seed, Layout::Matched, &digest)?;
+            }
+        }
+        let mut executions = Vec::new();
+        for round in 0..EXECUTIONS {
+            for seed in &seeds {
+                for benchmark in benchmarks {
+                    let turn = Turn { version: 0, stage: Stage::First, round, seed: *seed };
+                    let execution = execution(&mut random, start, clock);
+                    start += execution.resources.wall + Duration::from_micros(800);
+                    executions.push((benchmark, turn, execution));
+                }
+            }
+        }
+        let executions =
+            executions.iter().map(|(one, turn, execution)| (*one, *turn, Ok(execution)));
+        store.record_executions(experiment, executions)?;
+        store.finish(experiment)?;
+    }
+    Ok(())
+}
+
+const RECORDED: u32 = 200;
+
+fn record_some(store: &Store<'_>, benchmark: &Benchmark) -> Result<()> {
+    let experiment = store.begin(&plan(usize::MAX))?;
+    let mut random = Random::stream(2, 0);
+    for round in 0..RECORDED {
+        let turn = Turn { version: 0, stage: Stage::First, round, seed: LayoutSeed::derive(1, 0) };
+        let execution = execution(&mut random, SystemTime::UNIX_EPOCH, true);
+        store.record_execution(experiment, benchmark, turn, Ok(&execution))?;
+    }
+    Ok(())
+}
+
+fn benchmark(index: usize) -> Benchmark {
+    let target = format!("t{}", index / BENCHMARKS_PER_TARGET);
+    let name = Name::plain(format!("group/function/{index}"));
+    Benchmark { package: "p".to_owned(), target, name }
+}
+
+fn plan(commit: usize) -> ExperimentPlan {
+    let hash = |kind: &[u8]| Digest::of(&[kind, &commit.to_le_bytes()].concat()).to_string();
+    let version = Version {
+        revision: hash(b"commit")[..40].to_owned(),
+        commit: Some(hash(b"commit")[..40].to_owned()),
+        tree: hash(b"tree")[..40].to_owned(),
+        dirty: false,
+        summary: "Change something that may make the program slower".to_owned(),
+        time: Some(1_700_000_000),
+    };
+    ExperimentPlan {
+        versions: vec![PlannedVersion { version, toolchain: "rustc 1.95.0 ".repeat(10) }],
+        machine: Machine {
+            cpu: "Example 9000".to_owned(),
+            cores: 2,
+            memory: 1 << 33,
+            os: "linux".to_owned(),
+            architecture: "x86_64".to_owned(),
+            id: "0123".to_owned(),
+        },
+        rbench: "0.1.0".to_owned(),
+        settings: "{\"a\": 1}".repeat(100),
+        settings_key: "k".to_owned(),
+        dimensions: Dimensions {
+            builds: BUILDS as usize,
+            executions: EXECUTIONS as usize,
+            measurements: MEASUREMENTS,
+        },
+        seed: 1,
+    }
+}
+
+/// An execution of about 10 ms, with resources as noisy as real ones.
+fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
+    const ITERATIONS: u64 = 4_567;
+    let mut noisy = |center: f64, noise: f64| center * (1.0 + noise * random.unit());
+    let micros = |value: f64| Duration::from_micros(whole(value));
+    let center = noisy(219.0, 0.05);
+    let values = (0..MEASUREMENTS)
+        .map(|_| match (noisy(center, 0.02), clock) {
+            (value, true) => (value * ITERATIONS as f64).round() / ITERATIONS as f64,
+            (value, false) => value,
+        })
+        .collect();
+    let wall = noisy(112e6, 0.05);
+    Execution {
+        asked: Asked {
+            measurements: MEASUREMENTS,
+            warm_up: Duration::from_millis(100),
+            floor: Duration::from_millis(1),
+            iterations: Some(ITERATIONS),
+            seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        },
+        series: vec![Series {
+            metric: Metric::wall(),
+            values,
+            iterations: vec![ITERATIONS; MEASUREMENTS],
+        }],
+        throughput: vec![],
+        warm_up: Some(Duration::from_nanos(whole(noisy(100e6, 0.01)))),
+        resources: Resources {
+            start,
+            wall: Duration::from_nanos(whole(wall)),
+            user: micros(noisy(109e3, 0.05)),
+            system: micros(noisy(1e3, 1.0)),
+            peak_memory: Some(whole(noisy(1000.0, 0.1)) * 4096),
+            voluntary_switches: whole(noisy(3.0, 0.5)),
+            involuntary_switches: whole(noisy(9.0, 1.0)),
+            instructions: Some(whole(noisy(300e6, 0.0001))),
+            cycles: Some(whole(noisy(200e6, 0.02))),
+        },
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the values are some orders of magnitude from the limits"
+)]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+fn size(path: &Path) -> Result<f64> {
+    let metadata =
+        path.metadata().or_fail(Exit::Internal, || format!("cannot read {}", path.display()))?;
+    Ok(metadata.len() as f64)
+}
+
+fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
+    let start = Instant::now();
+    black_box(work()?);
+    Ok(start.elapsed())
+}
+
+/// The least of several times: the file is in memory then.
+fn least<T>(mut work: impl FnMut() -> Result<T>) -> Result<Duration> {
+    let mut least = Duration::MAX;
+    for _ in 0..5 {
+        least = least.min(time(&mut work)?);
+    }
+    Ok(least)
+}

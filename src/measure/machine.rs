@@ -1,0 +1,102 @@
+//! Reads what identifies the machine, from the operating system.
+
+use std::{fs, path::Path};
+
+use crate::model::Machine;
+
+/// Files that hold an installation's own name, the first of which counts.
+const NAMES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
+
+/// This machine. What the operating system does not tell is left empty or 0.
+pub fn this_machine() -> Machine {
+    let read = |path: &str| fs::read_to_string(Path::new(path)).unwrap_or_default();
+    let name = NAMES.map(read).into_iter().find(|name| !name.trim().is_empty());
+    Machine {
+        cpu: cpu_model(&read("/proc/cpuinfo")),
+        // All that are online: affinity and quotas are settings of a run, not of the machine.
+        cores: processors(&read("/sys/devices/system/cpu/online")),
+        memory: Machine::round_memory(memory(&read("/proc/meminfo"))),
+        os: std::env::consts::OS.to_owned(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        id: name.map(|name| installation(&name)).unwrap_or_default(),
+    }
+}
+
+/// What x86 kernels call a model, or else the numbers that ARM kernels give of it.
+fn cpu_model(cpuinfo: &str) -> String {
+    let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let value =
+        |name: &str| fields().find(|(field, _)| field.trim() == name).map(|(_, v)| v.trim());
+    if let Some(model) = value("model name") {
+        return model.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    let parts = ["CPU implementer", "CPU part", "CPU variant", "CPU revision"];
+    parts.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
+}
+
+/// How many CPUs a list like `0-3,6` has.
+fn processors(list: &str) -> u32 {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        Some(last.checked_sub(first)?.saturating_add(1))
+    };
+    list.trim().split(',').filter_map(range).fold(0, u32::saturating_add)
+}
+
+/// Bytes of `MemTotal`.
+fn memory(meminfo: &str) -> u64 {
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse().ok());
+    kilobytes.map_or(0, |kilobytes: u64| kilobytes.saturating_mul(1024))
+}
+
+/// The name of an installation is to be kept confidential (`man machine-id`): a keyed hash says as
+/// much about whether two are the same.
+fn installation(name: &str) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench machine v1");
+    hasher.update(name.trim().as_bytes());
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_the_same_whenever_it_is_asked() {
+        let machine = this_machine();
+        assert_eq!(machine, this_machine());
+        assert!(cfg!(not(target_os = "linux")) || machine.cores > 0 && machine.memory > 0);
+    }
+
+    #[test]
+    fn the_model_is_read_and_the_clock_rate_is_not() {
+        let x86 = "processor\t: 0\nmodel name\t: Example(R)  CPU   9000\ncpu MHz\t\t: 2345.678\n";
+        assert_eq!(cpu_model(x86), "Example(R) CPU 9000");
+        let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n\
+                   CPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n";
+        assert_eq!(cpu_model(arm), "0x41 0xd0c 0x3 1");
+        assert_eq!(cpu_model(""), "");
+    }
+
+    #[test]
+    fn cpus_are_counted_from_ranges() {
+        for (list, count) in [("0-3\n", 4), ("0", 1), ("0-3,6,8-9", 7), ("", 0), ("3-0,x", 0)] {
+            assert_eq!(processors(list), count, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        assert_eq!(memory("MemFree: 1 kB\nMemTotal:       16000000 kB\n"), 16_384_000_000);
+        assert_eq!(memory("MemTotal: many kB"), 0);
+    }
+
+    #[test]
+    fn an_installation_is_known_by_a_hash_of_its_name() {
+        assert_eq!(installation("abc\n"), installation("abc"));
+        assert_ne!(installation("abc"), installation("abd"));
+        assert!(!installation("abc").contains("abc"));
+    }
+}

@@ -1,0 +1,185 @@
+//! An experiment: what it is going to measure, and where in it an execution takes place.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LayoutSeed, Machine, Version};
+
+/// `l × m × n`: builds, executions of each, measurements of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dimensions {
+    /// `l`
+    pub builds: usize,
+    /// `m`
+    pub executions: usize,
+    /// `n`
+    pub measurements: usize,
+}
+
+/// One of the two stages of judging a benchmark.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Of every benchmark.
+    #[default]
+    First,
+    /// On fresh builds, of what the first stage flagged.
+    Second,
+}
+
+/// A version of an experiment and what it is compiled with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedVersion {
+    /// The version.
+    pub version: Version,
+    /// All that `rustc -vV` says of the compiler.
+    pub toolchain: String,
+}
+
+/// What an experiment is: two with the same plan can be continued one by the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExperimentPlan {
+    /// The versions, which are measured taking turns; everything else names them by their index.
+    pub versions: Vec<PlannedVersion>,
+    /// The machine that measures.
+    pub machine: Machine,
+    /// The version of rbench.
+    pub rbench: String,
+    /// All settings as JSON, for people and reports.
+    pub settings: String,
+    /// A hash of those settings that decide what is measured: with another one, results are not
+    /// comparable.
+    pub settings_key: String,
+    /// l, m and n, as far as no benchmark has its own.
+    pub dimensions: Dimensions,
+    /// What all seeds are drawn from.
+    pub seed: u64,
+}
+
+impl ExperimentPlan {
+    /// What makes this another experiment than `other`, for people; nothing if one can continue the
+    /// other. Files decide, not what they were called: two revisions of one tree are the same.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let mut differences = self.version_differences(other);
+        let machine = self.machine.differences(&other.machine);
+        differences.extend(machine.into_iter().map(|difference| format!("machine: {difference}")));
+        let shape = |plan: &Self| {
+            let Dimensions { builds, executions, measurements } = plan.dimensions;
+            format!("{builds} × {executions} × {measurements}")
+        };
+        let parts = [
+            ("version of rbench", self.rbench.clone(), other.rbench.clone()),
+            ("builds × executions × measurements", shape(self), shape(other)),
+            ("seed", self.seed.to_string(), other.seed.to_string()),
+        ];
+        let differing = parts.into_iter().filter(|(_, one, two)| one != two);
+        differences.extend(differing.map(|(part, one, two)| format!("{part}: {one}, not {two}")));
+        if self.settings_key != other.settings_key {
+            differences.push("settings".to_owned());
+        }
+        differences
+    }
+
+    fn version_differences(&self, other: &Self) -> Vec<String> {
+        if self.versions.len() != other.versions.len() {
+            let (one, two) = (self.versions.len(), other.versions.len());
+            return vec![format!("number of versions: {one}, not {two}")];
+        }
+        let mut differences = Vec::new();
+        for (one, two) in self.versions.iter().zip(&other.versions) {
+            if one.version.tree != two.version.tree {
+                differences.push(format!("version: {}, not {}", one.version, two.version));
+            } else if one.toolchain != two.toolchain {
+                differences.push(format!("toolchain of {}", one.version));
+            }
+        }
+        differences
+    }
+}
+
+/// Which execution of a benchmark this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Turn {
+    /// The index of the version in the experiment.
+    pub version: usize,
+    /// The stage.
+    pub stage: Stage,
+    /// The round, from 0: within a stage, each comes once for every version and seed.
+    pub round: u32,
+    /// The layout seed of the build.
+    pub seed: LayoutSeed,
+}
+
+/// The values of one metric of one benchmark of one version: builds by their layout seed, each with
+/// its executions in the order of rounds, each with its measurements in the order taken.
+pub type BuildValues = Vec<(u64, Vec<Vec<f64>>)>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> ExperimentPlan {
+        let version = Version {
+            revision: "HEAD".to_owned(),
+            commit: Some("1a2b3c4d".to_owned()),
+            tree: "feedbeef".to_owned(),
+            dirty: false,
+            summary: String::new(),
+            time: None,
+        };
+        ExperimentPlan {
+            versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
+            machine: Machine {
+                cpu: "Example".to_owned(),
+                cores: 2,
+                memory: 1 << 33,
+                os: "linux".to_owned(),
+                architecture: "x86_64".to_owned(),
+                id: String::new(),
+            },
+            rbench: "0.1.0".to_owned(),
+            settings: "{}".to_owned(),
+            settings_key: "k".to_owned(),
+            dimensions: Dimensions { builds: 10, executions: 2, measurements: 10 },
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn another_name_for_the_same_files_is_the_same_experiment() {
+        let mut other = plan();
+        other.versions[0].version.revision = "main".to_owned();
+        other.versions[0].version.commit = None;
+        assert_eq!(plan().differences(&other), [""; 0]);
+    }
+
+    #[test]
+    fn everything_that_makes_results_incomparable_is_told() {
+        let differing = |change: &dyn Fn(&mut ExperimentPlan)| {
+            let mut other = plan();
+            change(&mut other);
+            plan().differences(&other).join("; ")
+        };
+        assert_eq!(
+            differing(&|plan| plan.versions[0].version.tree = "beeffeed".to_owned()),
+            "version: HEAD (1a2b3c4), not HEAD (1a2b3c4)"
+        );
+        assert_eq!(
+            differing(&|plan| plan.versions[0].toolchain.clear()),
+            "toolchain of HEAD (1a2b3c4)"
+        );
+        assert_eq!(differing(&|plan| plan.versions.clear()), "number of versions: 1, not 0");
+        assert_eq!(differing(&|plan| plan.machine.cores = 4), "machine: number of CPUs: 2, not 4");
+        assert_eq!(
+            differing(&|plan| plan.dimensions.builds = 3),
+            "builds × executions × measurements: 10 × 2 × 10, not 3 × 2 × 10"
+        );
+        assert_eq!(differing(&|plan| plan.seed = 2), "seed: 1, not 2");
+        assert_eq!(differing(&|plan| plan.settings_key.clear()), "settings");
+        assert_eq!(
+            differing(&|plan| plan.rbench = "0.2.0".to_owned()),
+            "version of rbench: 0.1.0, not 0.2.0"
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! The machine that measured, by what stays the same when it is rebooted.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A machine's identity. Results of different machines are never compared unasked.
+///
+/// Nothing in here changes with a reboot or with the load: no clock rates, no kernel version, no
+/// hostname.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Machine {
+    /// The CPU's model, as it calls itself; empty if it does not tell.
+    pub cpu: String,
+    /// How many CPUs the operating system shows.
+    pub cores: u32,
+    /// Main memory in bytes, [rounded](Self::round_memory).
+    pub memory: u64,
+    /// The operating system: `linux`.
+    pub os: String,
+    /// The architecture: `x86_64`.
+    pub architecture: String,
+    /// A hash of what the installation calls itself, so that two machines of one model are two; empty
+    /// if there is no such name.
+    pub id: String,
+}
+
+impl Machine {
+    /// Memory rounded up to an eighth of the power of two below it.
+    ///
+    /// A kernel shows the memory that is built in less what it keeps for itself, which is a little
+    /// more with every other kernel. Rounded up, it is what is built in, or something near that stays.
+    pub const fn round_memory(bytes: u64) -> u64 {
+        let Some(exponent) = bytes.checked_ilog2() else { return 0 };
+        let step = if exponent < 3 { 1 } else { 1 << (exponent - 3) };
+        bytes.div_ceil(step).saturating_mul(step)
+    }
+
+    /// What differs from another machine, for people; nothing if they are the same.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let memory = |machine: &Self| format!("{:.1} GiB", machine.memory as f64 / 2_f64.powi(30));
+        let parts = [
+            ("CPU", self.cpu.clone(), other.cpu.clone()),
+            ("number of CPUs", self.cores.to_string(), other.cores.to_string()),
+            ("memory", memory(self), memory(other)),
+            ("operating system", self.os.clone(), other.os.clone()),
+            ("architecture", self.architecture.clone(), other.architecture.clone()),
+            ("installation", self.id.clone(), other.id.clone()),
+        ];
+        let differing = parts.into_iter().filter(|(_, one, two)| one != two);
+        differing.map(|(part, one, two)| format!("{part}: {one}, not {two}")).collect()
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cpu, cores, memory, os, architecture, .. } = self;
+        let cpu = if cpu.is_empty() { "unknown CPU" } else { cpu };
+        let gib = *memory as f64 / 2_f64.powi(30);
+        write!(f, "{cpu}, {cores} CPUs, {gib:.1} GiB, {os} {architecture}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn machine() -> Machine {
+        Machine {
+            cpu: "Example 9000".to_owned(),
+            cores: 8,
+            memory: 16 * GIB,
+            os: "linux".to_owned(),
+            architecture: "x86_64".to_owned(),
+            id: "0123".to_owned(),
+        }
+    }
+
+    #[test]
+    fn memory_that_a_kernel_took_something_of_is_rounded_to_what_is_built_in() {
+        assert_eq!(Machine::round_memory(16_300_000_000), 16 * GIB);
+        assert_eq!(Machine::round_memory(67_200_000_000), 64 * GIB);
+        assert_eq!(Machine::round_memory(16 * GIB), 16 * GIB);
+        assert_eq!(Machine::round_memory(0), 0);
+        assert_eq!(Machine::round_memory(5), 5);
+        assert_eq!(Machine::round_memory(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn machines_of_one_model_differ_in_their_installation() {
+        let other = Machine { id: "4567".to_owned(), ..machine() };
+        assert_eq!(machine().differences(&other), ["installation: 0123, not 4567"]);
+        assert_eq!(machine().differences(&machine()), [""; 0]);
+    }
+
+    #[test]
+    fn a_machine_is_shown_without_what_only_programs_tell_apart() {
+        assert_eq!(machine().to_string(), "Example 9000, 8 CPUs, 16.0 GiB, linux x86_64");
+    }
+}

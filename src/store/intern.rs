@@ -1,0 +1,59 @@
+//! Rows that many experiments share: found, or made, by what they hold.
+
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
+
+use super::error::Error;
+use crate::model::{Benchmark, ExperimentPlan, Machine, Version};
+
+/// The id of the row that has the first `keys` of the values in its `columns`; if there is none, of a
+/// new one with all values.
+fn id(
+    connection: &Connection,
+    table: &str,
+    columns: &[&str],
+    keys: usize,
+    values: &[&dyn ToSql],
+) -> Result<i64, Error> {
+    let matches: Vec<String> =
+        columns[..keys].iter().map(|column| format!("{column} = ?")).collect();
+    let find = format!("SELECT id FROM {table} WHERE {}", matches.join(" AND "));
+    let mut find = connection.prepare_cached(&find)?;
+    if let Some(id) = find.query_row(&values[..keys], |row| row.get(0)).optional()? {
+        return Ok(id);
+    }
+    let marks = vec!["?"; values.len()].join(", ");
+    let make = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+    connection.prepare_cached(&make)?.execute(values)?;
+    Ok(connection.last_insert_rowid())
+}
+
+pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64, Error> {
+    let columns = ["installation", "cpu", "cores", "memory", "os", "architecture"];
+    let Machine { cpu, cores, memory, os, architecture, id: installation } = machine;
+    let memory = memory.cast_signed();
+    let values = params![installation, cpu, cores, memory, os, architecture];
+    id(connection, "machine", &columns, columns.len(), values)
+}
+
+pub(super) fn toolchain(connection: &Connection, version: &str) -> Result<i64, Error> {
+    id(connection, "toolchain", &["version"], 1, params![version])
+}
+
+pub(super) fn settings(connection: &Connection, plan: &ExperimentPlan) -> Result<i64, Error> {
+    let values = params![plan.settings_key, plan.settings];
+    id(connection, "settings", &["key", "json"], 2, values)
+}
+
+pub(super) fn version(connection: &Connection, version: &Version) -> Result<i64, Error> {
+    let columns = ["commit_hash", "tree", "dirty", "summary", "time"];
+    let commit = version.commit.as_deref().unwrap_or_default();
+    let values = params![commit, version.tree, version.dirty, version.summary, version.time];
+    id(connection, "version", &columns, 3, values)
+}
+
+pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Result<i64, Error> {
+    let columns = ["package", "target", "name", "\"group\"", "function", "parameter"];
+    let Benchmark { package, target, name } = benchmark;
+    let values = params![package, target, name.id, name.group, name.function, name.parameter];
+    id(connection, "benchmark", &columns, 3, values)
+}

@@ -1,0 +1,119 @@
+//! What was measured, kept in one SQLite file for as long as the user wants.
+//!
+//! The only place that holds SQL, and one that knows no statistics: it takes and gives plain values of
+//! [`model`](crate::model). Every `record_…` has committed when it returns, and commits reach the disk
+//! (write-ahead log, `synchronous = FULL`): a killed rbench, or a lost power supply, loses at most the
+//! execution in flight. That costs one `fsync` for an execution, between executions.
+
+mod block;
+mod error;
+mod exchange;
+mod experiment;
+mod intern;
+mod migrations;
+mod open;
+mod read;
+mod record;
+mod rows;
+mod tuning;
+
+use std::{
+    fmt,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Result;
+use error::Error;
+pub use exchange::Imported;
+pub use experiment::{Experiment, Unfinished};
+pub use read::{FailedExecution, HistoryEntry, RecordedBuild, RecordedExecution};
+
+/// How long SQLite itself waits for another process before the user is told of it.
+const SILENT_WAIT: Duration = Duration::from_millis(500);
+
+/// How long is waited in all. Others write for moments only, an import for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Told once when another process writes and is waited for.
+pub type WaitNotice<'a> = &'a dyn Fn();
+
+/// An open store.
+pub struct Store<'a> {
+    connection: Connection,
+    path: PathBuf,
+    waiting: WaitNotice<'a>,
+    patience: Duration,
+}
+
+impl fmt::Debug for Store<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// An experiment of one store; another store has it under another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExperimentId(i64);
+
+impl fmt::Display for ExperimentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Store<'_> {
+    /// Reads; all that `work` reads is of one moment.
+    fn read<T>(&self, what: &str, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T> {
+        let attempt = || {
+            let transaction = self.patiently(|connection| {
+                Ok(Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)
+            })?;
+            work(&transaction)
+        };
+        attempt().map_err(|error| error.failure(what, &self.path))
+    }
+
+    /// Writes all that `work` writes, or nothing of it; it is on the disk when this returns.
+    fn write<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T> {
+        let attempt = || {
+            let transaction = self.patiently(|connection| {
+                Ok(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
+            })?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        };
+        attempt().map_err(|error: Error| error.failure(what, &self.path))
+    }
+
+    /// Tries again while another process writes, after telling the user.
+    fn patiently<'s, T>(
+        &'s self,
+        mut attempt: impl FnMut(&'s Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let start = Instant::now();
+        let mut told = false;
+        loop {
+            match attempt(&self.connection) {
+                Err(error) if error.is_busy() && start.elapsed() < self.patience => {
+                    if !told {
+                        (self.waiting)();
+                        told = true;
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Files that are stores, and files that are not.
+
+use std::{cell::Cell, fs, path::Path, thread};
+
+use super::*;
+use crate::failure::Exit;
+
+/// Opening must fail, say why, and leave every file as it was.
+fn assert_refused(path: &Path, why: &str) {
+    let before = fs::read(path).unwrap();
+    let failure = Store::open(path, &|| {}).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains(why) && text.contains("hint: "), "{text}");
+    assert_eq!(fs::read(path).unwrap(), before);
+}
+
+fn sqlite(path: &Path) -> Connection {
+    Connection::open(path).unwrap()
+}
+
+#[test]
+fn a_new_store_lies_in_a_directory_that_git_ignores() {
+    let (directory, store) = store();
+    let ignore = directory.path().join(".rbench/.gitignore");
+    assert_eq!(fs::read_to_string(ignore).unwrap(), "*\n");
+    assert_eq!(store.experiments().unwrap(), []);
+    assert_eq!(store.check().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_directory_that_was_there_is_not_made_to_be_ignored() {
+    let directory = TempDir::new().unwrap();
+    Store::open(&directory.path().join("r.sqlite"), &|| {}).unwrap();
+    assert!(!directory.path().join(".gitignore").exists());
+}
+
+#[test]
+fn an_empty_file_becomes_a_store_and_stays_one() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("r.sqlite");
+    fs::write(&path, "").unwrap();
+    let experiment = Store::open(&path, &|| {}).unwrap().begin(&plan()).unwrap();
+    let again = Store::open(&path, &|| {}).unwrap();
+    assert_eq!(again.experiments().unwrap()[0].id, experiment);
+}
+
+#[test]
+fn a_store_of_a_newer_rbench_is_refused() {
+    let (directory, store) = store();
+    drop(store);
+    let newer = migrations::newest() + 1;
+    sqlite(&path(&directory)).pragma_update(None, "user_version", newer).unwrap();
+    assert_refused(&path(&directory), "a newer rbench wrote it: its schema is 2");
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("other.sqlite");
+    sqlite(&path).execute_batch("CREATE TABLE mine (x)").unwrap();
+    assert_refused(&path, "of another program");
+    sqlite(&path).pragma_update(None, "application_id", 7).unwrap();
+    assert_refused(&path, "of another program");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("notes.txt");
+    fs::write(&path, "Dear diary, ".repeat(1000)).unwrap();
+    assert_refused(&path, "not a database");
+}
+
+#[test]
+fn a_store_without_its_second_half_is_left_alone() {
+    let (directory, store) = store();
+    let experiment = store.begin(&plan()).unwrap();
+    record_all(&store, experiment, &benchmark("b"));
+    drop(store);
+    let path = path(&directory);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let half = fs::read(&path).unwrap();
+    // What reads the header alone may still open it; nothing is taken for good, nothing is changed.
+    let seen = Store::open(&path, &|| {}).and_then(|store| store.check());
+    assert!(seen.is_err() || seen.is_ok_and(|findings| !findings.is_empty()));
+    assert_eq!(fs::read(&path).unwrap(), half);
+}
+
+#[test]
+fn a_damaged_block_is_found_and_refused_and_the_others_are_read() {
+    let (directory, store) = store();
+    let experiment = store.begin(&plan()).unwrap();
+    record_all(&store, experiment, &benchmark("good"));
+    record_all(&store, experiment, &benchmark("bad"));
+    store.finish(experiment).unwrap();
+    let damage =
+        "UPDATE block SET block = CAST(substr(block, 1, length(block) - 1) || x'00' AS BLOB)
+                  WHERE benchmark = 2 AND position = 0";
+    sqlite(&path(&directory)).execute(damage, ()).unwrap();
+    let failure = store.executions(experiment, &benchmark("bad")).unwrap_err();
+    assert!(failure.to_string().contains("checksum"), "{failure}");
+    let findings = store.check().unwrap();
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].contains("p t bad in experiment 1"), "{findings:?}");
+    assert_eq!(store.executions(experiment, &benchmark("good")).unwrap().len(), 8);
+}
+
+#[test]
+fn a_file_in_a_place_where_nothing_can_be_made_is_a_mistake_of_the_user() {
+    let failure = Store::open(Path::new("/proc/rbench/results.sqlite"), &|| {}).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+}
+
+#[test]
+fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
+    let (_directory, store) = store();
+    let experiment = store.begin(&plan()).unwrap();
+    let benchmark = benchmark("b");
+    let record =
+        |turn, execution: &_| store.record_execution(experiment, &benchmark, turn, Ok(execution));
+    record(turn(0, 0, 5), &execution(1.0)).unwrap();
+    let pages: u32 =
+        store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    let limit = format!("PRAGMA max_page_count = {pages}");
+    store.connection.query_row(&limit, (), |_| Ok(())).unwrap();
+    let mut large = execution(2.0);
+    large.series[0].values = (1..100_000_u32).map(|n| f64::from(n).sqrt()).collect();
+    large.series[0].iterations = vec![1; 99_999];
+    let failure = record(turn(0, 1, 5), &large).unwrap_err();
+    assert!(failure.to_string().contains("hint: see that the disk has room"), "{failure}");
+    assert_eq!(store.executions(experiment, &benchmark).unwrap().len(), 1);
+}
+
+#[test]
+fn two_processes_write_one_after_the_other_and_the_one_that_waits_says_so() {
+    let directory = TempDir::new().unwrap();
+    let told = Cell::new(0);
+    let waiting = || told.set(told.get() + 1);
+    let store = Store::open(&path(&directory), &waiting).unwrap();
+    let (started, start) = std::sync::mpsc::channel();
+    let other = path(&directory);
+    let writer = thread::spawn(move || {
+        let other = Store::open(&other, &|| {}).unwrap();
+        let write = other.write("test", |_| {
+            started.send(()).unwrap();
+            thread::sleep(SILENT_WAIT * 3);
+            Ok(())
+        });
+        write.unwrap();
+        other.begin(&plan()).unwrap();
+    });
+    start.recv().unwrap();
+    assert_eq!(store.experiments().unwrap(), [], "who reads does not wait");
+    assert_eq!(told.get(), 0);
+    store.begin(&plan()).unwrap();
+    writer.join().unwrap();
+    assert_eq!(told.get(), 1);
+    assert_eq!(store.experiments().unwrap().len(), 2);
+}
+
+#[test]
+fn waiting_has_an_end() {
+    let (directory, mut store) = store();
+    store.patience = Duration::ZERO;
+    let other = open(&directory);
+    let refused = other.write("hold the store", |_| Ok(store.begin(&plan()).unwrap_err()));
+    let text = refused.unwrap().to_string();
+    assert!(text.contains("another process writes there"), "{text}");
+}
+
+#[test]
+fn two_processes_may_make_the_same_store_at_once() {
+    let directory = TempDir::new().unwrap();
+    let path = &path(&directory);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(move || Store::open(path, &|| {}).unwrap().begin(&plan()).unwrap());
+        }
+    });
+    assert_eq!(open(&directory).experiments().unwrap().len(), 8);
+}
