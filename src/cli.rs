@@ -1,8 +1,14 @@
 //! What was typed: the clap structs, and nothing that needs the world.
 
+mod groups;
+
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+pub use groups::{
+    CompileArgs, FilterArgs, Format, MeasureArgs, OutputArgs, ReportArgs, ReportFormat, TargetArgs,
+    VerdictArgs,
+};
 
 use crate::model::{Layout, Strategy};
 
@@ -24,11 +30,13 @@ pub struct Cli {
 pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
+    /// Measure two versions against each other and judge every benchmark.
+    Compare(CompareArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
-    /// Run one execution of one benchmark and print its measurements.
+    /// Run one execution of one benchmark, or of a whole target, and print its measurements.
     Exec(ExecArgs),
     /// Prune the cache of checkouts, compilations and builds.
     Gc(GcArgs),
@@ -62,6 +70,44 @@ pub struct BuildArgs {
     /// How results are printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo rbench compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The version to compare with.
+    #[arg(default_value = "HEAD~1")]
+    pub base: String,
+    /// The version that is new.
+    #[arg(default_value = "HEAD")]
+    pub head: String,
+    /// Only benchmarks whose id matches this regular expression.
+    #[arg(long = "filter", value_name = "REGEX")]
+    pub patterns: Vec<String>,
+    /// Take the filters for whole ids.
+    #[arg(long)]
+    pub exact: bool,
+    /// Only say what would be measured, and how long that takes at least.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Exit with 0 even if a benchmark regressed.
+    #[arg(long)]
+    pub advisory: bool,
+    /// How versions are measured.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// How benchmarks are judged.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// `cargo rbench diff`.
@@ -112,6 +158,10 @@ pub struct ExecArgs {
     /// Which benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
+    /// Run all benchmarks that match, of one bench target, in one process: for those that share an
+    /// expensive set-up.
+    #[arg(long)]
+    pub whole_target: bool,
     /// How many measurements to take.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -145,17 +195,6 @@ pub struct ExecArgs {
     pub output: OutputArgs,
 }
 
-/// Which benchmarks are meant.
-#[derive(Debug, Args)]
-pub struct FilterArgs {
-    /// Only benchmarks whose id matches one of these regular expressions.
-    #[arg(value_name = "FILTER")]
-    pub patterns: Vec<String>,
-    /// Take the filters for whole ids.
-    #[arg(long)]
-    pub exact: bool,
-}
-
 /// `cargo rbench gc`.
 #[derive(Debug, Args)]
 pub struct GcArgs {
@@ -172,72 +211,6 @@ pub struct GcArgs {
     /// The manifest of the workspace.
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
-}
-
-/// Which bench targets are meant.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Bench targets")]
-pub struct TargetArgs {
-    /// Only bench targets of this package.
-    #[arg(short, long, value_name = "NAME")]
-    pub package: Vec<String>,
-    /// Only bench targets with this name.
-    #[arg(long, value_name = "NAME")]
-    pub bench: Vec<String>,
-    /// No bench target of this package.
-    #[arg(long, value_name = "NAME")]
-    pub exclude: Vec<String>,
-    /// The manifest of the workspace.
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
-}
-
-/// What cargo is told.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Compilation")]
-pub struct CompileArgs {
-    /// The cargo profile.
-    #[arg(long, value_name = "NAME")]
-    pub profile: Option<String>,
-    /// Features to turn on, separated by commas.
-    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
-    pub features: Vec<String>,
-    /// Turn all features on.
-    #[arg(long)]
-    pub all_features: bool,
-    /// Turn the default feature off.
-    #[arg(long)]
-    pub no_default_features: bool,
-    /// Refuse to change Cargo.lock.
-    #[arg(long)]
-    pub locked: bool,
-    /// Do not use the network.
-    #[arg(long)]
-    pub offline: bool,
-    /// How many jobs cargo and the linking may run at a time.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub jobs: Option<u32>,
-}
-
-/// How results are printed.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// The format of the result on standard output.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-    /// Show the exact commands of cargo and the linker.
-    #[arg(short, long)]
-    pub verbose: bool,
-}
-
-/// The formats of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people; may change at any time.
-    Text,
-    /// For programs; has a schema.
-    Json,
 }
 
 impl Cli {

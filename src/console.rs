@@ -69,6 +69,19 @@ impl Console {
         })
     }
 
+    /// Shows how far so many executions are.
+    pub fn executions(&self, count: usize) -> Executions {
+        let bar = self.terminal.then(|| {
+            let style = ProgressStyle::with_template(
+                "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left",
+            );
+            let bar = ProgressBar::new(count as u64);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Executions { bar, count, told: 0 }
+    }
+
     /// Prints a line about what goes on.
     pub fn line(&self, text: &str) {
         anstream::eprintln!("{text}");
@@ -100,6 +113,32 @@ impl Console {
         if done == of {
             bar.finish_and_clear();
             *links = None;
+        }
+    }
+}
+
+/// The progress of executions. Drawn between two of them, never during one.
+pub struct Executions {
+    bar: Option<ProgressBar>,
+    count: usize,
+    /// Tenths of the whole that have been told.
+    told: usize,
+}
+
+impl Executions {
+    /// So many are done.
+    pub fn done(&mut self, done: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+            if done == self.count {
+                bar.finish_and_clear();
+            }
+            return;
+        }
+        let tenths = 10 * done / self.count.max(1);
+        if tenths > self.told {
+            self.told = tenths;
+            anstream::eprintln!("measured {done} of {} executions", self.count);
         }
     }
 }

@@ -76,14 +76,6 @@ impl Failure {
         self
     }
 
-    /// The same failure with another exit code: what is a build failure to a tool's caller may be a
-    /// mistake of the user's to theirs.
-    #[must_use]
-    pub fn with_exit(mut self, exit: Exit) -> Self {
-        self.exit = exit;
-        self
-    }
-
     /// The exit code of a process that ends with this failure.
     pub const fn exit(&self) -> Exit {
         self.exit

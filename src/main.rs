@@ -1,12 +1,12 @@
 //! `cargo rbench`: parse, dispatch, exit code. Cargo and rustc may also have started this program as
-//! their wrapper or linker.
+//! their wrapper or linker, and rbench itself as a launcher.
 
 use std::process::ExitCode;
 
-use cargo_rbench::{build, cli::Cli, command};
+use cargo_rbench::{build, cli::Cli, command, measure::process};
 
 fn main() -> ExitCode {
-    if let Some(exit) = build::run_as_tool() {
+    if let Some(exit) = build::run_as_tool().or_else(process::run_as_launcher) {
         return exit;
     }
     let cli = Cli::from_process();

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
-    cli::{CompileArgs, TargetArgs},
+    cli::{CompileArgs, MeasureArgs, TargetArgs, VerdictArgs},
     failure::{Exit, Failure, OrFail, Result},
     model::{BenchTarget, CompileSettings, HarnessKind, Layout, Strategy, TargetFilter},
+    stats::Criteria,
 };
 
 /// The name of the configuration file.
@@ -44,19 +45,64 @@ impl Default for BuildSettings {
     }
 }
 
+/// How versions are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExperimentSettings {
+    /// m: executions of each build.
+    pub executions: u32,
+    /// n: measurements in an execution.
+    pub measurements: u32,
+    /// How long to run before the first measurement, in milliseconds.
+    pub warm_up_ms: u64,
+    /// How long one measurement lasts at least, in milliseconds.
+    pub floor_ms: u64,
+}
+
+impl Default for ExperimentSettings {
+    fn default() -> Self {
+        Self { executions: 2, measurements: 10, warm_up_ms: 50, floor_ms: 1 }
+    }
+}
+
 /// `bench.toml` as it is written: every key may be missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BenchToml {
     /// `[build]`
     #[serde(default)]
     build: BuildTable,
+    /// `[experiment]`
+    #[serde(default)]
+    experiment: ExperimentTable,
+    /// `[verdict]`
+    #[serde(default)]
+    verdict: VerdictTable,
     /// `[[harness]]`
     #[serde(default)]
     harness: Vec<HarnessTable>,
     /// `[[command]]`
     #[serde(default)]
     command: Vec<CommandTable>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ExperimentTable {
+    executions: Option<u32>,
+    measurements: Option<u32>,
+    warm_up_ms: Option<u64>,
+    floor_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct VerdictTable {
+    estimator: Option<String>,
+    rule: Option<String>,
+    false_alarm_rate: Option<f64>,
+    confidence: Option<f64>,
+    min_effect: Option<f64>,
+    confirm: Option<bool>,
 }
 
 /// `[[harness]]`: says outright which harness a bench target has.
@@ -184,6 +230,48 @@ impl BuildSettings {
             },
         }
     }
+}
+
+impl ExperimentSettings {
+    /// The settings for measuring.
+    pub fn resolve(file: &BenchToml, flags: &MeasureArgs) -> Self {
+        let (default, table) = (Self::default(), &file.experiment);
+        Self {
+            executions: flags.executions.or(table.executions).unwrap_or(default.executions),
+            measurements: flags.measurements.or(table.measurements).unwrap_or(default.measurements),
+            warm_up_ms: flags.warm_up.or(table.warm_up_ms).unwrap_or(default.warm_up_ms),
+            floor_ms: flags.floor.or(table.floor_ms).unwrap_or(default.floor_ms),
+        }
+    }
+}
+
+/// How benchmarks are judged.
+pub fn criteria(file: &BenchToml, flags: &VerdictArgs) -> Result<Criteria> {
+    let (default, table) = (Criteria::default(), &file.verdict);
+    let what = "cannot use the settings for verdicts";
+    let refused =
+        |error: &dyn std::fmt::Display| Failure::new(Exit::Usage, what).because(error.to_string());
+    let estimator = flags.estimator.as_ref().or(table.estimator.as_ref());
+    let rule = flags.rule.as_ref().or(table.rule.as_ref());
+    let criteria = Criteria {
+        estimator: match estimator {
+            Some(name) => name.parse().map_err(|error| refused(&error))?,
+            None => default.estimator,
+        },
+        rule: match rule {
+            Some(name) => name.parse().map_err(|error| refused(&error))?,
+            None => default.rule,
+        },
+        false_alarm_rate: flags
+            .false_alarm_rate
+            .or(table.false_alarm_rate)
+            .unwrap_or(default.false_alarm_rate),
+        confidence: flags.confidence.or(table.confidence).unwrap_or(default.confidence),
+        min_effect: flags.min_effect.or(table.min_effect).unwrap_or(default.min_effect),
+        confirm: !flags.no_confirm && table.confirm.unwrap_or(default.confirm),
+        seed: default.seed,
+    };
+    criteria.checked().map_err(|refusal| refused(&refusal))
 }
 
 /// Which bench targets the flags mean.

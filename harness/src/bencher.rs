@@ -72,7 +72,7 @@ impl Bencher {
     ///
     /// What it returns counts as used, so that computing it cannot be optimised away. What it
     /// *reads* can still be known to the compiler: pass constants through
-    /// [`black_box`](crate::black_box).
+    /// [`black_box`].
     #[expect(clippy::iter_not_returning_iterator, reason = "what every bench harness calls it")]
     pub fn iter<O>(&mut self, mut routine: impl FnMut() -> O) {
         self.run(&mut |iterations| {

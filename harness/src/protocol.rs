@@ -25,7 +25,13 @@
 //!
 //! A list has only the `benchmark` lines. In ids and reasons `\\`, `\n` and `\r` are escaped.
 
-use std::{fmt::Write as _, fs, io, path::Path, time::Duration};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
 
 use crate::{
     arguments::Request,
@@ -146,6 +152,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A person who repeats a command of rbench wants to see the answer.
+    if path == Path::new("/dev/stdout") {
+        return io::stdout().write_all(bytes);
+    }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     fs::write(&partial, bytes)?;

@@ -23,6 +23,8 @@ pub struct Place {
     pub target_dir: PathBuf,
     /// Config files that lie above the user's repository, farthest first.
     pub configs: Vec<PathBuf>,
+    /// Settings that override those of config files, as `key=value`.
+    pub overrides: Vec<String>,
     /// Variables.
     pub environment: Environment,
 }
@@ -43,6 +45,9 @@ impl Place {
         let mut arguments: Vec<OsString> = vec!["--manifest-path".into(), (&self.manifest).into()];
         for config in &self.configs {
             arguments.extend(["--config".into(), config.into()]);
+        }
+        for setting in &self.overrides {
+            arguments.extend(["--config".into(), setting.into()]);
         }
         for (wanted, flag) in [(settings.locked, "--locked"), (settings.offline, "--offline")] {
             if wanted {
@@ -138,6 +143,7 @@ mod tests {
             manifest: "/at/src/Cargo.toml".into(),
             target_dir: "/at/target".into(),
             configs: vec!["/home/u/.cargo/config.toml".into()],
+            overrides: Vec::new(),
             environment: Environment::default(),
         }
     }

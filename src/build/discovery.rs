@@ -1,6 +1,6 @@
 //! Which bench targets a version has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 
@@ -29,6 +29,8 @@ pub struct Discovered {
     pub package_id: String,
     /// The directory of its package, where its benchmarks run.
     pub package_root: PathBuf,
+    /// The features of its package that it cannot be built without.
+    pub required_features: Vec<String>,
 }
 
 impl Workspace {
@@ -43,16 +45,37 @@ impl Workspace {
     }
 
     /// The bench targets of the workspace that the filter admits, in the order of their names.
+    /// Those whose required features are off are left out, as cargo does, unless they are asked for
+    /// by name: then cargo says what is missing.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Vec<Discovered>> {
         let mut all: Vec<Discovered> =
             self.metadata.workspace_packages().into_iter().flat_map(of_package).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
-        let chosen: Vec<Discovered> =
-            all.iter().filter(|found| filter.admits(&found.target)).cloned().collect();
+        let wanted = |found: &&Discovered| {
+            filter.admits(&found.target)
+                && (self.missing_features(found).is_empty()
+                    || filter.benches.contains(&found.target.target))
+        };
+        let chosen: Vec<Discovered> = all.iter().filter(wanted).cloned().collect();
         if chosen.is_empty() {
-            return Err(nothing_to_build(&all, filter, version));
+            let lines = all.iter().map(|found| {
+                let target = &found.target;
+                let missing = self.missing_features(found);
+                format!("  -p {} --bench {}{}", target.package, target.target, needed(&missing))
+            });
+            return Err(nothing_to_build(&lines.collect::<Vec<_>>(), filter, version));
         }
         Ok(chosen)
+    }
+
+    /// The features that a bench target requires and that are off.
+    fn missing_features(&self, found: &Discovered) -> Vec<String> {
+        let nodes = self.metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+        let node = nodes.iter().find(|node| node.id.repr == found.package_id);
+        let on = |name: &String| {
+            node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
+        };
+        found.required_features.iter().filter(|name| !on(name)).cloned().collect()
     }
 
     /// All that cargo said.
@@ -74,11 +97,21 @@ impl Workspace {
             })
     }
 
-    /// The ids of all packages whose source may differ between versions: those of the workspace and
-    /// all others that are given by a path.
-    pub fn path_packages(&self) -> Vec<String> {
-        let of_repository = |package: &&Package| package.source.is_none();
+    /// The ids of all packages whose source may differ between versions: those of the workspace, all
+    /// others that are given by a path, and those that lie in the repository, at `at_source`.
+    pub fn path_packages(&self, at_source: &Path) -> Vec<String> {
+        let of_repository = |package: &&Package| {
+            package.source.is_none() || package.manifest_path.starts_with(at_source)
+        };
         self.metadata.packages.iter().filter(of_repository).map(|p| p.id.repr.clone()).collect()
+    }
+}
+
+fn needed(features: &[String]) -> String {
+    if features.is_empty() {
+        String::new()
+    } else {
+        format!(" (needs --features {})", features.join(","))
     }
 }
 
@@ -92,11 +125,12 @@ fn of_package(package: &Package) -> Vec<Discovered> {
             target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
             package_id: package.id.repr.clone(),
             package_root: root.clone(),
+            required_features: target.required_features.clone(),
         })
         .collect()
 }
 
-fn nothing_to_build(all: &[Discovered], filter: &TargetFilter, version: &str) -> Failure {
+fn nothing_to_build(all: &[String], filter: &TargetFilter, version: &str) -> Failure {
     if all.is_empty() {
         return Failure::new(Exit::Usage, format!("no package of {version} has a bench target"))
             .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
@@ -105,11 +139,13 @@ fn nothing_to_build(all: &[Discovered], filter: &TargetFilter, version: &str) ->
     let mut failure =
         Failure::new(Exit::Usage, format!("no bench target of {version} is asked for"))
             .because("the workspace has:");
-    for found in all {
-        failure = failure
-            .because(format!("  -p {} --bench {}", found.target.package, found.target.target));
+    for line in all {
+        failure = failure.because(line);
     }
     let asked = [&filter.packages, &filter.benches, &filter.excluded].into_iter().flatten();
     let asked: Vec<&str> = asked.map(String::as_str).collect();
+    if asked.is_empty() {
+        return failure.hint("turn on the features that they need, with --features");
+    }
     failure.hint(format!("correct -p, --bench or --exclude (asked: {})", asked.join(", ")))
 }

@@ -34,7 +34,11 @@ pub fn seed(
     let target = home.join("target");
     let what = || format!("cannot copy compiled dependencies from {}", donor.display());
     copy_directory(&donor.join("target"), &target).or_fail(Exit::Build, what)?;
-    let arguments = cargo::clean(place, &workshop.settings, &workspace.path_packages());
+    let arguments = cargo::clean(
+        place,
+        &workshop.settings,
+        &workspace.path_packages(&workshop.site.at_source()),
+    );
     // Whatever goes wrong here: compiling from nothing is slower, never wrong.
     if tool::run(&mut place.command(&arguments), || "cannot clean".to_owned()).is_err() {
         files::remove_directory(&target)?;

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::failure::{Exit, OrFail, Result};
+use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// Writes a file in one step: a reader sees the old contents or the new, never a part.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
@@ -67,6 +67,30 @@ pub fn remove_directory(path: &Path) -> Result<()> {
 pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path)
         .or_fail(Exit::Build, || format!("cannot create the directory {}", path.display()))
+}
+
+/// Says of a failed tool that the disk of `path` is full, if it is: tools say that in strange ways
+/// (a linker that writes through a memory map dies of a bus error).
+pub fn or_full_disk(failure: Failure, path: &Path) -> Failure {
+    const LITTLE: u64 = 64 << 20;
+    match free_space(path) {
+        Some(free) if free < LITTLE => failure
+            .because(format!("the disk of {} has only {free} bytes left", path.display()))
+            .hint("make room, for example by: cargo rbench gc --max-size 1G"),
+        _ => failure,
+    }
+}
+
+/// Bytes that this user can still write to the disk of `path`, which need not exist yet.
+#[cfg(unix)]
+fn free_space(path: &Path) -> Option<u64> {
+    let disk = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_space(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Bytes of all files below a directory, hard links counted once each time they appear.

@@ -97,14 +97,20 @@ pub fn superfluous(mut entries: Vec<Entry>, limits: Limits) -> Vec<Entry> {
     entries
 }
 
-/// Removes an entry, with what lies beside it.
-pub fn remove(entry: &Entry) -> Result<()> {
+/// Removes an entry of a site, with what lies beside it.
+pub fn remove(site: &Site, entry: &Entry) -> Result<()> {
     files::remove_directory(&entry.path)?;
-    if entry.kind == EntryKind::Checkout {
-        for extension in ["manifest", "lock-added"] {
-            // A leftover says nothing without its checkout.
-            let _ = fs::remove_file(entry.path.with_extension(extension));
+    let key = entry.path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = match entry.kind {
+        EntryKind::Checkout => {
+            ["manifest", "lock-added"].map(|extension| entry.path.with_extension(extension)).into()
         }
+        EntryKind::Compilation => vec![site.log(&key)],
+        EntryKind::Build => Vec::new(),
+    };
+    for file in beside {
+        // A leftover says nothing without its entry.
+        let _ = fs::remove_file(file);
     }
     Ok(())
 }
@@ -140,6 +146,24 @@ mod tests {
         assert_eq!(gone(&entries, 30, 100), ["b"]);
         assert_eq!(gone(&entries, 30, 99), ["b", "c"]);
         assert_eq!(gone(&entries, 30, 0), ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn a_compilation_goes_with_its_log_and_a_checkout_with_its_manifest() {
+        let directory = tempfile::tempdir().unwrap();
+        let site = Site::new(directory.path(), "id", directory.path());
+        let (compilation, checkout) = (site.compilation("key"), site.checkouts().join("tree"));
+        let files = [site.log("key"), checkout.with_extension("manifest")];
+        for file in &files {
+            files::write_whole(file, b"").unwrap();
+        }
+        for directory in [&compilation, &checkout] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        for entry in entries(&site, SystemTime::now()) {
+            remove(&site, &entry).unwrap();
+        }
+        assert!(files.iter().chain([&compilation, &checkout]).all(|path| !path.exists()));
     }
 
     #[test]

@@ -119,6 +119,11 @@ impl Linkable {
         watch: Watch<'_>,
     ) -> Result<Vec<Build>> {
         files::create_directory(builds)?;
+        if let (Layout::Natural, [first, ..]) = (self.layout, seeds) {
+            // One program for all seeds: it is linked once, and never by two threads at a time.
+            let build = self.build(*first, builds, watch)?;
+            return Ok(seeds.iter().map(|&seed| Build { seed, ..build.clone() }).collect());
+        }
         let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
         let done = AtomicUsize::new(0);
         let threads = jobs.map_or(0, |jobs| jobs as usize);
@@ -176,15 +181,19 @@ impl Linkable {
             self.architecture,
         )
         .or_fail(Exit::Internal, what)?;
-        let directory = tempfile::tempdir().or_fail(Exit::Build, what)?;
+        // In the build's own directory: what a killed run leaves goes when the build is made again.
+        let directory = executable.with_file_name("arrangement");
+        files::create_directory(&directory)?;
         for (name, contents) in &arrangement.files {
-            fs::write(directory.path().join(name), contents).or_fail(Exit::Build, what)?;
+            fs::write(directory.join(name), contents).or_fail(Exit::Build, what)?;
         }
-        let arguments = self.linker.arguments(&arrangement, directory.path());
+        let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
         watch(Event::Command(&tool::shown(&command)));
-        tool::run(&mut command, what)?;
+        tool::run(&mut command, what)
+            .map_err(|failure| files::or_full_disk(failure, executable))?;
         let took = start.elapsed();
+        files::remove_directory(&directory)?;
         let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
         Ok(BuildRecord {
             digest: code::loadable_digest(&bytes).or_fail(Exit::Build, what)?,

@@ -116,6 +116,10 @@ impl Linker {
         let option =
             |text: String| if self.through_driver { through_driver(&text) } else { vec![text] };
         let mut arguments = self.instead.clone();
+        if matches!(self.family, Family::Lld(_) | Family::Mold) {
+            // Debug info is not loaded, and can be most of a link's work.
+            arguments.extend(option("--strip-debug".to_owned()));
+        }
         for argument in &arrangement.options {
             match argument {
                 LinkerOption::Flag(flag) => arguments.extend(option(flag.clone())),

@@ -27,6 +27,7 @@ mod site;
 mod strategy;
 mod tool;
 mod toolchain;
+mod vendored;
 mod workshop;
 mod wrapper;
 
@@ -37,7 +38,7 @@ pub use link::{Build, BuildRecord};
 pub use role::Role;
 pub use site::{Site, SiteLock, cache_directory};
 pub use strategy::{Order, TargetBuilds, VersionBuilds};
-pub use tool::run as run_tool;
+pub use tool::run_or as run_tool_or;
 pub use workshop::{Source, Workshop};
 
 /// Carries out what cargo or rustc started this process for, if it was one of them.

@@ -53,7 +53,8 @@ fn link_naturally(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result
     if !executable.exists() {
         let unfinished = executable.with_extension("unfinished");
         let arguments = linker.arguments(&Arrangement::default(), executable);
-        tool::run(&mut recipe.command(&arguments, &unfinished), what)?;
+        tool::run(&mut recipe.command(&arguments, &unfinished), what)
+            .map_err(|failure| files::or_full_disk(failure, executable))?;
         fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
     }
     fs::read(executable).or_fail(Exit::Build, what)

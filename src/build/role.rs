@@ -1,7 +1,7 @@
 //! The names under which this program calls itself: as rustc's wrapper and as rustc's linker.
 //!
 //! Cargo and rustc take a path for either and nothing else, so the role is in the name: links to
-//! this executable, made by [`install`], in a directory of their own.
+//! this executable, made by [`install_wrapper`] and [`install_shim`], in a directory of their own.
 
 use std::{
     ffi::OsStr,

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
+use cargo_metadata::Message;
 
 use super::{
     event::{Event, Watch},
@@ -20,8 +20,6 @@ use crate::failure::{Exit, Failure, OrFail, Result};
 pub struct Messages {
     /// Every artifact with an executable: the package's id, the target's name and the file.
     pub executables: Vec<Executable>,
-    /// Targets with errors, as people call them: "bench target `parse`".
-    pub failed: Vec<String>,
 }
 
 /// An executable that cargo made.
@@ -63,11 +61,37 @@ pub fn compile(
     }
     let text = std::fs::read_to_string(log)
         .or_fail(Exit::Build, || format!("cannot read the log {}", log.display()))?;
-    Err(Failure::new(Exit::Build, what(&messages.failed))
+    let failure = Failure::new(Exit::Build, what(&failed(&text)))
         .because(format!("cargo ended with {status}; the end of its output:"))
         .because(indented(&tool::tail(&text)))
         .because(format!("all of it: {}", log.display()))
-        .hint(hint))
+        .hint(hint);
+    Err(super::files::or_full_disk(failure, log))
+}
+
+/// What cargo could not make, as people call it: "bench target `parse`". Errors are no messages for
+/// programs, so that they come with their colours; what they are about stands in cargo's own words.
+fn failed(output: &str) -> Vec<String> {
+    let mut failed = Vec::new();
+    for line in output.lines() {
+        let quoted = |after: &str| line.strip_prefix(after)?.split_once('`');
+        let name = if let Some((package, rest)) = quoted("error: could not compile `") {
+            match rest.split(['(', ')', '"']).collect::<Vec<_>>().as_slice() {
+                [_, "bench ", bench, ..] => format!("bench target `{bench}`"),
+                [_, part, ..] => format!("{} of `{package}`", part.trim()),
+                _ => format!("`{package}`"),
+            }
+        } else if let Some((package, _)) = quoted("error: failed to run custom build command for `")
+        {
+            format!("build script of `{package}`")
+        } else {
+            continue;
+        };
+        if !failed.contains(&name) {
+            failed.push(name);
+        }
+    }
+    failed
 }
 
 fn indented(text: &str) -> String {
@@ -94,24 +118,14 @@ fn follow(
 fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     let mut messages = Messages::default();
     for message in Message::parse_stream(stdout) {
-        match message? {
-            Message::CompilerArtifact(artifact) => {
-                if let Some(path) = artifact.executable {
-                    messages.executables.push(Executable {
-                        package: artifact.package_id.repr,
-                        target: artifact.target.name,
-                        path: path.into(),
-                    });
-                }
-            }
-            Message::CompilerMessage(said) if said.message.level == DiagnosticLevel::Error => {
-                let kind = said.target.kind.first().map(ToString::to_string).unwrap_or_default();
-                let name = format!("{kind} target `{}`", said.target.name);
-                if !messages.failed.contains(&name) {
-                    messages.failed.push(name);
-                }
-            }
-            _ => {}
+        if let Message::CompilerArtifact(artifact) = message?
+            && let Some(path) = artifact.executable
+        {
+            messages.executables.push(Executable {
+                package: artifact.package_id.repr,
+                target: artifact.target.name,
+                path: path.into(),
+            });
         }
     }
     Ok(messages)
@@ -139,6 +153,20 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         command
+    }
+
+    #[test]
+    fn what_could_not_be_compiled_is_named() {
+        let output = "error[E0308]: mismatched types\n\
+            error: could not compile `json` (bench \"parse\") due to 1 previous error\n\
+            warning: build failed, waiting for other jobs to finish...\n\
+            error: could not compile `json` (bench \"parse\") due to 1 previous error\n\
+            error: could not compile `text` (lib) due to 2 previous errors; 1 warning emitted\n\
+            error: failed to run custom build command for `zlib v1.0.0 (/a)`\n";
+        assert_eq!(
+            failed(output),
+            ["bench target `parse`", "lib of `text`", "build script of `zlib v1.0.0 (/a)`"]
+        );
     }
 
     #[test]

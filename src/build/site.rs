@@ -99,6 +99,12 @@ impl Site {
         let path = self.outside.join("lock");
         files::create_directory(&self.outside)?;
         files::create_directory(&self.storage)?;
+        // Where the user's git does not ignore the target dir, it must not find our part of it: the
+        // uncommitted tree would be another one at every run.
+        let ignored = self.storage.join(".gitignore");
+        if !ignored.exists() {
+            files::write_whole(&ignored, b"*\n")?;
+        }
         let what = || format!("cannot lock {}", path.display());
         let file =
             File::options().create(true).append(true).open(&path).or_fail(Exit::Build, what)?;

@@ -1,7 +1,7 @@
 //! From a version to its builds: which compilations are made, and which of them each build is
 //! linked from.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,19 @@ pub struct TargetBuilds {
     pub target: BenchTarget,
     /// Its builds, in the order of the seeds.
     pub builds: Vec<Build>,
+}
+
+impl VersionBuilds {
+    /// The builds of a bench target.
+    pub fn target(&self, target: &BenchTarget) -> Option<&TargetBuilds> {
+        self.targets.iter().find(|builds| builds.target == *target)
+    }
+
+    /// The compilation that build `index` comes from, to be entered before it is executed.
+    pub fn home_of(&self, index: usize) -> &Path {
+        let own = self.compilations.get(index).or_else(|| self.compilations.first());
+        own.map_or(Path::new(""), |compilation| &compilation.home)
+    }
 }
 
 impl TargetBuilds {

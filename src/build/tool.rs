@@ -13,6 +13,12 @@ const TAIL_LINES: usize = 30;
 /// Runs a tool to its end with its output captured, and fails if it cannot be run or fails.
 /// `what` says what it was run for: "cannot link bench target `parse`".
 pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
+    run_or(command, Exit::Build, what)
+}
+
+/// The same, where the exit code of a tool that runs and fails is another one: it was asked about
+/// something of the user's.
+pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
     let output = command
         .stdin(Stdio::null())
         .output()
@@ -22,7 +28,7 @@ pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
     }
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
-    Err(Failure::new(Exit::Build, what())
+    Err(Failure::new(exit, what())
         .because(format!(
             "`{}` ended with {}; the end of its output:",
             command.get_program().display(),
@@ -109,10 +115,11 @@ pub fn replace_process(command: &mut Command) -> ExitCode {
 /// Runs `command` in our stead and passes on its exit code.
 #[cfg(not(unix))]
 pub fn replace_process(command: &mut Command) -> ExitCode {
-    match command.status().or_fail(Exit::Build, || "cannot start the tool") {
+    match command.status() {
         Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(failure) => {
-            anstream::eprintln!("error: {failure}");
+        Err(error) => {
+            let program = command.get_program();
+            anstream::eprintln!("error: cannot start `{}`: {error}", program.display());
             ExitCode::from(127)
         }
     }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    cargo::Place, environment::Environment, event::Watch, files, role, shim, site::Site, wrapper,
+    cargo::Place, environment::Environment, event::Watch, files, role, shim, site::Site, vendored,
+    wrapper,
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
@@ -71,6 +72,11 @@ impl Workshop<'_> {
             manifest: self.site.at_source().join(&self.workspace).join("Cargo.toml"),
             target_dir: self.site.at_target(),
             configs: self.configs.clone(),
+            overrides: vendored::overrides(
+                source.checkout,
+                &self.workspace,
+                &self.site.at_source(),
+            ),
             environment,
         })
     }

@@ -7,11 +7,11 @@ use cargo_metadata::camino::Utf8Path;
 use super::project::Project;
 use crate::{
     build::{Compilation, CompiledTarget, Source, Workshop, Workspace},
+    console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     settings::CommandTable,
-    source::Checkouts,
 };
 
 /// A bench target that is ready to run, with its benchmarks.
@@ -51,11 +51,11 @@ pub fn list(
     workshop: &Workshop<'_>,
     wanted: &Wanted<'_>,
     conditions: &Conditions<'_>,
+    console: &Console,
 ) -> Result<Listing> {
     let version = project.repository.resolve(wanted.revision)?;
-    let checkouts = Checkouts::open(project.site.outside())?;
-    let checkout = checkouts.checkout(&project.repository, &version)?;
-    let source = Source { version: &version, checkout: &checkout.path };
+    let checkout = project.checkout(&version, console)?;
+    let source = Source { version: &version, checkout: &checkout };
     let (compilation, workspace) = workshop.compile_for_running(source, &wanted.targets)?;
 
     let mut targets = Vec::new();
@@ -122,11 +122,15 @@ fn runnables(
     let executable = executable(compilation, workspace, compiled)?;
     let commands: Vec<&CommandTable> = project.file.commands_of(&compiled.target).collect();
     if !commands.is_empty() {
+        // Elsewhere a child's account begins with the child.
+        let launcher =
+            cfg!(target_os = "linux").then(std::env::current_exe).and_then(std::io::Result::ok);
         let command = |table: &CommandTable| -> (Executable, Box<dyn Harness>) {
             let command = harness::Command {
                 id: table.id.clone(),
                 program: table.program.as_ref().map(|program| executable.directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
+                launcher: launcher.clone(),
             };
             (executable.clone(), Box::new(command))
         };
@@ -144,7 +148,7 @@ fn harness_of(
 ) -> Result<Box<dyn Harness>> {
     let (package, target) = workspace.package_and_target(compiled)?;
     let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
-    let facts = harness::BenchTarget {
+    let facts = harness::TargetFacts {
         metadata: workspace.metadata(),
         package,
         target,

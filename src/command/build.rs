@@ -12,7 +12,7 @@ use crate::{
     model::{LayoutSeed, Version},
     report::{self, BuildReport, TargetAgreement, VersionReport},
     settings::{self, BuildSettings},
-    source::{Checkouts, is_range},
+    source::is_range,
 };
 
 /// Builds what was asked for and reports.
@@ -32,11 +32,10 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
         strategy: settings.strategy,
         seeds: LayoutSeed::list(settings.seed, settings.builds),
     };
-    let checkouts = Checkouts::open(project.site.outside())?;
     let mut built = Vec::with_capacity(versions.len());
     for version in &versions {
-        let checkout = checkouts.checkout(&project.repository, version)?;
-        let source = Source { version, checkout: &checkout.path };
+        let checkout = project.checkout(version, &console)?;
+        let source = Source { version, checkout: &checkout };
         built.push(workshop.build(source, &order)?);
     }
 

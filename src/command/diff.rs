@@ -10,7 +10,6 @@ use crate::{
     model::BenchTarget,
     report::{DiffReport, TargetDiff},
     settings::{self, BuildSettings},
-    source::Checkouts,
 };
 
 /// Compiles both versions and compares them function by function.
@@ -25,11 +24,10 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     let _lock = console.lock(&project.site)?;
     let watch = |event: Event<'_>| console.build_event(&event);
     let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
-    let checkouts = Checkouts::open(project.site.outside())?;
     let mut functions = Vec::with_capacity(versions.len());
     for version in &versions {
-        let checkout = checkouts.checkout(&project.repository, version)?;
-        let source = Source { version, checkout: &checkout.path };
+        let checkout = project.checkout(version, &console)?;
+        let source = Source { version, checkout: &checkout };
         functions.push(workshop.functions(source, &filter)?);
     }
 

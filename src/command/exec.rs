@@ -1,4 +1,4 @@
-//! `cargo rbench exec`: one execution of one benchmark, for people who debug it.
+//! `cargo rbench exec`: one execution of one benchmark, or of a whole target, for people who debug it.
 
 use std::time::Duration;
 
@@ -13,15 +13,12 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
-    model::{Asked, Benchmark},
+    model::{Asked, Benchmark, Execution, Name},
     report::ExecReport,
     settings::{self, BuildSettings},
 };
 
-/// How many ids an ambiguous filter lists.
-const LISTED: usize = 10;
-
-/// Runs the one benchmark that the filters mean, in the executable as cargo made it.
+/// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let project = Project::find(args.target.manifest_path.as_deref())?;
@@ -43,8 +40,9 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         deadline: args.deadline.map(Duration::from_secs),
         cpu: args.cpu,
     };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions)?;
-    let (listed, benchmark) = the_only_one(&listing)?;
+    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
+    let (listed, benchmarks) =
+        if args.whole_target { the_only_target(&listing)? } else { the_only_one(&listing)? };
 
     let asked = Asked {
         measurements: args.measurements as usize,
@@ -53,36 +51,79 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         iterations: args.iterations,
         seed: args.seed,
     };
-    let execution =
-        listed.harness.execute(&listed.executable, &benchmark.name, &asked, &conditions)?;
-    let report = ExecReport::new(&listing.version, listed.harness.kind(), benchmark, &execution);
+    let results = execute(listed, benchmarks, &asked, &conditions)?;
+    let failures: Vec<&Failure> =
+        results.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
+    let harness = &listed.harness;
+    let objection = harness.objection(asked.measurements);
+    let Some(report) = ExecReport::new(&listing.version, harness.kind(), objection, &results)
+    else {
+        return failures.first().map_or(Ok(Exit::Success), |failure| Err((*failure).clone()));
+    };
+    for failure in &failures {
+        console.line(&format!("error: {failure}"));
+    }
     Console::result(&match args.output.format {
         Format::Text => report.text(),
         Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
     })?;
-    Ok(Exit::Success)
+    Ok(if failures.is_empty() { Exit::Success } else { Exit::Benchmark })
 }
 
-fn the_only_one(listing: &Listing) -> Result<(&Listed, &Benchmark)> {
-    let all: Vec<(&Listed, &Benchmark)> = listing
-        .targets
-        .iter()
-        .flat_map(|listed| listed.benchmarks.iter().map(move |benchmark| (listed, benchmark)))
-        .collect();
-    match (&all[..], &listing.failures[..]) {
-        ([only], _) => Ok(*only),
+/// Executes `benchmarks` of one target in one process.
+fn execute<'b>(
+    listed: &Listed,
+    benchmarks: &'b [Benchmark],
+    asked: &Asked,
+    conditions: &Conditions<'_>,
+) -> Result<Vec<(&'b Benchmark, Result<Execution>)>> {
+    let Listed { harness, executable, .. } = listed;
+    let results = match benchmarks {
+        [only] => vec![Ok(harness.execute(executable, &only.name, asked, conditions)?)],
+        several => {
+            let names: Vec<Name> = several.iter().map(|benchmark| benchmark.name.clone()).collect();
+            harness.execute_together(executable, &names, asked, conditions)?
+        }
+    };
+    Ok(benchmarks.iter().zip(results).collect())
+}
+
+fn the_only_target(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
+    match (&listing.targets[..], &listing.failures[..]) {
+        ([only], _) => Ok((only, &only.benchmarks)),
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
-            let mut failure =
-                Failure::new(Exit::Usage, format!("{} benchmarks match, not one", several.len()));
-            for (_, benchmark) in several.iter().take(LISTED) {
-                failure = failure.because(format!("  {benchmark}"));
-            }
-            if several.len() > LISTED {
-                failure = failure.because(format!("  and {} more", several.len() - LISTED));
-            }
-            Err(failure
-                .hint("give the whole id with --exact, and -p or --bench if that is not enough"))
+            let all = several.iter().filter_map(|listed| listed.benchmarks.first());
+            let what = format!("benchmarks of {} targets match, not of one", several.len());
+            Err(listed_in(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
+                .hint("choose a target with -p and --bench"))
         }
+    }
+}
+
+fn the_only_one(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
+    match (&listing.targets[..], &listing.failures[..]) {
+        ([only], _) if only.benchmarks.len() == 1 => Ok((only, &only.benchmarks)),
+        ([], [(_, failure), ..]) => Err(failure.clone()),
+        (several, _) => {
+            let all: Vec<_> = several.iter().flat_map(|listed| &listed.benchmarks).collect();
+            let what = format!("{} benchmarks match, not one", all.len());
+            Err(listed_in(Failure::new(Exit::Usage, what), &all)
+                .hint("give the whole id with --exact, and -p or --bench if that is not enough")
+                .hint("or execute all of a target in one process with --whole-target"))
+        }
+    }
+}
+
+/// The failure with the first few of what there is.
+fn listed_in(mut failure: Failure, benchmarks: &[&Benchmark]) -> Failure {
+    /// As many as one reads.
+    const MOST: usize = 10;
+    for benchmark in benchmarks.iter().take(MOST) {
+        failure = failure.because(format!("  {benchmark}"));
+    }
+    match benchmarks.len().saturating_sub(MOST) {
+        0 => failure,
+        more => failure.because(format!("  and {more} more")),
     }
 }

@@ -23,7 +23,7 @@ pub fn run(args: &GcArgs) -> Result<Exit> {
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for entry in &superfluous {
         if !args.dry_run {
-            gc::remove(entry)?;
+            gc::remove(&project.site, entry)?;
         }
         let kind = match entry.kind {
             EntryKind::Checkout => "checkout",

@@ -33,7 +33,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
         Wanted { revision: &args.revision, targets: settings::target_filter(&args.target), filter };
     let interrupt = Interrupt::on_signals()?;
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions)?;
+    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
 
     for (_, failure) in &listing.failures {
         console.line(&format!("error: {failure}"));

@@ -2,8 +2,10 @@
 
 mod benchmarks;
 mod build;
+mod compare;
 mod diff;
 mod exec;
+mod experiment;
 mod gc;
 mod list;
 mod project;
@@ -17,6 +19,7 @@ use crate::{
 pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Build(args) => build::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),

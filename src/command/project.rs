@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 
 use crate::{
-    build::{Site, Watch, Workshop, cache_directory, run_tool},
+    build::{Site, Watch, Workshop, cache_directory, run_tool_or},
+    console::Console,
     failure::{Exit, Failure, OrFail, Result},
-    model::CompileSettings,
+    model::{CompileSettings, Version},
     settings::BenchToml,
-    source::Repository,
+    source::{Checkouts, Repository},
 };
 
 /// Where the user is.
@@ -52,6 +53,24 @@ impl Project {
         Ok(Self { repository, workspace, file, site })
     }
 
+    /// The file that keeps what was measured.
+    pub fn store(&self) -> PathBuf {
+        self.workspace.join(".rbench").join("results.sqlite")
+    }
+
+    /// The directory with the files of a version.
+    pub fn checkout(&self, version: &Version, console: &Console) -> Result<PathBuf> {
+        let checkouts = Checkouts::open(self.site.outside())?;
+        let checkout = checkouts.checkout(&self.repository, version)?;
+        for submodule in &checkout.absent_submodules {
+            console.line(&format!(
+                "warning: the submodule {} is not initialised; {version} is built without its files",
+                submodule.display()
+            ));
+        }
+        Ok(checkout.path)
+    }
+
     /// The workshop in which this project's versions are built.
     pub fn workshop<'a>(
         &self,
@@ -81,8 +100,7 @@ fn workspace_and_target(directory: &Path, manifest: Option<&Path>) -> Result<(Pa
         metadata.current_dir(std::env::current_dir().unwrap_or_default()).manifest_path(manifest);
     }
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
-    let output = run_tool(&mut metadata.cargo_command(), what)
-        .map_err(|failure| failure.with_exit(Exit::Usage))?;
+    let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
     let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
         .or_fail(Exit::Usage, what)?;
     Ok((metadata.workspace_root.into(), metadata.target_directory.into()))

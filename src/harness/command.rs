@@ -17,11 +17,18 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The executable of rbench, if it shall start the program as a process without memory of its
+    /// own: see [`Invocation`](crate::measure::process::Invocation).
+    pub launcher: Option<PathBuf>,
 }
 
 impl Harness for Command {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Command
+    }
+
+    fn objection(&self, measurements: usize) -> Option<&'static str> {
+        (measurements != 1).then_some("one run of a program is one measurement")
     }
 
     fn list(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
@@ -41,8 +48,9 @@ impl Harness for Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
+        invocation.launcher.clone_from(&self.launcher);
         let purpose = executable.purpose_of(benchmark);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         let ended = process.run_to_success(conditions)?;
         Ok(Execution {
             asked: asked.clone(),

@@ -14,7 +14,7 @@ use crate::{
 
 /// A bench target with all that tells its harness.
 #[derive(Clone, Copy, Debug)]
-pub struct BenchTarget<'t> {
+pub struct TargetFacts<'t> {
     /// The workspace's metadata, with resolved dependencies.
     pub metadata: &'t Metadata,
     /// The package.
@@ -32,7 +32,7 @@ pub struct BenchTarget<'t> {
 /// Fails if the target has its own `main` and no harness, an unknown one, or several, among its
 /// dependencies, and if a [`Command`](super::Command) is configured: that needs a program.
 pub fn detect(
-    bench: &BenchTarget<'_>,
+    bench: &TargetFacts<'_>,
     configured: Option<HarnessKind>,
 ) -> Result<Box<dyn Harness>> {
     match configured {
@@ -44,13 +44,17 @@ pub fn detect(
             let candidates = bench.candidates();
             let found = candidates.iter().find(|found| found.crate_.kind == kind);
             found.map(Candidate::harness).ok_or_else(|| {
-                bench.failure(&format!(
-                    "no {kind}, whose version decides, is among its dependencies"
-                ))
+                bench
+                    .failure(&format!(
+                        "bench.toml says {kind}, whose version decides how it is run, but it is not \
+                         among its dependencies"
+                    ))
+                    .hint(format!("add {kind} to the dependencies, or correct bench.toml"))
             })
         }
         Some(HarnessKind::Command) => {
-            Err(bench.failure("a command is no harness of a bench target"))
+            let failure = bench.failure("bench.toml says command, which is no harness");
+            Err(failure.hint(bench.as_command()))
         }
     }
 }
@@ -122,7 +126,7 @@ impl Candidate<'_> {
     }
 }
 
-impl<'t> BenchTarget<'t> {
+impl<'t> TargetFacts<'t> {
     /// Whether the manifest leaves the target its default harness.
     fn has_libtest(&self) -> Result<bool> {
         let manifest: Manifest = toml::from_str(self.manifest)
@@ -148,11 +152,17 @@ impl<'t> BenchTarget<'t> {
         }
         let packages: Vec<_> = candidates.iter().map(|found| found.crate_.package).collect();
         let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
-        Err(self.failure(&match (&packages[..], &unsupported[..]) {
-            ([], []) => "it has its own `main`, and no harness among its dependencies".to_owned(),
-            ([], names) => format!("rbench does not run benchmarks of {}", names.join(" or ")),
-            (packages, _) => format!("it depends on {}", packages.join(" and ")),
-        }))
+        Err(match (&packages[..], &unsupported[..]) {
+            ([], []) => self
+                .failure("it has its own `main`, and no harness among its dependencies")
+                .hint(self.as_command()),
+            ([], names) => self
+                .failure(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
+                .hint(self.as_command()),
+            (packages, _) => self
+                .failure(&format!("it depends on {}", packages.join(" and ")))
+                .hint(self.one_of(&candidates)),
+        })
     }
 
     fn failure(&self, reason: &str) -> Failure {
@@ -162,7 +172,28 @@ impl<'t> BenchTarget<'t> {
             format!("cannot tell the harness of bench target `{target}` of `{package}`"),
         )
         .because(reason)
-        .hint("say it in bench.toml")
+    }
+
+    /// The lines that say which of several harnesses it is.
+    fn one_of(&self, candidates: &[Candidate<'_>]) -> String {
+        let mut kinds: Vec<_> =
+            candidates.iter().map(|found| format!("{:?}", found.crate_.kind.name())).collect();
+        kinds.dedup();
+        let (package, target) = (&self.package.name, &self.target.name);
+        format!(
+            "say which in bench.toml:\n[[harness]]\npackage = \"{package}\"\nbench = {target:?}\n\
+             harness = {}",
+            kinds.join(" # or ")
+        )
+    }
+
+    /// The lines that make the whole target a benchmark.
+    fn as_command(&self) -> String {
+        let (package, target) = (&self.package.name, &self.target.name);
+        format!(
+            "measure it as a whole program, in bench.toml:\n[[command]]\nid = {target:?}\n\
+             package = \"{package}\"\nbench = {target:?}\narguments = [\"--bench\"]"
+        )
     }
 
     /// The harnesses among the direct dependencies, or, if there is none, among all of them: a

@@ -52,6 +52,14 @@ impl Executable {
         format!("execute benchmark `{}` of {}", benchmark.id, self.target)
     }
 
+    /// What running `benchmarks` in one process is called in messages.
+    pub(super) fn purpose_of_all(&self, benchmarks: &[Name]) -> String {
+        match benchmarks {
+            [only] => self.purpose_of(only),
+            several => format!("execute {} benchmarks of {}", several.len(), self.target),
+        }
+    }
+
     /// A process of this executable with `arguments`, in the initial state of `seed`.
     pub(super) fn invocation<A: Into<OsString>>(
         &self,
@@ -67,6 +75,7 @@ impl Executable {
             removed_prefixes: REMOVED.map(str::to_owned).to_vec(),
             padding_seed: seed,
             cpu: conditions.cpu,
+            launcher: None,
         }
     }
 }
@@ -75,11 +84,17 @@ impl Executable {
 pub(super) struct Process {
     pub(super) purpose: String,
     pub(super) invocation: Invocation,
+    /// What a person types to see the same: without what only rbench can give to the process.
+    pub(super) repeated: Invocation,
     /// The time that the work asked for takes at least.
     pub(super) work: Duration,
 }
 
 impl Process {
+    pub(super) fn new(purpose: String, invocation: Invocation, work: Duration) -> Self {
+        Self { purpose, repeated: invocation.clone(), invocation, work }
+    }
+
     /// Runs the process; an end by deadline or interrupt is a failure, any other is not.
     pub(super) fn run(&self, conditions: &Conditions<'_>) -> Result<Ended> {
         self.run_within(Limits::for_work_of(self.work), conditions)
@@ -93,7 +108,7 @@ impl Process {
             Ending::Deadline => {
                 let reason =
                     format!("it was still running after {:.1} s", limits.deadline.as_secs_f64());
-                Err(self.failure(&reason, &ended.output).hint("allow more time with a deadline"))
+                Err(self.failure(&reason, &ended.output).hint("allow more time with --deadline"))
             }
             Ending::Interrupted => {
                 Err(Failure::new(Exit::Interrupted, format!("stopped: {}", self.purpose)))
@@ -138,7 +153,7 @@ impl Process {
                 failure = failure.because(format!("  {}", printable(line)));
             }
         }
-        failure.hint(format!("reproduce with: {}", self.invocation))
+        failure.hint(format!("reproduce with: {}", self.repeated))
     }
 }
 
@@ -180,11 +195,9 @@ mod tests {
 
     #[test]
     fn a_failure_shows_the_end_of_the_output_without_what_commands_a_terminal() {
-        let process = Process {
-            purpose: "execute benchmark `b` of t".to_owned(),
-            invocation: Invocation { program: "b".into(), ..Invocation::default() },
-            work: Duration::ZERO,
-        };
+        let invocation = Invocation { program: "b".into(), ..Invocation::default() };
+        let purpose = "execute benchmark `b` of t".to_owned();
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         let head = format!("{}\x1b[31mred\x1b[0m\x07\n{}\n", "line\n".repeat(30), "x".repeat(1000));
         let output = Output { head: head.into_bytes(), ..Output::default() };
         let failure = process.failure("it exited with status 1", &output).to_string();

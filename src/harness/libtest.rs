@@ -21,11 +21,15 @@ impl Harness for Libtest {
         HarnessKind::Libtest
     }
 
+    fn objection(&self, measurements: usize) -> Option<&'static str> {
+        (measurements != 1).then_some("libtest tells one median of all it measured")
+    }
+
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let invocation =
             executable.invocation(["--bench", "--list", "--format", "terse"], None, conditions);
         let purpose = format!("list the benchmarks of {}", executable.target);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         Ok(listed(&process.whole_output(conditions)?))
     }
 
@@ -36,11 +40,11 @@ impl Harness for Libtest {
         asked: &Asked,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
-        let process = Process {
-            purpose: executable.purpose_of(benchmark),
-            invocation: executable.invocation(arguments(benchmark), Some(asked.seed), conditions),
-            work: asked.least_time(),
-        };
+        let process = Process::new(
+            executable.purpose_of(benchmark),
+            executable.invocation(arguments(benchmark), Some(asked.seed), conditions),
+            asked.least_time(),
+        );
         let ended = process.run_to_success(conditions)?;
         let failure = |reason: &str| process.failure(reason, &ended.output);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {

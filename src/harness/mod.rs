@@ -16,7 +16,7 @@ use std::fmt;
 pub use self::{
     command::Command,
     criterion::Criterion,
-    detect::{BenchTarget, detect},
+    detect::{TargetFacts, detect},
     divan::Divan,
     executable::{Conditions, Executable},
     filter::Filter,
@@ -25,7 +25,7 @@ pub use self::{
     variables::{library_path, package_variables},
 };
 use crate::{
-    failure::Result,
+    failure::{Exit, Failure, Result},
     model::{Asked, Execution, HarnessKind, Name},
 };
 
@@ -53,4 +53,26 @@ pub trait Harness: fmt::Debug + Send + Sync {
         asked: &Asked,
         conditions: &Conditions<'_>,
     ) -> Result<Execution>;
+
+    /// Runs `benchmarks` one after the other in a single process, for those that share an expensive
+    /// set-up; one result for each. They share one initial state, and what one leaves behind in
+    /// caches and heap meets the next: prefer [`execute`](Self::execute) where it is affordable.
+    fn execute_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        _: &Asked,
+        _: &Conditions<'_>,
+    ) -> Result<Vec<Result<Execution>>> {
+        let count = benchmarks.len();
+        let what = format!("cannot execute {count} benchmarks of {} together", executable.target);
+        Err(Failure::new(Exit::Usage, what)
+            .because(format!("rbench does that for native and criterion, not for {}", self.kind()))
+            .hint("execute each in a process of its own"))
+    }
+
+    /// Why an execution cannot have `measurements`, if this harness never gives that many.
+    fn objection(&self, _measurements: usize) -> Option<&'static str> {
+        None
+    }
 }

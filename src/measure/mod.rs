@@ -2,3 +2,5 @@
 
 pub mod machine;
 pub mod process;
+pub mod schedule;
+pub mod session;

@@ -7,6 +7,7 @@ mod counters;
 mod environment;
 mod interrupt;
 mod invocation;
+mod launcher;
 mod output;
 mod pin;
 mod reap;
@@ -21,12 +22,20 @@ use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group},
 };
+use serde::{Deserialize, Serialize};
 
-use self::{counters::Counters, output::Capture, pin::Pinned, reap::ExitWatch};
+use self::{
+    counters::Counters,
+    launcher::{Account, Listener},
+    output::Capture,
+    pin::Pinned,
+    reap::ExitWatch,
+};
 pub use self::{
     environment::{PADDING_VARIABLE, padding_length},
     interrupt::Interrupt,
     invocation::Invocation,
+    launcher::run_as_launcher,
     output::Output,
 };
 use crate::{
@@ -64,7 +73,7 @@ impl Default for Limits {
 }
 
 /// How a child ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// By itself, with this status.
     Exited(i32),
@@ -95,10 +104,11 @@ pub struct Ended {
 pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> Result<Ended> {
     let mut capture =
         Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
-    let mut counters = Counters::prepare();
+    // A launcher has counters of its own.
+    let mut counters = invocation.launcher.is_none().then(Counters::prepare);
     let start = SystemTime::now();
     let clock = Instant::now();
-    let (group, watch) = spawn(invocation, &mut capture)?;
+    let Started { group, watch, listener } = spawn(invocation, &mut capture)?;
     let ended_from_here =
         Wait { group, watch: &watch, limits, interrupt, clock }.for_the_end(&mut capture);
     let wall = clock.elapsed();
@@ -106,50 +116,69 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
     group.signal(Signal::KILL);
     let ended_from_here = ended_from_here?;
     capture.drain();
-    let usage = reap::reap(group.0)?;
+    let mut usage = reap::reap(group.0)
+        .or_fail(Exit::Internal, || format!("cannot wait for process {}", group.0))?;
+    usage.peak_memory =
+        usage.peak_memory.filter(|peak| reap::own_peak().is_none_or(|own| *peak > own));
+    let instructions = counters.as_mut().and_then(Counters::instructions);
+    let cycles = counters.as_mut().and_then(Counters::cycles);
+    let account = Account { wall, usage, instructions, cycles };
+    let account = match listener.map(Listener::account) {
+        None => account,
+        Some(Ok(told)) => told.unwrap_or(account),
+        Some(Err(error)) => return Err(cannot_run(invocation, &error)),
+    };
     Ok(Ended {
-        ending: ended_from_here.unwrap_or(usage.ending),
-        resources: Resources {
-            start,
-            wall,
-            user: usage.user,
-            system: usage.system,
-            peak_memory: usage.peak_memory,
-            voluntary_switches: usage.voluntary_switches,
-            involuntary_switches: usage.involuntary_switches,
-            instructions: counters.instructions(),
-            cycles: counters.cycles(),
-        },
+        ending: ended_from_here.unwrap_or(account.usage.ending),
+        resources: account.resources(start),
         output: capture.into_output(),
     })
 }
 
-/// Starts the child. The ends of the pipe that it writes to are closed in this process on return.
-fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<(Group, ExitWatch)> {
+/// A child, or its launcher, that has been started.
+struct Started {
+    group: Group,
+    watch: ExitWatch,
+    listener: Option<Listener>,
+}
+
+/// Starts the child. The ends of the pipes that it writes to are closed in this process on return.
+fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<Started> {
     let what = || format!("cannot run {}", invocation.program.display());
     let (out, err) = capture.take_writers().or_fail(Exit::Internal, what)?;
-    let mut command = Command::new(&invocation.program);
-    command
-        .args(&invocation.arguments)
-        .current_dir(&invocation.directory)
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(err);
+    let (mut command, listener) = command(invocation).or_fail(Exit::Internal, what)?;
+    command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
     environment::apply(&mut command, invocation);
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let pinned = Pinned::to(invocation.cpu)?;
     let child = command.spawn();
     drop(pinned);
-    let child = child
-        .or_fail(Exit::Benchmark, what)
-        .map_err(|failure| failure.hint(format!("reproduce with: {invocation}")))?;
-    let pid = Pid::from_child(&child);
+    let pid = Pid::from_child(&child.map_err(|error| cannot_run(invocation, &error))?);
     let watch = ExitWatch::start(pid).or_fail(Exit::Internal, || "cannot watch a child");
     if watch.is_err() {
         Group(pid).signal(Signal::KILL);
     }
-    Ok((Group(pid), watch?))
+    Ok(Started { group: Group(pid), watch: watch?, listener })
+}
+
+/// The program with an empty stdin, or its launcher, which talks to the listener.
+fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<Listener>)> {
+    if let Some(launcher) = &invocation.launcher {
+        let (listener, place) = launcher::place()?;
+        let mut command = launcher::command(launcher, &invocation.program);
+        command.stdin(place);
+        return Ok((command, Some(listener)));
+    }
+    let mut command = Command::new(&invocation.program);
+    command.stdin(Stdio::null());
+    Ok((command, None))
+}
+
+fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Benchmark, format!("cannot run {}", invocation.program.display()))
+        .because(error.to_string())
+        .hint(format!("reproduce with: {invocation}"))
 }
 
 /// The process group of a child that is not reaped yet.

@@ -1,15 +1,18 @@
-//! The report of `exec`: the measurements of one execution.
+//! The report of `exec`: the measurements of one process.
 
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use crate::model::{Benchmark, Execution, HarnessKind, Resources, Series, Version};
+use crate::{
+    failure::Result,
+    model::{Asked, Benchmark, Execution, HarnessKind, Resources, Series, Throughput, Version},
+};
 
 /// The version of the JSON form.
 const SCHEMA_VERSION: u32 = 1;
 
-/// One execution of one benchmark.
+/// One execution: a process, with one benchmark or, on request, several.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExecReport {
     schema_version: u32,
@@ -17,11 +20,10 @@ pub struct ExecReport {
     package: String,
     target: String,
     harness: &'static str,
-    id: String,
     asked: AskedReport,
-    /// The warm-up that was spent, in seconds, if the harness tells.
-    warm_up_seconds: Option<f64>,
-    metrics: Vec<MetricReport>,
+    benchmarks: Vec<BenchmarkReport>,
+    /// Benchmarks that failed.
+    failures: Vec<FailedBenchmark>,
     resources: ResourceReport,
 }
 
@@ -35,12 +37,36 @@ struct AskedReport {
 }
 
 #[derive(Clone, Debug, Serialize)]
+struct BenchmarkReport {
+    id: String,
+    /// The warm-up that was spent, in seconds, if the harness tells.
+    warm_up_seconds: Option<f64>,
+    throughput: Vec<ThroughputReport>,
+    metrics: Vec<MetricReport>,
+    /// Why another number of measurements came than was asked, if so.
+    difference: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FailedBenchmark {
+    id: String,
+    error: String,
+}
+
+/// How much one iteration processes.
+#[derive(Clone, Debug, Serialize)]
+struct ThroughputReport {
+    unit: &'static str,
+    amount: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
 struct MetricReport {
     name: String,
     unit: &'static str,
     /// The metric's value per iteration, for each measurement in the order taken.
     measurements: Vec<f64>,
-    /// The iterations of each measurement.
+    /// The iterations of each measurement; empty if the harness does not tell.
     iterations: Vec<u64>,
 }
 
@@ -59,32 +85,38 @@ struct ResourceReport {
 }
 
 impl ExecReport {
-    /// The report of an execution.
+    /// The report of the process that executed `benchmarks`, which are all of one bench target.
+    /// `objection` is what the harness has against the number of measurements asked. None if every
+    /// benchmark failed.
     pub fn new(
         version: &Version,
         harness: HarnessKind,
-        benchmark: &Benchmark,
-        execution: &Execution,
-    ) -> Self {
-        let asked = &execution.asked;
-        Self {
+        objection: Option<&'static str>,
+        benchmarks: &[(&Benchmark, Result<Execution>)],
+    ) -> Option<Self> {
+        let executed = || {
+            benchmarks.iter().filter_map(|(benchmark, result)| {
+                result.as_ref().ok().map(|execution| (*benchmark, execution))
+            })
+        };
+        let failed = benchmarks.iter().filter_map(|(benchmark, result)| {
+            let error = result.as_ref().err()?.to_string();
+            Some(FailedBenchmark { id: benchmark.name.id.clone(), error })
+        });
+        let (first, execution) = executed().next()?;
+        Some(Self {
             schema_version: SCHEMA_VERSION,
             version: version.clone(),
-            package: benchmark.package.clone(),
-            target: benchmark.target.clone(),
+            package: first.package.clone(),
+            target: first.target.clone(),
             harness: harness.name(),
-            id: benchmark.name.id.clone(),
-            asked: AskedReport {
-                measurements: asked.measurements,
-                warm_up_seconds: asked.warm_up.as_secs_f64(),
-                floor_seconds: asked.floor.as_secs_f64(),
-                iterations: asked.iterations,
-                seed: asked.seed,
-            },
-            warm_up_seconds: execution.warm_up.map(|time| time.as_secs_f64()),
-            metrics: execution.series.iter().map(MetricReport::new).collect(),
+            asked: AskedReport::new(&execution.asked),
+            benchmarks: executed()
+                .map(|(benchmark, execution)| BenchmarkReport::new(benchmark, objection, execution))
+                .collect(),
+            failures: failed.collect(),
             resources: ResourceReport::new(&execution.resources),
-        }
+        })
     }
 
     /// For programs.
@@ -94,22 +126,64 @@ impl ExecReport {
 
     /// For people.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "{} {} {} ({}) of {}\n",
-            self.package, self.target, self.id, self.harness, self.version
-        );
-        for metric in &self.metrics {
-            metric.write(&mut text);
-        }
-        let came = self.metrics.iter().map(|metric| metric.measurements.len()).min().unwrap_or(0);
-        if came != self.asked.measurements {
-            let asked = self.asked.measurements;
+        let mut text = String::new();
+        for benchmark in &self.benchmarks {
             text += &format!(
-                "{came} measurements came where {asked} were asked: the benchmark's own settings\n"
+                "{} {} {} ({}) of {}\n",
+                self.package, self.target, benchmark.id, self.harness, self.version
             );
+            benchmark.write(&self.asked, &mut text);
         }
         self.resources.write(&mut text);
         text
+    }
+}
+
+impl AskedReport {
+    fn new(asked: &Asked) -> Self {
+        Self {
+            measurements: asked.measurements,
+            warm_up_seconds: asked.warm_up.as_secs_f64(),
+            floor_seconds: asked.floor.as_secs_f64(),
+            iterations: asked.iterations,
+            seed: asked.seed,
+        }
+    }
+}
+
+impl BenchmarkReport {
+    fn new(benchmark: &Benchmark, objection: Option<&'static str>, execution: &Execution) -> Self {
+        let came = execution.measurements();
+        let own = || objection.unwrap_or("the benchmark has settings of its own");
+        Self {
+            id: benchmark.name.id.clone(),
+            warm_up_seconds: execution.warm_up.map(|time| time.as_secs_f64()),
+            throughput: execution.throughput.iter().copied().map(ThroughputReport::new).collect(),
+            metrics: execution.series.iter().map(MetricReport::new).collect(),
+            difference: (came != execution.asked.measurements).then(own),
+        }
+    }
+
+    fn write(&self, asked: &AskedReport, text: &mut String) {
+        for metric in &self.metrics {
+            metric.write(text);
+        }
+        if let Some(reason) = self.difference {
+            let came = self.metrics.iter().map(|metric| metric.measurements.len()).min();
+            let (came, asked) = (came.unwrap_or(0), asked.measurements);
+            *text += &format!("{came} came where {asked} measurements were asked: {reason}\n");
+        }
+    }
+}
+
+impl ThroughputReport {
+    const fn new(throughput: Throughput) -> Self {
+        let (unit, amount) = match throughput {
+            Throughput::Bytes(amount) | Throughput::BytesDecimal(amount) => ("bytes", amount),
+            Throughput::Bits(amount) => ("bits", amount),
+            Throughput::Elements(amount) => ("elements", amount),
+        };
+        Self { unit, amount }
     }
 }
 
@@ -125,8 +199,12 @@ impl MetricReport {
 
     fn write(&self, text: &mut String) {
         *text += &format!("{} in {} per iteration\n", self.name, self.unit);
-        for (value, iterations) in self.measurements.iter().zip(&self.iterations) {
-            *text += &format!("  {value:>18.3}  ({iterations} iterations)\n");
+        for (index, value) in self.measurements.iter().enumerate() {
+            *text += &format!("  {value:>18.3}");
+            if let Some(iterations) = self.iterations.get(index) {
+                *text += &format!("  ({iterations} iterations)");
+            }
+            text.push('\n');
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
 mod build;
+mod comparison;
 mod diff;
 mod execution;
 mod list;
 pub mod quantity;
 
 pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};
+pub use comparison::{ComparisonReport, ComparisonRow};
 pub use diff::{DiffReport, TargetDiff};
 pub use execution::ExecReport;
 pub use list::ListReport;

@@ -14,6 +14,24 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// A time per iteration, with four digits: `0.2501 ns`, `3.806 µs`, `12.40 ms`.
+pub fn nanoseconds(time: f64) -> String {
+    const UNITS: [&str; 4] = ["ns", "µs", "ms", "s"];
+    let mut value = time;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let decimals = match value {
+        value if value >= 99.995 => 1,
+        value if value >= 9.9995 => 2,
+        value if value >= 0.99995 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
 /// A size in the unit that suits it: `512 B`, `3.4 MiB`.
 pub fn bytes(size: u64) -> String {
     const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
@@ -36,6 +54,14 @@ mod tests {
         assert_eq!(text(0.07), "70 ms");
         assert_eq!(text(2.1), "2.10 s");
         assert_eq!(text(200.4), "3 min 20 s");
+    }
+
+    #[test]
+    fn times_per_iteration_have_four_digits() {
+        assert_eq!(nanoseconds(0.2501), "0.2501 ns");
+        assert_eq!(nanoseconds(3806.0), "3.806 µs");
+        assert_eq!(nanoseconds(12_400_000.0), "12.40 ms");
+        assert_eq!(nanoseconds(999.96), "1.000 µs");
     }
 
     #[test]

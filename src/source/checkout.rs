@@ -30,6 +30,8 @@ pub struct Checkout {
     pub path: PathBuf,
     /// Whether they were written just now, and not found from before.
     pub fresh: bool,
+    /// Submodules that are not initialised in the user's repository: empty directories here too.
+    pub absent_submodules: Vec<PathBuf>,
 }
 
 /// All checkouts of one repository, in one base directory.
@@ -60,7 +62,7 @@ impl Checkouts {
         let manifest = path.with_extension(MANIFEST);
         let known = fs::read_to_string(&manifest);
         if known.is_ok_and(|known| manifest::holds(&known, &path)) {
-            return Ok(Checkout { path, fresh: false });
+            return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
         let what = || format!("cannot check out {version} at {}", path.display());
         let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
@@ -76,10 +78,15 @@ impl Checkouts {
             .or_fail(Exit::Build, what)?;
         let files = unfinished.path().join("files");
         fs::create_dir(&files).or_fail(Exit::Build, what)?;
-        files::write(repository, tree, &files)
+        let absent_submodules = files::write(repository, tree, &files)
             .map_err(|failure| failure.because(format!("needed for the checkout of {version}")))?;
-        publish(&unfinished, &files, &path, &manifest).or_fail(Exit::Build, what)?;
-        Ok(Checkout { path, fresh: true })
+        if absent_submodules.is_empty() {
+            publish(&unfinished, &files, &path, &manifest).or_fail(Exit::Build, what)?;
+        } else {
+            // Without a manifest it is written again next time: they may be initialised by then.
+            fs::rename(&files, &path).or_fail(Exit::Build, what)?;
+        }
+        Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
     fn prune(&self) -> io::Result<()> {

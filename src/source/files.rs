@@ -22,8 +22,8 @@ pub(super) const SUBMODULE: u32 = 0o160_000;
 const FILE: u32 = 0o100_000;
 
 /// Writes the complete `tree` into the empty directory `into`, submodules and their submodules
-/// included.
-pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<()> {
+/// included. Returns the paths of submodules that are not initialised here.
+pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<Vec<PathBuf>> {
     let (handle, index) = write_own(repository, tree, into)
         .map_err(|error| not_written(repository, tree, into, &error))?;
     refuse_filters(&handle, &index)?;

@@ -12,25 +12,35 @@ use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// Writes the files of all submodules in `index` into `into`, where the tree's own files are.
 ///
-/// A submodule that `.gitmodules` does not know stays an empty directory, as git leaves it.
-pub(super) fn write_all(repository: &Repository, index: &Index, into: &Path) -> Result<()> {
+/// A submodule that `.gitmodules` does not know stays an empty directory, as git leaves it; so does one
+/// that is not initialised here, and its path is returned: a clone without its test data builds well.
+pub(super) fn write_all(
+    repository: &Repository,
+    index: &Index,
+    into: &Path,
+) -> Result<Vec<PathBuf>> {
+    let mut absent = Vec::new();
     let submodules: Vec<IndexEntry> = index.iter().filter(files::is_submodule).collect();
     if submodules.is_empty() {
-        return Ok(());
+        return Ok(absent);
     }
     let names = names(&into.join(".gitmodules"))
         .or_fail(Exit::Build, || format!("cannot read .gitmodules of {}", into.display()))?;
     for entry in submodules {
         let path = files::path_of(&entry);
         if let Some(name) = names.get(&path) {
-            let submodule = locate(repository, &path, name, &entry)?;
+            let Some(submodule) = locate(repository, &path, name, &entry)? else {
+                absent.push(path);
+                continue;
+            };
             let commit = submodule.git().find_commit(entry.id).or_fail(Exit::Build, || {
                 format!("cannot read commit {} of submodule {}", entry.id, path.display())
             })?;
-            files::write(&submodule, commit.tree_id(), &into.join(&path))?;
+            let below = files::write(&submodule, commit.tree_id(), &into.join(&path))?;
+            absent.extend(below.into_iter().map(|inner| path.join(inner)));
         }
     }
-    Ok(())
+    Ok(absent)
 }
 
 /// The names of submodules by their paths.
@@ -56,7 +66,7 @@ fn is_safe(name: &str) -> bool {
     Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The local repository of a submodule that has the commit of `entry`.
+/// The local repository of a submodule, which has the commit of `entry`; `None` if there is none.
 ///
 /// Searched are the git directories that git keeps for submodules, which stay when a version
 /// without the submodule is checked out, and the submodule in the working tree.
@@ -65,7 +75,7 @@ fn locate(
     path: &Path,
     name: &str,
     entry: &IndexEntry,
-) -> Result<Repository> {
+) -> Result<Option<Repository>> {
     let git = superproject.git();
     let kept = [git.path(), git.commondir()].map(|base| base.join("modules").join(name));
     let in_working_tree = git.workdir().map(|root| root.join(path).join(".git"));
@@ -80,20 +90,19 @@ fn locate(
         found = true;
         if opened.find_commit(entry.id).is_ok() {
             return Repository::new(opened)
+                .map(Some)
                 .or_fail(Exit::Build, || format!("cannot open submodule {}", path.display()));
         }
     }
+    if !found {
+        return Ok(None);
+    }
     let root = superproject.root().display();
-    let failure = if found {
-        Failure::new(Exit::Build, format!("submodule {} lacks a commit", path.display()))
-            .because(format!("{root} needs its commit {}, which is not here", entry.id))
-            .hint(format!(
-                "git -C '{}' fetch --all, or check the version out once and:",
-                path.display()
-            ))
-    } else {
-        Failure::new(Exit::Build, format!("submodule {} is not initialised", path.display()))
-            .because(format!("{root} has no local copy of it"))
-    };
-    Err(failure.hint(format!("git -C '{root}' submodule update --init --recursive")))
+    Err(Failure::new(Exit::Build, format!("submodule {} lacks a commit", path.display()))
+        .because(format!("{root} needs its commit {}, which is not here", entry.id))
+        .hint(format!(
+            "git -C '{}' fetch --all, or check the version out once and:",
+            path.display()
+        ))
+        .hint(format!("git -C '{root}' submodule update --init --recursive")))
 }

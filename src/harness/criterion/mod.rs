@@ -1,10 +1,13 @@
 //! Benchmarks of Criterion.rs 0.3.3 and later, over the protocol it has for cargo-criterion: raw
 //! measurements, and none of its plots, bootstraps and files.
+//!
+//! Its files are not read as a second way: 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were
+//! all seen to connect, and what does not (0.3.0 to 0.3.2) is told so.
 
 mod message;
 mod runner;
 
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
@@ -37,13 +40,17 @@ impl Harness for Criterion {
         HarnessKind::Criterion
     }
 
+    fn objection(&self, measurements: usize) -> Option<&'static str> {
+        (measurements < FEWEST).then_some("Criterion.rs takes at least 10")
+    }
+
     /// Asks for benchmarks that match nothing, and listens to what is left out: unlike with
     /// `--list`, names come in their parts and are not cut at 100 bytes.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let purpose = format!("list the benchmarks of {}", executable.target);
         let invocation = executable.invocation(arguments, None, conditions);
-        let process = Process { purpose, invocation, work: Duration::ZERO };
+        let process = Process::new(purpose, invocation, Duration::ZERO);
         let (process, ended, heard) = converse(process, conditions)?;
         match self.trouble(&ended, &heard) {
             None => Ok(heard.skipped),
@@ -58,41 +65,93 @@ impl Harness for Criterion {
         asked: &Asked,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
-        let arguments = self.arguments(benchmark, asked);
-        let process = Process {
-            purpose: executable.purpose_of(benchmark),
-            invocation: executable.invocation(arguments, Some(asked.seed), conditions),
-            work: asked.least_time(),
+        let benchmarks = slice::from_ref(benchmark);
+        let (process, ended, heard) = self.run(executable, benchmarks, asked, conditions)?;
+        self.execution(&heard, benchmark, asked, &ended)
+            .map_err(|reason| process.failure(&reason, &ended.output))
+    }
+
+    /// A process that dies takes those with it that it had not measured.
+    fn execute_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        asked: &Asked,
+        conditions: &Conditions<'_>,
+    ) -> Result<Vec<Result<Execution>>> {
+        let (mut process, ended, heard) = self.run(executable, benchmarks, asked, conditions)?;
+        let result = |benchmark| {
+            self.execution(&heard, benchmark, asked, &ended).map_err(|reason| {
+                process.purpose = executable.purpose_of(benchmark);
+                process.failure(&reason, &ended.output)
+            })
         };
-        let (process, ended, mut heard) = converse(process, conditions)?;
-        let failure = |reason: &str| process.failure(reason, &ended.output);
-        let count = heard.completed.len();
-        if let Some(reason) = self.trouble(&ended, &heard) {
-            return Err(failure(&reason));
-        }
-        let (complete, unit, one) = match (heard.completed.pop(), count) {
-            (Some(completed), 1) => completed,
-            (None, _) if heard.begun => return Err(failure("it ended without a measurement")),
-            (None, _) => return Err(failure("the executable has no benchmark of this id")),
-            _ => return Err(failure(&format!("{count} benchmarks have this id"))),
-        };
-        let series = series(&complete, &unit, one).map_err(|reason| failure(&reason))?;
-        Ok(Execution {
-            asked: asked.clone(),
-            series: vec![series],
-            throughput: complete.throughput,
-            warm_up: Some(complete.warm_up),
-            resources: ended.resources,
-        })
+        Ok(benchmarks.iter().map(result).collect())
     }
 }
 
+/// Criterion.rs refuses fewer measurements.
+const FEWEST: usize = 10;
+
 impl Criterion {
-    /// The arguments that run `benchmark` alone, with `asked` as the defaults that a group's own
-    /// settings override.
-    fn arguments(&self, benchmark: &Name, asked: &Asked) -> Vec<OsString> {
-        /// Criterion.rs refuses fewer.
-        const FEWEST: usize = 10;
+    /// Runs `benchmarks` in one process.
+    fn run(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        asked: &Asked,
+        conditions: &Conditions<'_>,
+    ) -> Result<(Process, Ended, Heard)> {
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let arguments = self.arguments(benchmarks, asked);
+        let process = Process::new(
+            executable.purpose_of_all(benchmarks),
+            executable.invocation(arguments, Some(asked.seed), conditions),
+            asked.least_time().saturating_mul(count),
+        );
+        converse(process, conditions)
+    }
+
+    /// What was heard of one benchmark, or why that is no execution. What was measured to its end
+    /// counts, whatever came over the process after that.
+    fn execution(
+        &self,
+        heard: &Heard,
+        benchmark: &Name,
+        asked: &Asked,
+        ended: &Ended,
+    ) -> Result<Execution, String> {
+        let completed =
+            heard.completed.iter().filter(|(complete, ..)| complete.name.id == benchmark.id);
+        let (complete, unit, one) = match &completed.collect::<Vec<_>>()[..] {
+            [only] => *only,
+            [] => return Err(self.silence(heard, ended)),
+            several => return Err(format!("{} benchmarks have this id", several.len())),
+        };
+        Ok(Execution {
+            asked: asked.clone(),
+            series: vec![series(complete, unit, *one)?],
+            throughput: complete.throughput.clone(),
+            warm_up: Some(complete.warm_up),
+            resources: ended.resources.clone(),
+        })
+    }
+
+    /// Why nothing was heard of a benchmark.
+    fn silence(&self, heard: &Heard, ended: &Ended) -> String {
+        self.trouble(ended, heard).unwrap_or_else(|| {
+            let reason = if heard.begun {
+                "it ended without a measurement"
+            } else {
+                "the executable has no benchmark of this id"
+            };
+            reason.to_owned()
+        })
+    }
+
+    /// The arguments that run `benchmarks` and no others, with `asked` as the defaults that a group's
+    /// own settings override.
+    fn arguments(&self, benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
         let measuring =
             asked.floor.saturating_mul(u32::try_from(asked.measurements).unwrap_or(u32::MAX));
         let mut arguments = vec![
@@ -104,10 +163,14 @@ impl Criterion {
             "--measurement-time".to_owned(),
             self.seconds(measuring),
         ];
-        if self.version >= Version::new(0, 5, 0) {
-            arguments.extend(["--exact".to_owned(), "--".to_owned(), benchmark.id.clone()]);
-        } else {
-            arguments.extend(["--".to_owned(), format!("^{}$", regex::escape(&benchmark.id))]);
+        match benchmarks {
+            [only] if self.version >= Version::new(0, 5, 0) => {
+                arguments.extend(["--exact".to_owned(), "--".to_owned(), only.id.clone()]);
+            }
+            several => {
+                let ids: Vec<_> = several.iter().map(|name| regex::escape(&name.id)).collect();
+                arguments.extend(["--".to_owned(), format!("^({})$", ids.join("|"))]);
+            }
         }
         arguments.into_iter().map(OsString::from).collect()
     }
@@ -140,15 +203,14 @@ fn converse(mut process: Process, conditions: &Conditions<'_>) -> Result<(Proces
     let scratch = scratch()?;
     let runner = Runner::start()
         .or_fail(Exit::Internal, || "cannot listen for what Criterion.rs reports")?;
-    process.invocation.variables.extend([
-        ("CARGO_CRITERION_PORT".into(), runner.port().to_string().into()),
-        // Whatever it may still write is not to land in the user's target directory.
-        ("CRITERION_HOME".into(), scratch.path().into()),
-    ]);
+    // Whatever it may still write is not to land in the user's target directory.
+    let home = || ("CRITERION_HOME".into(), scratch.path().into());
+    // Whoever repeats the command has no runner that listens.
+    process.repeated.variables.push(home());
+    let port = runner.port().to_string();
+    process.invocation.variables.extend([home(), ("CARGO_CRITERION_PORT".into(), port.into())]);
     let ended = process.run(conditions);
     let heard = runner.finish();
-    // Whoever retypes the command has no runner that listens.
-    process.invocation.variables.retain(|(name, _)| name != "CARGO_CRITERION_PORT");
     Ok((process, ended?, heard))
 }
 
@@ -211,7 +273,7 @@ mod tests {
     fn the_command_line_is_what_each_version_understands() {
         let benchmark = Name::plain("-a.b/(1)");
         assert_eq!(
-            version(5).arguments(&benchmark, &asked(30)),
+            version(5).arguments(slice::from_ref(&benchmark), &asked(30)),
             [
                 "--bench",
                 "--sample-size",
@@ -226,7 +288,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            version(3).arguments(&benchmark, &asked(3)),
+            version(3).arguments(slice::from_ref(&benchmark), &asked(3)),
             [
                 "--bench",
                 "--sample-size",
@@ -236,7 +298,7 @@ mod tests {
                 "--measurement-time",
                 "1",
                 "--",
-                r"^\-a\.b/\(1\)$",
+                r"^(\-a\.b/\(1\))$",
             ]
         );
     }

@@ -57,7 +57,7 @@ fn detected(
     let metadata = metadata(dependencies);
     let package = &metadata.packages[0];
     let target = &package.targets[0];
-    let bench = BenchTarget { metadata: &metadata, package, target, manifest, source };
+    let bench = TargetFacts { metadata: &metadata, package, target, manifest, source };
     let harness = detect(&bench, configured).map_err(|failure| failure.to_string())?;
     Ok(harness.kind())
 }
@@ -91,7 +91,7 @@ fn a_fork_is_run_as_the_version_it_is_a_fork_of() {
     let metadata = metadata(&[("criterion", "codspeed-criterion-compat", "4.0.0")]);
     let package = &metadata.packages[0];
     let target = &package.targets[0];
-    let bench = BenchTarget { metadata: &metadata, package, target, manifest: CUSTOM, source: "" };
+    let bench = TargetFacts { metadata: &metadata, package, target, manifest: CUSTOM, source: "" };
     let candidate = bench.only_candidate().unwrap();
     assert_eq!(candidate.crate_.fork_of, Some(Version::new(0, 5, 1)));
     assert_eq!(candidate.version, &Version::new(4, 0, 0));
@@ -105,7 +105,9 @@ fn the_source_decides_between_several() {
     assert_eq!(of("use criterion::Criterion; // no individan"), Ok(HarnessKind::Criterion));
     let failure = of("use criterion::*; use divan::*;").unwrap_err();
     assert!(failure.contains("depends on criterion and divan"), "{failure}");
-    assert!(failure.contains("hint: say it in bench.toml"), "{failure}");
+    let lines = "hint: say which in bench.toml:\n[[harness]]\npackage = \"p\"\nbench = \"b\"\n\
+                 harness = \"criterion\" # or \"divan\"";
+    assert!(failure.ends_with(lines), "{failure}");
 }
 
 #[test]

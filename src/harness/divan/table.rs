@@ -7,6 +7,8 @@ use crate::{harness::text::time_in_nanoseconds, measure::process::Output};
 /// One line of the table.
 #[derive(Debug, PartialEq)]
 pub(super) struct Row {
+    /// The number of threads as Divan shows it (`t=2`), where a benchmark runs with several.
+    pub(super) threads: Option<String>,
     /// Nanoseconds per iteration of each measurement, in ascending order.
     pub(super) values: Vec<f64>,
     /// The iterations of each measurement.
@@ -24,60 +26,67 @@ impl Row {
     }
 }
 
-/// The one line with measurements, or why there is none.
-pub(super) fn row(output: &Output, measurements: usize) -> Result<Row, String> {
+/// The lines with measurements, or why there is none.
+///
+/// There are several when a benchmark runs with several numbers of threads.
+pub(super) fn rows(output: &Output, measurements: usize) -> Result<Vec<Row>, String> {
     let text = output.to_string();
-    let mut rows = text.lines().filter_map(cells);
-    let Some(cells) = rows.next() else {
-        return Err("it printed no measurement; is there a benchmark of this id?".to_owned());
-    };
-    if rows.next().is_some() {
-        return Err(
-            "it runs with several numbers of threads, and so is several benchmarks".to_owned()
-        );
+    let rows: Vec<_> =
+        text.lines().filter_map(cells).map(|cells| cells.row(measurements)).collect();
+    match &rows[..] {
+        [] => Err("it printed no measurement; is there a benchmark of this id?".to_owned()),
+        [_] => Ok(rows),
+        _ if rows.iter().all(|row| row.threads.is_some()) => Ok(rows),
+        _ => Err("it printed the measurements of several benchmarks".to_owned()),
     }
-    let Cells { times: [fastest, slowest, median], samples, iterations } = cells;
-    if samples != measurements as u64 {
-        return Err(format!("it took {samples} measurements where {measurements} were asked"));
-    }
-    let values = match measurements {
-        1 => vec![fastest],
-        2 => vec![fastest, slowest],
-        _ => vec![fastest, median, slowest],
-    };
-    if iterations % samples != 0 {
-        return Err("its measurements have different numbers of iterations".to_owned());
-    }
-    Ok(Row { values, iterations: iterations / samples })
 }
 
 /// What a line of the table says.
-struct Cells {
-    /// Fastest, slowest, median.
-    times: [f64; 3],
+struct Cells<'l> {
+    threads: Option<&'l str>,
+    fastest: f64,
+    slowest: f64,
+    median: f64,
+    mean: f64,
     samples: u64,
     iterations: u64,
 }
 
+impl Cells<'_> {
+    /// The measurements: all of them if these are as many as were asked, and else, as happens with
+    /// threads, each of which takes some, their mean as one.
+    fn row(&self, measurements: usize) -> Row {
+        let threads = self.threads.map(str::to_owned);
+        if self.samples != measurements as u64 || !self.iterations.is_multiple_of(self.samples) {
+            return Row { threads, values: vec![self.mean], iterations: self.iterations };
+        }
+        let values = match measurements {
+            1 => vec![self.fastest],
+            2 => vec![self.fastest, self.slowest],
+            _ => vec![self.fastest, self.median, self.slowest],
+        };
+        Row { threads, values, iterations: self.iterations / self.samples }
+    }
+}
+
 /// Reads a line from its end: names, and what a benchmark itself prints, may look like anything.
-fn cells(line: &str) -> Option<Cells> {
+fn cells(line: &str) -> Option<Cells<'_>> {
     let mut columns = line.rsplitn(6, '│').map(str::trim);
     let iterations = columns.next()?.parse().ok()?;
     let samples = columns.next()?.parse().ok().filter(|samples| *samples > 0)?;
-    let _mean = time_in_nanoseconds(columns.next()?)?;
+    let mean = time_in_nanoseconds(columns.next()?)?;
     let median = time_in_nanoseconds(columns.next()?)?;
     let slowest = time_in_nanoseconds(columns.next()?)?;
-    let first = columns.next()?;
-    let value = first.rfind(char::is_whitespace).and_then(|unit| {
-        let start =
-            first[..unit].trim_end().rfind(char::is_whitespace).map_or(0, |space| space + 1);
-        first.get(start..)
-    })?;
-    Some(Cells {
-        times: [time_in_nanoseconds(value.trim())?, slowest, median],
-        samples,
-        iterations,
-    })
+    let mut words = columns.next()?.split_whitespace().rev();
+    let unit = words.next()?;
+    let fastest = time_in_nanoseconds(&format!("{} {unit}", words.next()?))?;
+    let threads = words.next().filter(|name| is_thread_count(name));
+    Some(Cells { threads, fastest, slowest, median, mean, samples, iterations })
+}
+
+/// Whether a name is a benchmark's number of threads, which is no part of its id: `t=2`.
+pub(super) fn is_thread_count(name: &str) -> bool {
+    name.strip_prefix("t=").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -90,6 +99,10 @@ mod tests {
         Output { head: text.as_bytes().to_vec(), ..Output::default() }
     }
 
+    fn row(threads: Option<&str>, values: &[f64], iterations: u64) -> Row {
+        Row { threads: threads.map(str::to_owned), values: values.to_vec(), iterations }
+    }
+
     const TABLE: &str = "Timer precision: 30 ns\n\
         same                        fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
         ╰─ inner                                  │               │               │               │         │\n   \
@@ -98,28 +111,34 @@ mod tests {
 
     #[test]
     fn three_measurements_are_read_from_the_table() {
-        let row = row(&output(TABLE), 3).unwrap();
-        assert_eq!(row, Row { values: vec![70.16, 70.32, 1500.0], iterations: 64 });
+        let rows = rows(&output(TABLE), 3).unwrap();
+        assert_eq!(rows, [row(None, &[70.16, 70.32, 1500.0], 64)]);
+    }
+
+    #[test]
+    fn each_number_of_threads_is_a_row_and_more_samples_than_asked_are_their_mean() {
+        let table = "a  fastest │ slowest │ median │ mean │ samples │ iters\n\
+                     ╰─ b       │         │        │      │         │\n   \
+                        ├─ t=1  1 ns    │ 3 ns    │ 2 ns   │ 2 ns │ 3       │ 9\n   \
+                        ╰─ t=16 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
+        let rows = rows(&output(table), 3).unwrap();
+        assert_eq!(rows, [row(Some("t=1"), &[1.0, 2.0, 3.0], 3), row(Some("t=16"), &[4.0], 32)]);
     }
 
     #[test]
     fn what_a_table_cannot_say_is_refused() {
         let twice = format!("{TABLE}{TABLE}");
-        let uneven = TABLE.replace("192", "193");
-        for (table, measurements, words) in [
-            (TABLE, 2, "3 measurements where 2"),
-            (&twice, 3, "threads"),
-            (&uneven, 3, "different numbers"),
-            ("Timer precision: 30 ns\n", 3, "no measurement"),
-        ] {
-            let reason = row(&output(table), measurements).unwrap_err();
+        for (table, words) in
+            [(&twice[..], "several benchmarks"), ("Timer precision: 30 ns\n", "no measurement")]
+        {
+            let reason = rows(&output(table), 3).unwrap_err();
             assert!(reason.contains(words), "{reason:?} lacks {words:?}");
         }
     }
 
     #[test]
     fn the_iterations_for_a_time_follow_the_fastest_and_fit_the_command_line() {
-        let of = |fastest| Row { values: vec![fastest], iterations: 1 };
+        let of = |fastest| row(None, &[fastest], 1);
         assert_eq!(of(70.0).iterations_for(Duration::from_micros(7)), 100);
         assert_eq!(of(1e9).iterations_for(Duration::from_micros(7)), 1);
         assert_eq!(of(0.0).iterations_for(Duration::from_secs(7)), u64::from(u32::MAX));

@@ -1,5 +1,6 @@
 //! Reads the tree of names of Divan.
 
+use super::table::is_thread_count;
 use crate::{measure::process::Output, model::Name};
 
 /// The leaves of a tree of names, each with the path to it:
@@ -24,11 +25,6 @@ pub(super) fn leaves(output: &Output) -> Vec<Name> {
         }
     }
     names
-}
-
-/// Whether a node is a benchmark's number of threads, which is no part of its id: `t=2`.
-fn is_thread_count(name: &str) -> bool {
-    name.strip_prefix("t=").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A line of a tree: how deep it is, and its name.

@@ -7,19 +7,20 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
+    slice,
     time::Duration,
 };
 
 use tempfile::TempDir;
 
-use self::protocol::{Answer, Measured, Outcome, Record};
+use self::protocol::{Answer, Measured, Outcome};
 use super::{
     Conditions, Executable, Harness,
     executable::{Process, ending_in_words, scratch},
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
-    measure::process::Ended,
+    measure::process::{Ended, Invocation},
     model::{Asked, Execution, HarnessKind, Metric, Name, Series, Throughput},
 };
 
@@ -36,7 +37,7 @@ impl Harness for Native {
         let purpose = format!("list the benchmarks of {}", executable.target);
         let arguments = ["--list"];
         let invocation = executable.invocation(arguments, None, conditions);
-        let question = Question::new(Process { purpose, invocation, work: Duration::ZERO })?;
+        let question = Question::new(Process::new(purpose, invocation, Duration::ZERO))?;
         let (answer, ended) = question.ask(conditions)?;
         match answer.refused {
             // An id that is registered twice is failed by the harness and listed all the same:
@@ -53,67 +54,110 @@ impl Harness for Native {
         asked: &Asked,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
-        let arguments = arguments(benchmark, asked);
-        let question = Question::new(Process {
-            purpose: executable.purpose_of(benchmark),
-            invocation: executable.invocation(arguments, Some(asked.seed), conditions),
-            work: asked.least_time(),
-        })?;
-        let (answer, ended) = question.ask(conditions)?;
-        let failure = |reason: &str| question.process.failure(reason, &ended.output);
-        let (throughput, measured) = only(answer, asked).map_err(|reason| failure(&reason))?;
-        let series = Series {
-            metric: Metric::wall(),
-            values: per_iteration(&measured),
-            iterations: vec![measured.iterations; measured.times.len()],
-        };
-        if let Some(defect) = series.defect() {
-            return Err(failure(&defect));
-        }
-        Ok(Execution {
-            asked: asked.clone(),
-            series: vec![series],
-            throughput: throughput.into_iter().collect(),
-            warm_up: Some(Duration::from_nanos(measured.warm_up)),
-            resources: ended.resources,
-        })
+        let benchmarks = slice::from_ref(benchmark);
+        let (question, answer, ended) = run(executable, benchmarks, asked, conditions)?;
+        execution(&answer, benchmark, asked, &ended)
+            .map_err(|reason| question.process.failure(&reason, &ended.output))
     }
+
+    /// The answer is written once, after measuring: a process that dies takes all with it.
+    fn execute_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        asked: &Asked,
+        conditions: &Conditions<'_>,
+    ) -> Result<Vec<Result<Execution>>> {
+        let (mut question, answer, ended) = run(executable, benchmarks, asked, conditions)?;
+        let result = |benchmark| {
+            execution(&answer, benchmark, asked, &ended).map_err(|reason| {
+                question.process.purpose = executable.purpose_of(benchmark);
+                question.process.failure(&reason, &ended.output)
+            })
+        };
+        Ok(benchmarks.iter().map(result).collect())
+    }
+}
+
+/// Runs `benchmarks` in one process.
+fn run(
+    executable: &Executable,
+    benchmarks: &[Name],
+    asked: &Asked,
+    conditions: &Conditions<'_>,
+) -> Result<(Question, Answer, Ended)> {
+    let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+    let question = Question::new(Process::new(
+        executable.purpose_of_all(benchmarks),
+        executable.invocation(arguments(benchmarks, asked), Some(asked.seed), conditions),
+        asked.least_time().saturating_mul(count),
+    ))?;
+    let (answer, ended) = question.ask(conditions)?;
+    Ok((question, answer, ended))
+}
+
+/// What an answer says about one benchmark, or why that is no execution.
+fn execution(
+    answer: &Answer,
+    benchmark: &Name,
+    asked: &Asked,
+    ended: &Ended,
+) -> Result<Execution, String> {
+    let (throughput, measured) = only(answer, benchmark, asked)?;
+    let series = Series {
+        metric: Metric::wall(),
+        values: per_iteration(measured),
+        iterations: vec![measured.iterations; measured.times.len()],
+    };
+    series.defect().map_or(Ok(()), Err)?;
+    Ok(Execution {
+        asked: asked.clone(),
+        series: vec![series],
+        throughput: throughput.into_iter().collect(),
+        warm_up: Some(Duration::from_nanos(measured.warm_up)),
+        resources: ended.resources.clone(),
+    })
 }
 
 /// What rbench-harness calls what is asked; its `arguments.rs` reads it.
-fn arguments(benchmark: &Name, asked: &Asked) -> Vec<OsString> {
-    let mut arguments = vec!["--rbench-id".into(), benchmark.id.clone()];
-    let mut number = |name: &str, number: u128| {
-        arguments.extend([name.to_owned(), number.to_string()]);
-    };
-    if let Some(iterations) = asked.iterations {
-        number("--rbench-iterations", iterations.into());
+fn arguments(benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
+    let mut arguments: Vec<String> = Vec::new();
+    let mut say = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    for benchmark in benchmarks {
+        say("--rbench-id", benchmark.id.clone());
+        if let Some(iterations) = asked.iterations {
+            say("--rbench-iterations", iterations.to_string());
+        }
     }
-    number("--rbench-measurements", asked.measurements as u128);
-    number("--rbench-warm-up", asked.warm_up.as_nanos());
-    number("--rbench-floor", asked.floor.as_nanos());
-    number("--rbench-seed", asked.seed.into());
+    say("--rbench-measurements", asked.measurements.to_string());
+    say("--rbench-warm-up", asked.warm_up.as_nanos().to_string());
+    say("--rbench-floor", asked.floor.as_nanos().to_string());
+    say("--rbench-seed", asked.seed.to_string());
     arguments.into_iter().map(OsString::from).collect()
 }
 
-/// The one measured benchmark of an answer, or why there is none.
-fn only(answer: Answer, asked: &Asked) -> Result<(Option<Throughput>, Measured), String> {
-    let failed = answer.records.iter().find_map(|record| match &record.outcome {
+/// The one measured benchmark of this id, or why there is none.
+fn only<'a>(
+    answer: &'a Answer,
+    benchmark: &Name,
+    asked: &Asked,
+) -> Result<(Option<Throughput>, &'a Measured), String> {
+    let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
+    let failed = records().find_map(|record| match &record.outcome {
         Outcome::Failed(reason) => Some(reason.clone()),
         Outcome::Skipped(reason) => Some(format!("it cannot run here: {reason}")),
         Outcome::Listed | Outcome::Measured(_) => None,
     });
-    if let Some(reason) = failed.or(answer.refused) {
+    if let Some(reason) = failed {
         return Err(reason);
     }
-    let record = match <[Record; 1]>::try_from(answer.records) {
-        Ok([record]) => record,
-        Err(none) if none.is_empty() => {
-            return Err("the executable has no benchmark of this id".to_owned());
-        }
-        Err(several) => return Err(format!("{} benchmarks have this id", several.len())),
+    let record = match (&records().collect::<Vec<_>>()[..], &answer.refused) {
+        ([only], None) => *only,
+        (_, Some(reason)) => return Err(reason.clone()),
+        ([], None) => return Err("the executable has no benchmark of this id".to_owned()),
+        (several, None) => return Err(format!("{} benchmarks have this id", several.len())),
     };
-    match record.outcome {
+    match &record.outcome {
         Outcome::Measured(measured) if measured.times.len() == asked.measurements => {
             Ok((record.throughput, measured))
         }
@@ -140,11 +184,9 @@ impl Question {
     /// Adds to what `process` is told where to answer.
     fn new(mut process: Process) -> Result<Self> {
         let scratch = scratch()?;
-        let words = ["--bench", "--rbench-protocol", protocol::VERSION, "--rbench-output"];
-        let mut arguments: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        arguments.push(answer_file(&scratch).into());
-        arguments.append(&mut process.invocation.arguments);
-        process.invocation.arguments = arguments;
+        tell_where_to_answer(&mut process.invocation, &answer_file(&scratch));
+        // Whoever repeats the command reads the answer.
+        tell_where_to_answer(&mut process.repeated, Path::new("/dev/stdout"));
         Ok(Self { process, scratch })
     }
 
@@ -161,6 +203,12 @@ impl Question {
         let answer = protocol::parse(&bytes).map_err(|defect| failure(&defect.to_string()))?;
         Ok((answer, ended))
     }
+}
+
+fn tell_where_to_answer(invocation: &mut Invocation, file: &Path) {
+    let words = ["--bench", "--rbench-protocol", protocol::VERSION, "--rbench-output"];
+    let told = words.into_iter().map(OsString::from).chain([file.into()]);
+    invocation.arguments.splice(..0, told);
 }
 
 fn answer_file(scratch: &TempDir) -> PathBuf {

@@ -12,8 +12,9 @@ use rustix::{
     process::{Pid, WaitId, WaitIdOptions, waitid},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::Ending;
-use crate::failure::{Exit, OrFail, Result};
 
 /// Something to poll: readable when the child has ended.
 ///
@@ -41,10 +42,12 @@ impl AsFd for ExitWatch {
 }
 
 /// What the kernel tells of a child that has ended.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Usage {
     pub(super) ending: Ending,
     pub(super) user: Duration,
     pub(super) system: Duration,
+    /// The most memory it had resident, in bytes, or what its maker had when it made the child.
     pub(super) peak_memory: Option<u64>,
     pub(super) voluntary_switches: u64,
     pub(super) involuntary_switches: u64,
@@ -52,7 +55,7 @@ pub(super) struct Usage {
 
 /// Reaps `child`, waiting for it if it has not ended.
 #[expect(unsafe_code, reason = "no maintained safe wrapper of wait4 gives all of its rusage")]
-pub(super) fn reap(child: Pid) -> Result<Usage> {
+pub(super) fn reap(child: Pid) -> io::Result<Usage> {
     let mut status = 0;
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -64,7 +67,7 @@ pub(super) fn reap(child: Pid) -> Result<Usage> {
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error).or_fail(Exit::Internal, || format!("cannot wait for {child}"));
+            return Err(error);
         }
     }
     let ending = if libc::WIFSIGNALED(status) {
@@ -76,7 +79,7 @@ pub(super) fn reap(child: Pid) -> Result<Usage> {
         ending,
         user: duration(usage.ru_utime),
         system: duration(usage.ru_stime),
-        peak_memory: bytes(usage.ru_maxrss).filter(|peak| own_peak().is_none_or(|own| *peak > own)),
+        peak_memory: bytes(usage.ru_maxrss),
         voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
         involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
     })
@@ -87,7 +90,7 @@ pub(super) fn reap(child: Pid) -> Result<Usage> {
 /// A child starts as a copy of this process, and Linux keeps the memory that it had then in the
 /// child's record even after it has become another program: a smaller peak of its own is not seen.
 #[expect(unsafe_code, reason = "as for `reap`")]
-fn own_peak() -> Option<u64> {
+pub(super) fn own_peak() -> Option<u64> {
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, writable variable of the type that getrusage wants.

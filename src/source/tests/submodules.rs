@@ -1,9 +1,9 @@
 //! Versions with submodules.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use super::fixture::{Fixture, files_below, git_in};
-use crate::{failure::Exit, source::Repository};
+use crate::source::Repository;
 
 /// A repository with the submodule `deps/outer`, which has the submodule `inner`.
 fn nested() -> (Fixture, Fixture, Fixture) {
@@ -49,18 +49,21 @@ fn a_submodule_that_a_later_version_removed_is_still_checked_out_for_the_earlier
 }
 
 #[test]
-fn a_submodule_that_was_never_initialised_is_named_with_the_command_to_do_so() {
+fn a_submodule_that_was_never_initialised_is_an_empty_directory_and_is_named() {
     let (fixture, _outer, _inner) = nested();
     let clone = fixture.beside("clone");
     fixture.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
     let repository = Repository::discover(&clone).unwrap();
     let version = repository.resolve(".").unwrap();
     assert!(!version.dirty);
-    let failure = fixture.checkouts().checkout(&repository, &version).unwrap_err();
-    assert_eq!(failure.exit(), Exit::Build);
-    let text = failure.to_string();
-    assert!(text.starts_with("submodule deps/outer is not initialised"), "{text}");
-    assert!(text.contains("submodule update --init --recursive"), "{text}");
+    let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
+    assert_eq!(checkout.absent_submodules, [Path::new("deps/outer")]);
+    assert_eq!(fs::read_dir(checkout.path.join("deps/outer")).unwrap().count(), 0);
+
+    let update = ["-c", "protocol.file.allow=always", "submodule", "update", "--quiet", "--init"];
+    git_in(&clone, &update);
+    let again = fixture.checkouts().checkout(&repository, &version).unwrap();
+    assert!(again.path.join("deps/outer/file").exists());
 }
 
 #[test]

@@ -18,7 +18,7 @@ const fn dimensions(builds: usize, executions: usize, measurements: usize) -> Di
     Dimensions { builds, executions, measurements }
 }
 
-/// E[T²] is the true component, balanced and ragged, within 1 %.
+/// `E[T²]` is the true component, balanced and ragged, within 1 %.
 pub(super) fn components(sheet: &mut Sheet) {
     let truth = truth(1.0, 1.0, 5.0);
     let simulation = Simulation::new(truth, dimensions(10, 3, 5));

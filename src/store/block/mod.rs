@@ -16,7 +16,7 @@ use crate::model::{Execution, LayoutSeed, Series};
 pub(super) use decode::{decode, values};
 pub(super) use encode::encode;
 
-/// The format, raised when the columns change; then [`decode`] reads both.
+/// The format, raised when the columns change; then [`decode`](fn@decode) reads both.
 const FORMAT: u8 = 1;
 
 /// How many bytes of checksum there are.

@@ -1,0 +1,210 @@
+//! What cannot be done is refused with the reason, the next step, and the right exit code.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+use crate::support::{TestProject, rbench};
+
+#[test]
+fn a_directory_that_is_no_repository_is_refused() {
+    let project = TestProject::bare("nothing here");
+    project.write("Cargo.toml", "[package]\nname = 'x'\n");
+    project.write("src/lib.rs", "");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["git repository", "nothing here", "hint: "]);
+}
+
+#[test]
+fn a_repository_without_a_cargo_workspace_is_refused() {
+    let project = TestProject::bare("empty");
+    project.git(&["init", "--quiet"]);
+    project.commit("Nothing");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["Cargo.toml"]);
+}
+
+#[test]
+fn an_unknown_revision_is_refused_with_a_name_like_it() {
+    let project = TestProject::of("sums");
+    project.git(&["branch", "faster-parser"]);
+    let outcome = project.rbench(&["build", "faster-praser"]).fails_with(2);
+    outcome.assert_stderr_has(&["`faster-praser`", "hint: ", "faster-parser"]);
+    let outcome = project.rbench(&["build", "HEAD~7"]).fails_with(2);
+    outcome.assert_stderr_has(&["HEAD~7"]);
+}
+
+#[test]
+fn a_version_without_a_bench_target_is_refused() {
+    let project = TestProject::of("sums");
+    project.git(&["rm", "--quiet", "-r", "benches"]);
+    project.replace("Cargo.toml", "[[bench]]\nname = \"work\"\nharness = false\n", "");
+    project.commit("Remove the benchmarks");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["HEAD", "bench target", "hint: add a bench target"]);
+}
+
+#[test]
+fn a_version_without_the_workspace_is_refused() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.git(&["mv", "rust", "elsewhere"]);
+    project.commit("Move the workspace");
+    let project = project.in_workspace("elsewhere");
+    let outcome = project.rbench(&["build", "HEAD~1"]).fails_with(2);
+    outcome.assert_stderr_has(&["HEAD~1", "elsewhere/Cargo.toml", "hint: "]);
+}
+
+#[test]
+fn a_bench_target_that_does_not_exist_is_refused_with_those_that_do() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    for wrong in [["--bench", "frist"], ["--package", "engine"], ["--exclude", "tools"]] {
+        let outcome = project.rbench(&[&["build"], &wrong[..]].concat()).fails_with(2);
+        outcome.assert_stderr_has(&["-p tools --bench first", "-p tools --bench second", wrong[1]]);
+    }
+}
+
+#[test]
+fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
+    let project = TestProject::of("sums");
+    project.replace("benches/work.rs", "fn main() {", "fn main() {\n    let wrong: u8 = \"text\";");
+    project.commit("Break it");
+    project.replace("benches/work.rs", "let wrong: u8 = \"text\";", "");
+    project.commit("Repair it");
+    let broken = project.git(&["rev-parse", "--short=12", "HEAD~1"]);
+
+    let outcome = project.rbench(&["build", "HEAD~1"]).fails_with(3);
+    outcome.assert_stderr_has(&["HEAD~1", "bench target `work`", "mismatched types", "hint: "]);
+    let stderr = outcome.stderr();
+    let log = stderr.lines().find_map(|line| line.trim().strip_prefix("all of it: ")).unwrap();
+    assert!(fs::read_to_string(log).unwrap().contains("error[E0308]: mismatched types"));
+
+    // The command is for the user's shell: it has to find the same error, and leave the rest alone.
+    let hint = stderr.split("reproduce with: ").nth(1).unwrap().lines().next().unwrap();
+    assert!(hint.contains(&broken), "{hint}");
+    let mut shell = Command::new("sh");
+    rbench::hermetic(&mut shell, &project.home());
+    let output = shell
+        .current_dir(project.root())
+        .env("CARGO_TARGET_DIR", project.beside("reproduced"))
+        .args(["-c", hint])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("mismatched types"), "{hint}\n{text}");
+    let directory = hint.split("git worktree add --detach ").nth(1).unwrap();
+    let directory = directory.split(' ').next().unwrap();
+    project.git(&["worktree", "remove", "--force", directory]);
+
+    project.build(&["--builds", "1", "--strategy", "relink", "HEAD"]);
+}
+
+#[test]
+fn code_that_does_not_link_is_told_as_well() {
+    let project = TestProject::of("sums");
+    project.append("src/lib.rs", "extern \"C\" { fn no_such_function() -> u64; }\n");
+    project.append("src/lib.rs", "pub fn call() -> u64 { unsafe { no_such_function() } }\n");
+    project.replace("benches/work.rs", "fn main() {", "fn main() {\n    sums::call();");
+    project.commit("Call what is not there");
+    let outcome = project.rbench(&["build"]).fails_with(3);
+    outcome.assert_stderr_has(&["HEAD", "no_such_function", "all of it: "]);
+}
+
+#[test]
+fn a_target_dir_that_cannot_be_written_to_is_named() {
+    let project = TestProject::of("sums");
+    let target = project.write("target", "a file where a directory is needed");
+    let outcome = project.rbench(&["build"]).fails_with(3);
+    outcome.assert_stderr_has(&["cannot create the directory", &target.display().to_string()]);
+
+    fs::remove_file(&target).unwrap();
+    fs::create_dir(&target).unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(target.join("probe"), "").is_ok() {
+        eprintln!("partly skipped: modes do not stop this user, who is probably root");
+    } else {
+        let outcome = project.rbench(&["build"]).fails_with(3);
+        outcome.assert_stderr_has(&["cannot create", &target.display().to_string()]);
+    }
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_cache_directory_that_cannot_be_written_to_is_named() {
+    let project = TestProject::of("sums");
+    let cache = project.beside("a file");
+    fs::write(&cache, "").unwrap();
+    let outcome = project.rbench(&["build"]).env("XDG_CACHE_HOME", &cache).fails_with(3);
+    outcome.assert_stderr_has(&["cannot create the directory", "a file"]);
+}
+
+#[test]
+fn a_missing_cargo_is_named() {
+    let project = TestProject::of("sums");
+    let outcome = project.rbench(&["build"]).env("PATH", project.beside("no tools")).fails_with(3);
+    outcome.assert_stderr_has(&["cannot start `cargo`", "hint: install `cargo`"]);
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_next_run_with_room_succeeds() {
+    let project = TestProject::of("sums");
+    let target = project.root().join("target");
+    fs::create_dir(&target).unwrap();
+    let Some(disk) = SmallDisk::at(&target, "1m") else {
+        eprintln!("skipped: this user cannot mount a file system of a certain size");
+        return;
+    };
+    let outcome = project.rbench(&["build"]).fails_with(3);
+    outcome.assert_stderr_has(&["the disk of ", "bytes left", "hint: make room"]);
+    drop(disk);
+    project.build(&["--builds", "1", "--strategy", "relink"]);
+}
+
+/// A file system of a certain size, as long as the value lives.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn at(directory: &'a Path, size: &str) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "rbench-test"]).arg(directory);
+        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(directory))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).output();
+    }
+}
+
+#[test]
+fn an_unknown_key_of_the_configuration_file_is_refused_with_its_line() {
+    let project = TestProject::of("sums");
+    project.write("bench.toml", "[build]\nbuilds = 3\nbiulds = 4\n");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["bench.toml", "line 3", "biulds", "hint: "]);
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    let project = TestProject::of("sums");
+    for (arguments, named) in [
+        (["build", "--builds", "0"], "0"),
+        (["build", "--builds", "many"], "many"),
+        (["build", "--layout", "neat"], "neat"),
+        (["build", "--strategy", "guess"], "guess"),
+        (["build", "--seed", "lucky"], "lucky"),
+        (["build", "--jobs", "0"], "0"),
+        (["build", "--format", "xml"], "xml"),
+        (["gc", "--max-size", "7 parsecs"], "parsecs"),
+    ] {
+        let outcome = project.rbench(&arguments).fails_with(2);
+        outcome.assert_stderr_has(&[arguments[1], named]);
+    }
+    let outcome = project.rbench(&["biuld"]).fails_with(2);
+    outcome.assert_stderr_has(&["biuld", "build"]);
+}
+
+#[test]
+fn a_profile_that_does_not_exist_is_named() {
+    let project = TestProject::of("sums");
+    let outcome = project.rbench(&["build", "--profile", "fastest"]).fails_with(3);
+    outcome.assert_stderr_has(&["profile `fastest` is not defined"]);
+}

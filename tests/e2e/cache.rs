@@ -1,0 +1,188 @@
+//! What is kept is found again, noticed when damaged, shared between processes, and pruned.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::support::{
+    Builds, TestProject,
+    rbench::Outcome,
+    script::{Gate, script},
+    tree,
+};
+
+const THREE: [&str; 4] = ["--builds", "3", "--strategy", "relink"];
+
+fn fresh(builds: &Builds) -> Vec<bool> {
+    let each = builds.target(0)["each"].as_array().unwrap().iter();
+    each.map(|build| build["fresh"] == Value::Bool(true)).collect()
+}
+
+/// The only entry of a directory.
+#[track_caller]
+fn only_entry(directory: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(directory).unwrap();
+    let entry = entries.next().expect("an entry").unwrap().path();
+    assert!(entries.next().is_none(), "one entry in {}", directory.display());
+    entry
+}
+
+#[test]
+fn a_damaged_build_is_linked_again() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    let executables = builds.executables(0);
+    let mut bytes = fs::read(&executables[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&executables[0], bytes).unwrap();
+    fs::write(executables[2].with_file_name("build.json"), "{\"digest\": ").unwrap();
+
+    let again = project.build(&THREE);
+    assert_eq!(fresh(&again), [true, false, true]);
+    assert_eq!(again.digests(0), builds.digests(0));
+    assert_eq!(again.version(0)["compiled"], false);
+    assert!(again.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn a_damaged_compilation_is_compiled_again() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    let compilation = only_entry(&project.storage().join("compilations"));
+    fs::write(compilation.join("compilation.json"), "{\"family\": \"").unwrap();
+    let again = project.build(&THREE);
+    assert_eq!(again.version(0)["compiled"], true);
+    assert_eq!(again.digests(0), builds.digests(0));
+
+    let recipe = only_entry(&compilation.join("recipes"));
+    let object = fs::read_dir(recipe.join("objects")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(object).unwrap();
+    let again = project.build(&THREE);
+    assert_eq!(again.version(0)["compiled"], true);
+    assert_eq!(again.digests(0), builds.digests(0));
+    assert!(again.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn a_damaged_checkout_is_not_compiled() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    let checkouts = project.home().join("cache/cargo-rbench");
+    let checkouts = only_entry(&checkouts).join("checkouts");
+    let source = fs::read_dir(&checkouts).unwrap().map(|entry| entry.unwrap().path());
+    let source = source.map(|path| path.join("src/lib.rs")).find(|path| path.exists()).unwrap();
+    let code = fs::read_to_string(&source).unwrap();
+    fs::write(&source, code.replace("STEP: u64 = 3", "STEP: u64 = 4")).unwrap();
+    fs::remove_dir_all(project.storage()).unwrap();
+    let again = project.build(&THREE);
+    assert_eq!(again.digests(0), builds.digests(0));
+    assert!(again.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn of_two_runs_at_once_one_waits_and_both_end_well() {
+    let project = TestProject::of("sums");
+    let gate = Gate::new(&project.beside(""));
+    gate.shut();
+    let lines = gate.lines("*'--crate-name work'*") + "\nexec \"$@\"";
+    let wrapper = script(&project.beside("wrapper"), &lines);
+    let command = || project.build_command(&THREE).env("RUSTC_WRAPPER", &wrapper);
+
+    let first = command().start();
+    gate.wait_until_reached();
+    let mut second = command().start();
+    let mut said = BufReader::new(second.stderr.take().unwrap()).lines();
+    let waiting = said.by_ref().map(Result::unwrap).find(|line| line.starts_with("waiting for "));
+    assert!(waiting.is_some_and(|line| line.contains("lock")), "the second has to say so");
+    gate.open();
+    let rest = std::thread::spawn(move || said.map(Result::unwrap).collect::<Vec<_>>());
+    let first = Builds::of(Outcome::of(first, "the first build").assert_exit(0));
+    let second = Builds::of(Outcome::of(second, "the second build").assert_exit(0));
+    drop(rest.join());
+    assert_eq!(first.version(0)["compiled"], true);
+    assert!(second.nothing_was_made(0));
+    assert_eq!(first.digests(0), second.digests(0));
+}
+
+#[test]
+fn two_versions_built_at_once_keep_their_own_code() {
+    let project = TestProject::of("sums");
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    let base = project.build_command(&[&THREE[..], &["HEAD~1"]].concat()).start();
+    let head = project.build_command(&[&THREE[..], &["HEAD"]].concat()).start();
+    let base = Builds::of(Outcome::of(base, "build HEAD~1").assert_exit(0));
+    let head = Builds::of(Outcome::of(head, "build HEAD").assert_exit(0));
+    assert!(base.printed(0).starts_with("steps 135\n"));
+    assert!(head.printed(0).starts_with("steps 180\n"));
+}
+
+#[test]
+fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    let all = || {
+        let mut paths = tree::paths(&project.home());
+        paths.extend(tree::paths(&project.storage()));
+        paths
+    };
+    let before = all();
+    let dry = project.rbench(&["gc", "--max-size", "0", "--dry-run"]).ok();
+    dry.assert_stdout_has(&["would remove", "0 B left"]);
+    assert_eq!(all(), before, "a dry run removes nothing");
+
+    let kept = project.rbench(&["gc"]).ok();
+    kept.assert_stdout_has(&["removed 0 B of"]);
+    assert_eq!(all(), before, "what is new and small is kept");
+
+    let gone = project.rbench(&["gc", "--max-size", "0"]).ok();
+    gone.assert_stdout_has(&["0 B left"]);
+    for executable in builds.executables(0) {
+        assert!(!executable.exists());
+    }
+    let storage = project.storage();
+    for directory in ["builds", "compilations"] {
+        assert_eq!(fs::read_dir(storage.join(directory)).unwrap().count(), 0, "{directory}");
+    }
+    let again = project.build(&THREE);
+    assert_eq!(again.digests(0), builds.digests(0));
+    assert!(again.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn gc_keeps_what_was_used_last() {
+    let project = TestProject::of("sums");
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    let base = project.build(&[&THREE[..], &["HEAD~1"]].concat());
+    let head = project.build(&[&THREE[..], &["HEAD"]].concat());
+    // Found again, the base is the one that was used last.
+    project.build(&[&THREE[..], &["HEAD~1"]].concat());
+    let size: u64 = head.executables(0).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
+    let all = project.rbench(&["gc", "--dry-run", "--max-size", "0"]).ok().stderr();
+    assert!(all.lines().count() >= 8, "two versions have more entries than that:\n{all}");
+    let total: u64 = tree_size(&project);
+    let limit = (total - size / 2).to_string();
+    project.rbench(&["gc", "--max-size", &limit]).ok();
+    assert!(base.executables(0).iter().all(|file| file.exists()), "used last");
+    let text = project.build(&[&THREE[..], &["HEAD~1"]].concat());
+    assert!(text.nothing_was_made(0));
+}
+
+/// Bytes of what `gc` counts.
+fn tree_size(project: &TestProject) -> u64 {
+    let text = project.rbench(&["gc", "--dry-run"]).ok().stdout();
+    assert!(text.contains(" left"), "{text}");
+    let homes = [project.home().join("cache"), project.storage()];
+    let files = homes.iter().flat_map(|home| tree::paths(home));
+    files
+        .filter_map(|path| fs::symlink_metadata(path).ok())
+        .filter(fs::Metadata::is_file)
+        .map(|m| m.len())
+        .sum()
+}

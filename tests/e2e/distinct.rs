@@ -1,0 +1,77 @@
+//! Builds of one version really differ, and are the same ones whenever and wherever they are made.
+
+use crate::support::TestProject;
+
+const EIGHT: [&str; 4] = ["--strategy", "relink", "--builds", "8"];
+
+#[test]
+fn eight_builds_are_eight_programs_with_the_same_results_and_found_again_the_next_time() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&EIGHT);
+    assert_eq!(builds.distinct(0), (8, 8));
+    let printed = builds.printed(0);
+    assert!(printed.starts_with("steps 135\ngeneric 818\ndigits 7\nwords 22\n"), "{printed}");
+
+    let again = project.build(&EIGHT);
+    assert_eq!(again.digests(0), builds.digests(0));
+    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+}
+
+#[test]
+fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&EIGHT);
+    let more = project.build(&["--strategy", "relink", "--builds", "9"]);
+    assert_eq!(more.digests(0)[..8], builds.digests(0));
+    assert_eq!(more.distinct(0), (9, 9));
+    assert_eq!(more.version(0)["compiled"], false);
+    let fresh = more.target(0)["each"].as_array().unwrap().iter().filter(|b| b["fresh"] == true);
+    assert_eq!(fresh.count(), 1, "{}", more.outcome.told());
+
+    let other = project.build(&[&EIGHT[..], &["--seed", "2"]].concat());
+    assert!(other.digests(0).iter().all(|digest| !builds.digests(0).contains(digest)));
+}
+
+#[test]
+fn a_clone_in_another_directory_gives_the_same_builds() {
+    let project = TestProject::of("sums");
+    let clone = project.clone_elsewhere().share_home(&project);
+    let here = project.build(&["--strategy", "relink", "--builds", "2"]);
+    let there = clone.build(&["--strategy", "relink", "--builds", "2"]);
+    assert_eq!(there.digests(0), here.digests(0));
+    assert!(!there.nothing_was_made(0), "the clone has a target dir of its own");
+    assert_ne!(there.executables(0), here.executables(0));
+}
+
+#[test]
+fn every_layout_gives_programs_that_work_and_all_but_the_natural_one_differ_by_seed() {
+    let project = TestProject::of("sums");
+    let natural = ["--strategy", "relink", "--builds", "3", "--layout", "natural"];
+    let natural = project.build(&natural);
+    assert_eq!(natural.distinct(0), (1, 1));
+    let text = project.rbench(&["build", "--layout", "natural", "--builds", "3"]).ok();
+    text.assert_stdout_has(&["1 of 3 builds distinct", "only 1 of 3 builds differ"]);
+
+    let mut seen = natural.digests(0);
+    for layout in ["matched", "shuffle", "pad", "pin"] {
+        let arguments = ["--strategy", "relink", "--builds", "3", "--layout", layout];
+        let builds = project.build(&arguments);
+        assert_eq!(builds.distinct(0), (3, 3), "{layout}");
+        assert_eq!(builds.printed(0), natural.printed(0), "{layout}");
+        assert_eq!(builds.report["layout"], layout);
+        assert_eq!(builds.version(0)["compiled"], false, "one compilation serves all layouts");
+        assert!(builds.digests(0).iter().all(|digest| !seen.contains(digest)), "{layout}");
+        seen.extend(builds.digests(0));
+    }
+}
+
+#[test]
+fn the_rebuild_strategy_compiles_once_for_every_build() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&["--strategy", "rebuild", "--builds", "2"]);
+    assert_eq!(builds.version(0)["strategy"], "rebuild");
+    assert_eq!(builds.version(0)["compilations"], 2);
+    assert_eq!(builds.distinct(0), (2, 2));
+    let relinked = project.build(&["--strategy", "relink", "--builds", "2"]);
+    assert_eq!(relinked.digests(0), builds.digests(0), "compiling this is reproducible");
+}

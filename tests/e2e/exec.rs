@@ -1,0 +1,228 @@
+//! `cargo rbench exec`: exactly what was asked, or the reason why not.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::{
+    TestProject,
+    rbench::{Outcome, Rbench, hermetic},
+};
+
+/// Little warm-up and short measurements, and the working tree.
+fn exec(project: &TestProject, arguments: &[&str]) -> Rbench {
+    project.rbench(&[&["exec", ".", "--warm-up", "2", "--floor", "0"], arguments].concat())
+}
+
+/// The report, held against its schema.
+fn executed(project: &TestProject, arguments: &[&str]) -> Value {
+    exec(project, &[arguments, &["--format", "json"]].concat()).ok().json("exec")
+}
+
+fn only(report: &Value) -> &Value {
+    let benchmarks = report["benchmarks"].as_array().unwrap();
+    assert_eq!(benchmarks.len(), 1, "{report}");
+    &benchmarks[0]
+}
+
+/// How many measurements the only benchmark has, in its first metric.
+fn count(report: &Value) -> usize {
+    only(report)["metrics"][0]["measurements"].as_array().unwrap().len()
+}
+
+fn metrics(report: &Value) -> Vec<String> {
+    let metrics = only(report)["metrics"].as_array().unwrap();
+    metrics.iter().map(|metric| metric["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What a shell makes of the command that a failure tells.
+fn repeat(project: &TestProject, outcome: &Outcome) -> (Output, String) {
+    let stderr = outcome.stderr();
+    let hint = stderr.split("hint: reproduce with: ").nth(1).unwrap_or_else(|| panic!("{stderr}"));
+    let mut shell = Command::new("sh");
+    hermetic(&mut shell, &project.home());
+    let output = shell.args(["-c", hint.lines().next().unwrap()]).output().unwrap();
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (output, text)
+}
+
+#[test]
+fn the_native_harness_takes_exactly_the_measurements_asked() {
+    let project = TestProject::with_harness("native");
+    for (asked, number) in [("7", 7), ("30", 30)] {
+        let report = executed(&project, &["--exact", "count/64", "-n", asked, "--seed", "9"]);
+        assert_eq!(count(&report), number);
+        assert_eq!(report["asked"]["measurements"], number);
+        assert_eq!(report["asked"]["seed"], 9);
+        let benchmark = only(&report);
+        assert_eq!(benchmark["id"], "count/64");
+        assert_eq!(benchmark["difference"], Value::Null);
+        assert_eq!(benchmark["throughput"][0]["amount"], 64 * 6);
+        assert!(benchmark["warm_up_seconds"].as_f64().unwrap() >= 0.002);
+    }
+    let report = executed(&project, &["--exact", "sum", "-n", "3", "--iterations", "17"]);
+    assert_eq!(only(&report)["metrics"][0]["iterations"], serde_json::json!([17, 17, 17]));
+    let text = exec(&project, &["--exact", "sum", "-n", "2"]).ok().stdout();
+    assert!(text.starts_with("fixture-native same sum (native) of ."), "{text}");
+    assert_eq!(text.matches(" iterations)\n").count(), 2, "{text}");
+}
+
+#[test]
+fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
+    let project = TestProject::of("criterion-0-8").fetched();
+    let report = executed(&project, &["--exact", "sum", "-n", "12"]);
+    assert_eq!((count(&report), &only(&report)["difference"]), (12, &Value::Null));
+    let report = executed(&project, &["--exact", "sum", "-n", "7"]);
+    assert_eq!(count(&report), 10);
+    assert_eq!(only(&report)["difference"], "Criterion.rs takes at least 10");
+    let report = executed(&project, &["--exact", "own/settings", "-n", "30"]);
+    assert_eq!(count(&report), 12);
+    assert_eq!(only(&report)["difference"], "the benchmark has settings of its own");
+    let text = exec(&project, &["--exact", "sum", "-n", "7"]).ok().stdout();
+    let reason = "10 came where 7 measurements were asked: Criterion.rs takes at least 10";
+    assert!(text.contains(reason), "{text}");
+
+    let outcome = exec(&project, &["bad/panic"]).fails_with(4);
+    outcome.assert_stderr_has(&["cannot execute benchmark `bad/panic`", "no such luck"]);
+    let (output, text) = repeat(&project, &outcome);
+    assert!(!output.status.success() && text.contains("no such luck"), "{text}");
+
+    let whole = ["--whole-target", "--bench", "same", "--format", "json"];
+    let report = exec(&project, &whole).ok().json("exec");
+    let ids: Vec<_> = report["benchmarks"].as_array().unwrap().iter().map(|b| &b["id"]).collect();
+    assert_eq!(ids, ["sum", "count/64", "count/1024"]);
+}
+
+#[test]
+fn several_matches_are_refused_with_their_names() {
+    let project = TestProject::with_harness("native");
+    let outcome = exec(&project, &["count"]).fails_with(2);
+    outcome.assert_stderr_has(&[
+        "2 benchmarks match, not one",
+        "fixture-native same count/64",
+        "fixture-native same count/1024",
+        "--exact",
+        "--whole-target",
+    ]);
+    let outcome = exec(&project, &["summ"]).fails_with(2);
+    outcome.assert_stderr_has(&["no benchmark matches", "`sum`"]);
+}
+
+#[test]
+fn a_whole_target_runs_in_one_process_and_loses_only_what_fails() {
+    let project = TestProject::with_harness("native");
+    let arguments = ["--whole-target", "--bench", "bad", "^good|^panic$|twice", "-n", "4"];
+    let outcome = exec(&project, &[&arguments[..], &["--format", "json"]].concat()).fails_with(4);
+    outcome.assert_stderr_has(&["cannot execute benchmark `panic` of bad", "no such luck"]);
+    let report = outcome.json("exec");
+    let part = |name: &str| {
+        let lines = report[name].as_array().unwrap().iter();
+        lines.map(|line| line["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(part("benchmarks"), ["good", "good again"]);
+    assert_eq!(part("failures"), ["panic", "twice", "twice"]);
+    for benchmark in report["benchmarks"].as_array().unwrap() {
+        assert_eq!(benchmark["metrics"][0]["measurements"].as_array().unwrap().len(), 4);
+    }
+    let outcome = exec(&project, &["--whole-target", "good|sum"]).fails_with(2);
+    outcome.assert_stderr_has(&["benchmarks of 2 targets match, not of one", "--bench"]);
+}
+
+#[test]
+fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() {
+    let project = TestProject::with_harness("native");
+    for (id, reason, last_words, again) in [
+        ("panic", "panicked: no such luck", "panicked at", "no such luck"),
+        ("abort", "it died by signal 6", "", ""),
+        ("exit with 3", "it exited with status 3", "", ""),
+        ("exit with success", "it exited with success but wrote no result", "", ""),
+        ("never iterates", "it never called `iter`", "", "it never called `iter`"),
+        ("missing file", "cannot read the input", "No such file", "No such file"),
+        ("skips", "there is no GPU here", "", "there is no GPU here"),
+    ] {
+        let outcome = exec(&project, &["--exact", id]).fails_with(4);
+        let what = format!("error: cannot execute benchmark `{id}` of bad");
+        outcome.assert_stderr_has(&[&what, reason, last_words]);
+        assert_eq!(outcome.stdout(), "", "{id}");
+        let (output, text) = repeat(&project, &outcome);
+        assert!(text.contains(again), "{id}: {text}");
+        let expected = match id {
+            "abort" => None,
+            "exit with 3" => Some(3),
+            "exit with success" | "skips" => Some(0),
+            _ => Some(101),
+        };
+        let shells_word_for_an_abort = 128 + 6;
+        let code = output.status.code().filter(|code| *code != shells_word_for_an_abort);
+        assert_eq!(code, expected, "{id}: {text}");
+    }
+}
+
+#[test]
+fn a_benchmark_that_hangs_is_ended_at_its_deadline() {
+    let project = TestProject::with_harness("native");
+    let outcome = exec(&project, &["hangs", "--deadline", "1"]).fails_with(4);
+    outcome.assert_stderr_has(&["still running after 1.0 s", "--deadline", "reproduce with: cd "]);
+}
+
+#[test]
+fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
+    let project = TestProject::with_harness("native");
+    for (id, reason) in [
+        ("garbage", "not one of rbench-harness"),
+        ("truncated", "truncated"),
+        ("newer", "speaks protocol 2, this rbench speaks 1"),
+        ("too few", "it gave 2 measurements where 10 were asked"),
+    ] {
+        let outcome = exec(&project, &["--bench", "raw", "--exact", id]).fails_with(4);
+        outcome.assert_stderr_has(&[reason, "hint: reproduce with: cd "]);
+    }
+}
+
+#[test]
+fn odd_ids_are_executed() {
+    let project = TestProject::with_harness("native");
+    let long = "long".repeat(75);
+    for id in ["größe \"of\" 'it' / a\\b $HOME (x|y)* — 名前", &long, "with inputs"] {
+        let report = executed(&project, &["--exact", id, "-n", "3"]);
+        assert_eq!((only(&report)["id"].as_str(), count(&report)), (Some(id), 3));
+    }
+    let like_a_flag = ["-n", "3", "--format", "json", "--exact", "--", "-v"];
+    let report = exec(&project, &like_a_flag).ok().json("exec");
+    assert_eq!(only(&report)["id"], "-v");
+}
+
+#[test]
+fn a_program_named_in_bench_toml_is_a_benchmark() {
+    let project = TestProject::of("sums");
+    project.write("run.sh", "dd if=/dev/zero of=/dev/null bs=\"$1\" count=1\n");
+    project.write(
+        "bench.toml",
+        "[[command]]\nid = \"copy 8 \u{b5}s\"\nbench = \"work\"\nprogram = \"/bin/sh\"\n\
+         arguments = [\"run.sh\", \"8M\"]\n\
+         [[command]]\nid = \"missing\"\nbench = \"work\"\nprogram = \"no/such\"\n\
+         [[command]]\nid = \"fails\"\nbench = \"work\"\nprogram = \"/bin/sh\"\n\
+         arguments = [\"-c\", \"echo it is over; exit 7\"]\n",
+    );
+    let report = executed(&project, &["copy", "-n", "1"]);
+    assert_eq!(report["harness"], "command");
+    let metrics = metrics(&report);
+    assert_eq!((&metrics[0][..], metrics.last().unwrap().as_str()), ("wall", "peak-memory"));
+    let peak = report["resources"]["peak_memory_bytes"].as_u64().unwrap();
+    assert!((8 << 20..20 << 20).contains(&peak), "{peak}");
+    let report = executed(&project, &["copy"]);
+    assert_eq!(only(&report)["difference"], "one run of a program is one measurement");
+
+    let outcome = exec(&project, &["missing"]).fails_with(4);
+    outcome.assert_stderr_has(&["cannot run ", "no/such", "No such file"]);
+    let outcome = exec(&project, &["fails"]).fails_with(4);
+    outcome.assert_stderr_has(&["it exited with status 7", "    it is over"]);
+    let (output, text) = repeat(&project, &outcome);
+    assert_eq!((output.status.code(), text.as_str()), (Some(7), "it is over\n"));
+    let outcome = exec(&project, &["--whole-target", "fails|missing"]).fails_with(2);
+    outcome.assert_stderr_has(&["not of one"]);
+}

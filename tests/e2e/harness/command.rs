@@ -1,0 +1,148 @@
+//! Whole programs, started by this process or by a launcher.
+
+use std::{
+    ffi::OsString,
+    hint::black_box,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use cargo_rbench::{
+    harness::{Command, Conditions, Executable, Harness},
+    measure::process::Interrupt,
+    model::{Execution, Name},
+};
+
+use super::{asked, execute, failure, ids};
+use crate::support::rbench::PROGRAM;
+
+fn shell(script: &str, launcher: Option<PathBuf>) -> Command {
+    Command {
+        id: "script".to_owned(),
+        program: Some("/bin/sh".into()),
+        arguments: ["-c", script].map(OsString::from).to_vec(),
+        launcher,
+    }
+}
+
+fn both_ways() -> [Option<PathBuf>; 2] {
+    [None, Some(PROGRAM.into())]
+}
+
+fn place() -> Executable {
+    Executable { target: "commands".to_owned(), directory: "/".into(), ..Executable::default() }
+}
+
+fn metrics(execution: &Execution) -> Vec<String> {
+    execution.series.iter().map(|series| series.metric.to_string()).collect()
+}
+
+#[test]
+fn one_run_of_a_program_is_one_measurement_of_each_of_its_metrics() {
+    for launcher in both_ways() {
+        let busy = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", launcher);
+        assert_eq!(ids(&busy, &place()), ["script"]);
+        let execution = execute(&busy, &place(), "script", &asked(30)).unwrap();
+        assert_eq!(metrics(&execution)[..2], ["wall [ns]", "user [ns]"]);
+        assert_eq!(execution.measurements(), 1);
+        assert_eq!(execution.series[0].values, [execution.resources.wall.as_nanos() as f64]);
+        assert!(execution.resources.user <= execution.resources.wall, "{execution:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_peak_memory_of_a_small_program_is_its_own_however_large_this_process_is() {
+    let large = black_box(vec![1_u8; 100 << 20]);
+    let script = "dd if=/dev/zero of=/dev/null bs=8M count=1";
+    let peak = |launcher| {
+        let execution = execute(&shell(script, launcher), &place(), "script", &asked(1)).unwrap();
+        execution.resources.peak_memory
+    };
+    let [direct, launched] = both_ways().map(peak);
+    assert_eq!(direct, None, "it cannot be told");
+    let launched = launched.unwrap();
+    assert!((8 << 20..20 << 20).contains(&launched), "{launched}");
+    drop(large);
+}
+
+#[test]
+fn a_program_that_fails_is_a_failed_benchmark() {
+    for launcher in both_ways() {
+        let fails =
+            |script| failure(&shell(script, launcher.clone()), &place(), "script").to_string();
+        let text = fails("echo cannot open; exit 2");
+        assert!(text.contains("status 2") && text.contains("    cannot open"), "{text}");
+        assert!(fails("kill -ABRT $$").contains("it died by signal 6"));
+        assert!(fails("kill -TERM $$").contains("it died by signal 15"));
+        let missing = Command { program: Some("/no/such".into()), ..shell("", launcher) };
+        let text = execute(&missing, &place(), "script", &asked(1)).unwrap_err().to_string();
+        assert!(text.starts_with("cannot run /no/such\n  No such file"), "{text}");
+        assert!(text.contains("hint: reproduce with: cd / && /no/such -c ''"), "{text}");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
+    for launcher in both_ways() {
+        let directory = tempfile::tempdir().unwrap();
+        let alive = directory.path().join("alive");
+        let script = format!(
+            "trap '' TERM; (trap '' TERM; while :; do echo >>'{0}'; sleep 0.02; done) & \
+             while :; do sleep 0.02; done",
+            alive.display()
+        );
+        let interrupt = Interrupt::new().unwrap();
+        let deadline = Some(Duration::from_millis(300));
+        let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+        let deaf = shell(&script, launcher);
+        let failure = deaf.execute(&place(), &Name::plain("script"), &asked(1), &conditions);
+        let text = failure.unwrap_err().to_string();
+        assert!(text.contains("still running after 0.3 s"), "{text}");
+        let size = || std::fs::metadata(&alive).unwrap().len();
+        let before = size();
+        assert!(before > 0);
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(size(), before, "nothing of it runs on");
+    }
+}
+
+/// Asserts nothing about speed, which a loaded machine would refute: run it on a quiet one with
+/// `cargo test --release --test e2e launcher_costs -- --ignored --nocapture`, and read.
+#[test]
+#[ignore = "measures and prints"]
+fn what_a_launcher_costs() {
+    let mut times = [const { Vec::new() }; 2];
+    let mut wall = [const { Vec::new() }; 2];
+    let mut peaks = Vec::new();
+    for _ in 0..300 {
+        for (way, launcher) in both_ways().into_iter().enumerate() {
+            let launched = launcher.is_some();
+            let program = Command {
+                program: Some("/bin/true".into()),
+                arguments: Vec::new(),
+                ..shell("", launcher)
+            };
+            let clock = Instant::now();
+            let execution = execute(&program, &place(), "script", &asked(1)).unwrap();
+            times[way].push(clock.elapsed());
+            wall[way].push(execution.resources.wall);
+            peaks.extend(execution.resources.peak_memory.filter(|_| launched));
+        }
+    }
+    let quartiles = |of: &mut [Vec<Duration>; 2]| {
+        of.each_mut().map(|times| {
+            times.sort();
+            [times[0], times[times.len() / 4], times[times.len() / 2]]
+        })
+    };
+    println!("[direct, launched], each [minimum, lower quartile, median]");
+    println!("whole execution   {:?}", quartiles(&mut times));
+    println!("wall of the child {:?}", quartiles(&mut wall));
+    println!(
+        "peak memory       {:?} to {:?} of {}",
+        peaks.iter().min(),
+        peaks.iter().max(),
+        peaks.len()
+    );
+}

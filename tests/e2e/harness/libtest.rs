@@ -1,0 +1,35 @@
+//! `#[bench]` functions, where a nightly toolchain is installed.
+
+use std::process::Command;
+
+use cargo_rbench::{harness::Libtest, model::Unit};
+
+use super::{asked, execute, failure, ids};
+use crate::support::fixture::Fixture;
+
+static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
+
+fn there_is_a_nightly() -> bool {
+    let rustc = Command::new("rustc").args(["+nightly", "--version"]).output();
+    rustc.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn every_listed_benchmark_gives_one_measurement() {
+    if !there_is_a_nightly() {
+        return;
+    }
+    let executable = LIBTEST.executable("same");
+    let mut listed = ids(&Libtest, executable);
+    listed.sort();
+    assert_eq!(listed, ["count::words_1024", "count::words_64", "panics", "sum"]);
+    for id in ["count::words_1024", "count::words_64", "sum"] {
+        let execution = execute(&Libtest, executable, id, &asked(30)).unwrap();
+        assert_eq!(execution.measurements(), 1);
+        assert_eq!(execution.series[0].metric.unit, Unit::Nanoseconds);
+    }
+    for (id, reason) in [("panics", "no such luck"), ("absent", "it printed no measurement")] {
+        let text = failure(&Libtest, executable, id).to_string();
+        assert!(text.contains(reason), "{id}: {text}");
+    }
+}

@@ -1,0 +1,125 @@
+//! The harness of our own, and what its benchmarks can do wrong.
+
+use std::time::Duration;
+
+use cargo_rbench::{
+    harness::{Conditions, Harness, Native},
+    measure::process::Interrupt,
+    model::{Name, Throughput, Unit},
+};
+
+use super::{asked, execute, failure, ids};
+use crate::support::fixture::Fixture;
+
+pub(super) static NATIVE: Fixture = Fixture::new("native");
+
+#[test]
+fn every_listed_benchmark_gives_exactly_the_measurements_asked() {
+    let executable = NATIVE.executable("same");
+    let ids = ids(&Native, executable);
+    assert_eq!(ids[..3], ["sum", "count/64", "count/1024"]);
+    assert_eq!(ids.len(), 8);
+    for id in ids {
+        let execution = execute(&Native, executable, &id, &asked(13)).unwrap();
+        let series = &execution.series[0];
+        assert_eq!(series.values.len(), 13, "{id}");
+        assert_eq!(series.metric.unit, Unit::Nanoseconds);
+        assert!(series.same_iterations().is_some());
+        assert!(execution.warm_up >= Some(Duration::from_millis(5)), "{id}: {execution:?}");
+        assert_eq!(execution.asked, asked(13));
+    }
+}
+
+#[test]
+fn throughput_comes_along() {
+    let execution = execute(&Native, NATIVE.executable("same"), "count/64", &asked(2)).unwrap();
+    assert_eq!(execution.throughput, [Throughput::Bytes(64 * 6)]);
+}
+
+#[test]
+fn iterations_that_are_handed_on_are_used_again() {
+    let executable = NATIVE.executable("same");
+    let tuned = execute(&Native, executable, "sum", &asked(3)).unwrap();
+    let iterations = tuned.series[0].same_iterations();
+    assert!(iterations.unwrap() > 10, "{tuned:?}");
+    let again = cargo_rbench::model::Asked { iterations: Some(123), ..asked(3) };
+    let given = execute(&Native, executable, "sum", &again).unwrap();
+    assert_eq!(given.series[0].same_iterations(), Some(123));
+}
+
+#[test]
+fn benchmarks_with_the_same_id_are_listed_twice_and_fail() {
+    let executable = NATIVE.executable("bad");
+    let twice = ids(&Native, executable).into_iter().filter(|id| id == "twice").count();
+    assert_eq!(twice, 2);
+    let failure = failure(&Native, executable, "twice").to_string();
+    assert!(failure.contains("two benchmarks of this target have this id"), "{failure}");
+}
+
+#[test]
+fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
+    let executable = NATIVE.executable("bad");
+    for (id, reason, words) in [
+        ("panic", "panicked: no such luck", "panicked at"),
+        ("panic while timed", "panicked: in the middle", "panicked at"),
+        ("abort", "it died by signal 6", ""),
+        ("exit with success", "it exited with success but wrote no result", ""),
+        ("exit with 3", "it exited with status 3", ""),
+        ("never iterates", "it never called `iter`", ""),
+        ("skips", "it cannot run here: there is no GPU here", ""),
+        ("missing file", "panicked: cannot read the input", "No such file"),
+        ("leaves a child behind and dies", "it died by signal 6", ""),
+        ("no such benchmark", "no benchmark of this id", ""),
+    ] {
+        let text = failure(&Native, executable, id).to_string();
+        assert!(text.contains(reason), "{id}: {text}");
+        assert!(text.contains(words), "{id}: {text}");
+    }
+}
+
+#[test]
+fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
+    let executable = NATIVE.executable("bad");
+    for id in ["good", "good again", "prints megabytes", "leaves a child behind"] {
+        let execution = execute(&Native, executable, id, &asked(4)).unwrap();
+        assert_eq!(execution.measurements(), 4, "{id}");
+    }
+}
+
+#[test]
+fn a_benchmark_that_hangs_fails_at_its_deadline() {
+    let interrupt = Interrupt::new().unwrap();
+    let deadline = Some(Duration::from_millis(300));
+    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+    let failure = Native
+        .execute(NATIVE.executable("bad"), &Name::plain("hangs"), &asked(3), &conditions)
+        .unwrap_err()
+        .to_string();
+    assert!(failure.contains("still running after 0.3 s"), "{failure}");
+}
+
+#[test]
+fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
+    let executable = NATIVE.executable("raw");
+    assert_eq!(ids(&Native, executable).len(), 9);
+    for (id, reason) in [
+        ("garbage", "not one of rbench-harness"),
+        ("nothing", "not one of rbench-harness"),
+        ("truncated", "truncated"),
+        ("older", "speaks protocol 0, this rbench speaks 1"),
+        ("newer", "speaks protocol 2, this rbench speaks 1"),
+        ("zero", "where 10 were asked"),
+        ("no iteration", "where 10 were asked"),
+        ("too few", "it gave 2 measurements where 10 were asked"),
+        ("unknown", "no benchmark of this id"),
+    ] {
+        let text = failure(&Native, executable, id).to_string();
+        assert!(text.contains(reason), "{id}: {text}");
+    }
+    for (id, reason) in
+        [("zero", "measurement 2 is 0 ns"), ("no iteration", "measurement 1 has no iteration")]
+    {
+        let text = execute(&Native, executable, id, &asked(3)).unwrap_err().to_string();
+        assert!(text.contains(reason), "{id}: {text}");
+    }
+}

@@ -1,0 +1,310 @@
+//! What the user and the version ask of cargo is honoured: the builds are what cargo itself makes.
+//!
+//! The fixture prints what it was compiled with; plain `cargo bench` in the same environment says
+//! what that has to be.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::support::{
+    TestProject, rbench,
+    script::{logging, script},
+};
+
+const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
+
+/// What plain cargo's bench target prints, in the working tree and the same environment.
+fn as_cargo_prints(
+    project: &TestProject,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> String {
+    let mut command = Command::new("cargo");
+    rbench::hermetic(&mut command, &project.home());
+    let output = command
+        .current_dir(project.root())
+        .envs(environment.iter().copied())
+        .args(["bench", "--bench", "work", "--target-dir"])
+        .arg(project.beside("plain-target"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "plain cargo failed: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Builds the working tree's commit and asserts that it prints what plain cargo's does.
+#[track_caller]
+fn prints_as_with_cargo(
+    project: &TestProject,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> String {
+    let mut command = project.build_command(&[&ONE[..], arguments].concat());
+    for (name, value) in environment {
+        command = command.env(name, value);
+    }
+    let builds = crate::support::Builds::of(command.ok());
+    assert_eq!(builds.distinct(0), (2, 2));
+    let printed = builds.printed(0);
+    assert_eq!(printed, as_cargo_prints(project, arguments, environment));
+    printed
+}
+
+#[track_caller]
+fn assert_has(printed: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(printed.lines().any(|other| other == *line), "no `{line}` in:\n{printed}");
+    }
+}
+
+#[test]
+fn flags_in_the_config_file_of_a_version_count_for_that_version_alone() {
+    let project = TestProject::of("settings");
+    project.write(".cargo/config.toml", "[build]\nrustflags = ['--cfg', 'flag_one']\n");
+    project.commit("Flag one");
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag one: true", "flag two: false"]);
+    let table = "[target.'cfg(unix)']\nrustflags = ['--cfg', 'flag_two']\n";
+    project.write(".cargo/config.toml", table);
+    project.commit("Flag two, by a target table");
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag one: false", "flag two: true"]);
+    let builds = project.build(&[&ONE[..], &["HEAD~2", "HEAD~1", "HEAD"]].concat());
+    assert_has(&builds.printed(0), &["flag one: false", "flag two: false"]);
+    assert_has(&builds.printed(1), &["flag one: true", "flag two: false"]);
+    assert_has(&builds.printed(2), &["flag one: false", "flag two: true"]);
+}
+
+#[test]
+fn rustflags_of_the_environment_count_and_make_another_compilation() {
+    let project = TestProject::of("settings");
+    let plain = prints_as_with_cargo(&project, &[], &[]);
+    assert_has(&plain, &["flag one: false", "flag two: false"]);
+    let flags = [("RUSTFLAGS", "--cfg flag_one --cfg flag_two")];
+    let flagged = prints_as_with_cargo(&project, &[], &flags);
+    assert_has(&flagged, &["flag one: true", "flag two: true"]);
+}
+
+#[test]
+fn a_config_file_above_the_repository_counts_for_every_version() {
+    let project = TestProject::at("settings", "projects/repository");
+    let config = project.beside("projects/.cargo/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_one']\n").unwrap();
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag one: true"]);
+    fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_two']\n").unwrap();
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag one: false", "flag two: true"]);
+}
+
+#[test]
+fn features_and_profiles_are_what_was_asked_for() {
+    let project = TestProject::of("settings");
+    let log = project.beside("rustc.log");
+    let wrapper = logging(&project.beside("rustc-wrapper"), &log, "\"$@\"");
+    let environment = [("RUSTC_WRAPPER", wrapper.as_str())];
+
+    let arguments = ["--features", "extra", "--profile", "careful"];
+    let printed = prints_as_with_cargo(&project, &arguments, &environment);
+    let expected = ["feature usual: true", "feature extra: true", "debug assertions: true"];
+    assert_has(&printed, &expected);
+    let bench = bench_compilations(&log, &project);
+    assert!(bench.contains("lto=fat") && bench.contains("codegen-units=3"), "{bench}");
+
+    fs::remove_file(&log).unwrap();
+    let printed = prints_as_with_cargo(&project, &["--no-default-features"], &environment);
+    let expected = ["feature usual: false", "feature extra: false", "debug assertions: false"];
+    assert_has(&printed, &expected);
+    let bench = bench_compilations(&log, &project);
+    assert!(!bench.contains("lto=fat") && !bench.contains("codegen-units"), "{bench}");
+
+    let printed = prints_as_with_cargo(&project, &["--all-features"], &environment);
+    assert_has(&printed, &["feature usual: true", "feature extra: true"]);
+}
+
+/// The logged compiler calls that made the bench target for rbench.
+fn bench_compilations(log: &Path, project: &TestProject) -> String {
+    let log = fs::read_to_string(log).unwrap();
+    let plain = project.beside("plain-target").display().to_string();
+    let of_rbench =
+        |line: &&str| line.contains("--crate-name work") && !line.contains(plain.as_str());
+    let lines: Vec<&str> = log.lines().filter(of_rbench).collect();
+    assert!(!lines.is_empty(), "rbench called no wrapper:\n{log}");
+    lines.join("\n")
+}
+
+#[test]
+fn settings_in_bench_toml_count_unless_a_flag_says_otherwise() {
+    let project = TestProject::of("settings");
+    project.write("bench.toml", "[build]\nbuilds = 3\nfeatures = ['extra']\nstrategy = 'relink'\n");
+    let builds = project.build(&[]);
+    assert_eq!(builds.distinct(0), (3, 3));
+    assert_has(&builds.printed(0), &["feature extra: true"]);
+    let builds = project.build(&["--builds", "1", "--features", "usual"]);
+    assert_eq!(builds.distinct(0), (1, 1));
+    assert_has(&builds.printed(0), &["feature extra: false"]);
+}
+
+#[test]
+fn the_users_linker_links_every_build() {
+    let project = TestProject::of("settings");
+    let log = project.beside("linker.log");
+    let linker = logging(&project.beside("my-cc"), &log, "cc \"$@\"");
+    let flags = format!("-Clinker={linker}");
+    prints_as_with_cargo(&project, &[], &[("RUSTFLAGS", &flags)]);
+    let links = fs::read_to_string(&log).unwrap();
+    let builds = project.storage().join("builds").display().to_string();
+    let of_builds = links.lines().filter(|line| line.contains(&format!("-o {builds}"))).count();
+    assert_eq!(of_builds, 2, "{links}");
+
+    fs::remove_file(&log).unwrap();
+    let table = format!("[target.'cfg(all())']\nlinker = '{linker}'\n");
+    project.write(".cargo/config.toml", &table);
+    project.commit("Choose the linker in a config file");
+    prints_as_with_cargo(&project, &[], &[]);
+    assert!(fs::read_to_string(&log).unwrap().contains(&format!("-o {builds}")));
+}
+
+#[test]
+fn a_linker_in_the_repository_is_that_of_the_version() {
+    let project = TestProject::of("sums");
+    project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = './my-cc'\n");
+    let log = project.beside("linker.log");
+    for word in ["first", "second"] {
+        let lines = format!("echo {word} >> '{}'\nexec cc \"$@\"", log.display());
+        script(&project.root().join("my-cc"), &lines);
+        project.commit("Link in a way of our own");
+    }
+    let builds = project.build(&[&ONE[..], &["HEAD~1"]].concat());
+    assert_eq!(builds.distinct(0), (2, 2));
+    let links = fs::read_to_string(&log).unwrap();
+    assert!(links.lines().count() >= 3, "one link by cargo and one for each build: {links}");
+    assert!(links.lines().all(|word| word == "first"), "{links}");
+}
+
+#[test]
+fn the_users_wrappers_of_rustc_are_called() {
+    let project = TestProject::of("settings");
+    let log = project.beside("wrapper.log");
+    let workspace_log = project.beside("workspace-wrapper.log");
+    let wrapper = logging(&project.beside("wrapper"), &log, "\"$@\"");
+    let workspace_wrapper =
+        logging(&project.beside("workspace-wrapper"), &workspace_log, "\"$@\" --cfg flag_two");
+    let printed = prints_as_with_cargo(
+        &project,
+        &[],
+        &[("RUSTC_WRAPPER", &wrapper), ("RUSTC_WORKSPACE_WRAPPER", &workspace_wrapper)],
+    );
+    assert_has(&printed, &["flag two: true"]);
+    bench_compilations(&log, &project);
+    bench_compilations(&workspace_log, &project);
+
+    let config = format!("[build]\nrustc-workspace-wrapper = '{workspace_wrapper}'\n");
+    project.write(".cargo/config.toml", &config);
+    project.commit("Wrap rustc in a config file");
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag two: true"]);
+}
+
+#[test]
+fn the_toolchain_file_of_a_version_counts_for_that_version_alone() {
+    let project = TestProject::of("settings");
+    let mut list = Command::new("rustup");
+    rbench::hermetic(&mut list, &project.home());
+    let toolchains = list.args(["toolchain", "list"]).output().map(|output| output.stdout);
+    let toolchains = String::from_utf8(toolchains.unwrap_or_default()).unwrap();
+    if !toolchains.contains("nightly-") {
+        eprintln!("skipped: the toolchain `nightly` is not installed");
+        return;
+    }
+    project.write("rust-toolchain.toml", "[toolchain]\nchannel = 'nightly'\n");
+    project.commit("Use nightly");
+    project.git(&["rm", "--quiet", "rust-toolchain.toml"]);
+    project.commit("Use what there is");
+    // The working tree has no toolchain file; `cargo rbench` runs through the proxy of rustup.
+    let host = rbench::host_path();
+    let own = Path::new(rbench::PROGRAM).parent().unwrap().to_owned();
+    let path = std::iter::once(own).chain(std::env::split_paths(&host));
+    let builds = project
+        .rbench(&[&["rbench", "build", "--format", "json", "HEAD~1", "HEAD"], &ONE[..]].concat())
+        .program("cargo")
+        .env("PATH", std::env::join_paths(path).unwrap())
+        .ok();
+    let builds = crate::support::Builds::of(builds);
+    assert!(builds.printed(0).contains("-nightly"), "{}", builds.printed(0));
+    assert!(!builds.printed(1).contains("-nightly"), "{}", builds.printed(1));
+}
+
+#[test]
+fn a_toolchain_that_is_not_installed_is_named() {
+    let project = TestProject::of("settings");
+    project.write("rust-toolchain.toml", "[toolchain]\nchannel = '1.2.3'\n");
+    project.commit("Use an old toolchain");
+    project.git(&["rm", "--quiet", "rust-toolchain.toml"]);
+    project.commit("Use what there is");
+    let outcome = project.rbench(&["build", "HEAD~1"]).fails_with(3);
+    outcome.assert_stderr_has(&["HEAD~1", "1.2.3", "not installed"]);
+    project.build(&ONE);
+}
+
+#[test]
+fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
+    let project = TestProject::of("settings");
+    project.build(&[&ONE[..], &["--locked"]].concat());
+    project.replace("Cargo.toml", "version = \"1.0.0\"", "version = \"1.0.1\"");
+    project.commit("Forget the lock file");
+    let outcome = project.rbench(&["build", "--locked"]).fails_with(3);
+    outcome.assert_stderr_has(&["HEAD", "--locked", "Cargo.lock"]);
+    project.build(&ONE);
+}
+
+#[test]
+fn offline_is_passed_on_to_cargo() {
+    let project = TestProject::of("published-dependency");
+    let outcome =
+        project.rbench(&["build", "--offline"]).env("CARGO_NET_OFFLINE", "false").fails_with(3);
+    outcome.assert_stderr_has(&["leaf", "offline"]);
+}
+
+#[test]
+fn a_target_dir_shared_by_everybody_mixes_no_versions_up() {
+    let project = TestProject::of("sums");
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    let shared = project.beside("shared target");
+    let arguments = [&ONE[..], &["HEAD~1", "HEAD"]].concat();
+    let builds = project.build_command(&arguments).env("CARGO_TARGET_DIR", &shared).ok();
+    let builds = crate::support::Builds::of(builds);
+    assert!(builds.printed(0).starts_with("steps 135\n"));
+    assert!(builds.printed(1).starts_with("steps 180\n"));
+    let entries: Vec<_> =
+        fs::read_dir(&shared).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(entries, ["rbench"], "nothing else is written to the user's target dir");
+}
+
+#[test]
+fn a_bench_target_without_its_required_features_is_left_out_as_cargo_does() {
+    let project = TestProject::of("settings");
+    let target = "\n[[bench]]\nname = 'more'\nharness = false\nrequired-features = ['extra']\n";
+    project.append("Cargo.toml", target);
+    project
+        .write("benches/more.rs", "//! Another one.\n\nfn main() {\n    println!(\"more\");\n}\n");
+    project.commit("Add a bench target that needs a feature");
+    let without = project.build(&ONE);
+    assert_eq!(without.version(0)["targets"].as_array().unwrap().len(), 1);
+    let with = project.build(&[&ONE[..], &["--features", "extra"]].concat());
+    assert_eq!(with.version(0)["targets"].as_array().unwrap().len(), 2);
+    let asked = project.rbench(&["build", "--bench", "more"]).fails_with(3);
+    asked.assert_stderr_has(&["requires the features: `extra`"]);
+}
+
+#[test]
+fn verbose_shows_the_commands_of_cargo_and_the_linker() {
+    let project = TestProject::of("sums");
+    let quiet = project.rbench(&[&["build"], &ONE[..]].concat()).ok();
+    assert!(!quiet.stderr().contains("running: "), "{}", quiet.told());
+    project.rbench(&["gc", "--max-size", "0"]).ok();
+    let verbose = project.rbench(&[&["build", "--verbose"], &ONE[..]].concat()).ok();
+    let stderr = verbose.stderr();
+    let commands: Vec<_> = stderr.lines().filter(|line| line.starts_with("running: ")).collect();
+    let count = |part: &str| commands.iter().filter(|command| command.contains(part)).count();
+    assert_eq!(count("cargo bench --no-run"), 1, "{}", verbose.told());
+    assert_eq!(count("--symbol-ordering-file="), 2, "{}", verbose.told());
+}

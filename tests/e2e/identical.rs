@@ -1,0 +1,89 @@
+//! Versions with the same machine code are said to be identical.
+
+use crate::support::TestProject;
+
+const FOUR: [&str; 4] = ["--strategy", "relink", "--builds", "4"];
+
+#[test]
+fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
+    let project = TestProject::of("sums");
+    project.append("src/lib.rs", "\n// A comment at the end moves no line.\n");
+    project.commit("Explain");
+    let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
+    assert_eq!(builds.digests(0), builds.digests(1));
+    assert_eq!(builds.target(0)["digest"], builds.target(1)["digest"]);
+    assert!(builds.agreement(0).identical);
+    assert_eq!(builds.version(1)["compiled"], true, "another tree is another compilation");
+
+    let text = project.rbench(&[&["build"], &FOUR[..], &["HEAD~1", "HEAD"]].concat()).ok();
+    text.assert_stdout_has(&["identical machine code in every build"]);
+    let diff = project.rbench(&["diff", "HEAD~1"]).ok();
+    diff.assert_stdout_has(&["functions are the same"]);
+}
+
+/// Generic code of a path dependency is compiled into the bench target, with its place in the source.
+#[test]
+fn paths_of_a_version_do_not_get_into_its_machine_code() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.write("README.md", "# Workspace\n");
+    project.commit("Describe");
+    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.report["agreements"].as_array().unwrap().len(), 2, "two bench targets");
+    assert!(builds.agreement(0).identical && builds.agreement(1).identical);
+}
+
+#[test]
+fn the_uncommitted_tree_without_changes_is_identical_to_the_commit() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&["HEAD", ".", "--strategy", "relink", "--builds", "2"]);
+    assert!(builds.agreement(0).identical);
+    assert!(builds.version(1)["version"]["tree"] == builds.version(0)["version"]["tree"]);
+
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    let builds = project.build(&["HEAD", ".", "--strategy", "relink", "--builds", "2"]);
+    assert!(!builds.agreement(0).identical);
+    assert_eq!(builds.version(1)["version"]["dirty"], true);
+    assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
+}
+
+/// Code of a registry, kept in the repository by `cargo vendor`, is compiled with its own path.
+#[test]
+fn paths_of_vendored_code_do_not_differ_between_versions() {
+    let project = TestProject::of("published-dependency");
+    project.write("vendor/leaf/Cargo.toml", "[package]\nname = 'leaf'\nversion = '1.0.0'\n");
+    project.write(
+        "vendor/leaf/src/lib.rs",
+        "pub fn answer() -> &'static str {\n    [\"one\", \"two\"][std::hint::black_box(1)]\n}\n",
+    );
+    project.write("vendor/leaf/.cargo-checksum.json", "{\"files\":{}}");
+    project.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n",
+    );
+    project.commit("Vendor the dependency");
+    project.write("README.md", "# Vendored\n");
+    project.commit("Describe");
+    let builds = project.build(&["--builds", "1", "--strategy", "relink", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "own 1, leaf two\n");
+    assert!(builds.agreement(0).identical);
+}
+
+#[test]
+fn debug_info_makes_no_difference() {
+    for settings in [
+        "debug = true",
+        "debug = true\nsplit-debuginfo = 'packed'\npanic = 'abort'",
+        "debug = 'line-tables-only'\nsplit-debuginfo = 'unpacked'\ncodegen-units = 1",
+    ] {
+        let project = TestProject::of("sums");
+        project.append("Cargo.toml", &format!("\n[profile.bench]\n{settings}\n"));
+        project.commit("Keep debug info");
+        project.write("README.md", "# Sums\n");
+        project.commit("Describe");
+        let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
+        assert_eq!(builds.version(0)["strategy"], "relink", "{}", builds.outcome.told());
+        assert_eq!(builds.distinct(0), (2, 2));
+        assert!(builds.printed(0).starts_with("steps 135\n"));
+        assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.told());
+    }
+}

@@ -1,0 +1,134 @@
+//! `cargo rbench list`: what there is, as every harness names it.
+
+use serde_json::Value;
+
+use crate::support::{TestProject, rbench::Outcome};
+
+/// A report of `list`, held against its schema.
+fn report(outcome: &Outcome) -> Value {
+    outcome.json("list")
+}
+
+fn ids(report: &Value) -> Vec<String> {
+    let benchmarks = report["benchmarks"].as_array().unwrap();
+    benchmarks
+        .iter()
+        .map(|line| {
+            let part = |name: &str| line[name].as_str().unwrap().to_owned();
+            format!("{}: {}", part("target"), part("id"))
+        })
+        .collect()
+}
+
+fn listed(project: &TestProject, arguments: &[&str]) -> Vec<String> {
+    ids(&report(&project.rbench(&[&["list", "--format", "json", "."], arguments].concat()).ok()))
+}
+
+#[test]
+fn every_benchmark_is_listed_with_its_target_and_harness() {
+    let project = TestProject::with_harness("native");
+    let report = report(&project.rbench(&["list", "--format", "json"]).ok());
+    assert_eq!(report["version"]["revision"], ".");
+    assert_eq!(report["failures"], Value::Array(Vec::new()));
+    assert_eq!(ids(&report)[..2], ["bad: good", "bad: panic"]);
+    assert!(ids(&report).contains(&"same: count/1024".to_owned()));
+    for line in report["benchmarks"].as_array().unwrap() {
+        assert_eq!([&line["package"], &line["harness"]], ["fixture-native", "native"]);
+    }
+    let text = project.rbench(&["list", "HEAD", "count"]).ok().stdout();
+    assert_eq!(text, "fixture-native/same (native)\n  count/64\n  count/1024\n");
+}
+
+#[test]
+fn filters_choose_benchmarks() {
+    let project = TestProject::with_harness("native");
+    let listed = |arguments: &[&str]| listed(&project, arguments);
+    assert_eq!(listed(&["^count/[0-9]{2}$"]), ["same: count/64"]);
+    assert_eq!(listed(&["/64", "^sum"]), ["same: sum", "same: count/64"]);
+    assert_eq!(listed(&["--exact", "sum"]), ["same: sum"]);
+    assert_eq!(listed(&["--bench", "same", "^good$|empty"]), ["same: empty"]);
+    assert_eq!(listed(&["-p", "fixture-native", "--bench", "bad", "again"]), ["bad: good again"]);
+}
+
+#[test]
+fn a_filter_that_matches_nothing_names_what_is_near() {
+    let project = TestProject::with_harness("native");
+    let outcome = project.rbench(&["list", ".", "--exact", "count/1023"]).fails_with(2);
+    outcome.assert_stderr_has(&["no benchmark matches", "hint: ", "`count/1024`"]);
+    assert_eq!(outcome.stdout(), "");
+    let outcome = project.rbench(&["list", ".", "(unclosed"]).fails_with(2);
+    outcome.assert_stderr_has(&["cannot use the filter `(unclosed`", "hint: ", "--exact"]);
+}
+
+#[test]
+fn odd_ids_come_through_unharmed_and_can_be_given_back() {
+    let project = TestProject::with_harness("native");
+    let all = listed(&project, &["--bench", "same"]);
+    for odd in ["größe \"of\" 'it' / a\\b $HOME (x|y)* — 名前", "long".repeat(75).as_str()] {
+        assert!(all.contains(&format!("same: {odd}")), "{all:?}");
+        assert_eq!(listed(&project, &["--exact", odd]), [format!("same: {odd}")]);
+    }
+}
+
+#[test]
+fn a_target_that_cannot_be_listed_does_not_lose_the_others() {
+    let project = TestProject::with_harness("native");
+    project.write("benches/mute.rs", "fn main() {}\n");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"mute\"\nharness = false\n");
+    let outcome = project.rbench(&["list", ".", "--format", "json"]).fails_with(4);
+    outcome.assert_stderr_has(&[
+        "cannot list the benchmarks of mute",
+        "it exited with success but wrote no result",
+        "hint: reproduce with: cd ",
+    ]);
+    let report = report(&outcome);
+    assert!(ids(&report).contains(&"same: sum".to_owned()));
+    let [failure] = &report["failures"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert_eq!([&failure["package"], &failure["target"]], ["fixture-native", "mute"]);
+    assert!(failure["error"].as_str().unwrap().contains("wrote no result"));
+}
+
+#[test]
+fn a_target_of_no_known_harness_is_told_the_lines_that_measure_it() {
+    let project = TestProject::of("sums");
+    let outcome = project.rbench(&["list"]).fails_with(4);
+    outcome.assert_stderr_has(&["cannot tell the harness of bench target `work`", "hint: "]);
+    let stderr = outcome.stderr();
+    let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();
+    project.write("bench.toml", lines);
+    assert_eq!(listed(&project, &[]), ["work: work"]);
+}
+
+#[test]
+fn bench_toml_says_which_harness_a_target_has() {
+    let project = TestProject::of("sums");
+    let speaks_for_itself = include_str!("../../fixtures/native/benches/raw.rs");
+    project.write("benches/work.rs", speaks_for_itself);
+    project.write("bench.toml", "[[harness]]\nbench = \"work\"\nharness = \"native\"\n");
+    assert_eq!(listed(&project, &[])[0], "work: garbage");
+    project.write("bench.toml", "[[harness]]\nbench = \"work\"\nharness = \"divan\"\n");
+    let outcome = project.rbench(&["list"]).fails_with(4);
+    outcome.assert_stderr_has(&["bench.toml says divan", "hint: add divan to the dependencies"]);
+}
+
+#[test]
+fn the_parts_of_a_criterion_name_survive() {
+    let project = TestProject::of("criterion-0-8").fetched();
+    let report =
+        report(&project.rbench(&["list", "--format", "json", ".", "parameter", "64"]).ok());
+    let lines: Vec<[&Value; 5]> = report["benchmarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| ["harness", "id", "group", "function", "parameter"].map(|part| &line[part]))
+        .collect();
+    let text = |text: &str| Value::String(text.to_owned());
+    let [odd, count] = [
+        ["criterion", "group/1/function/parameter/2", "group/1", "function", "parameter/2"]
+            .map(text),
+        ["criterion", "count/64", "count", "", "64"].map(text),
+    ];
+    assert_eq!(lines[0], odd.each_ref());
+    let null = Value::Null;
+    assert_eq!(lines[1], [&count[0], &count[1], &count[2], &null, &count[4]]);
+}

@@ -1,0 +1,33 @@
+//! End-to-end tests: the real program, the real cargo, real repositories.
+//!
+//! Each test copies a fixture into a repository of its own and gives commands in an environment that
+//! holds nothing of whoever runs it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy takes only functions with #[test] for tests, not what they call"
+)]
+
+mod bad_input;
+mod cache;
+mod compare;
+mod diff;
+mod directions;
+mod distinct;
+mod exec;
+mod harness;
+mod honoured;
+mod identical;
+mod killed;
+mod linker;
+mod list;
+mod matched;
+mod paths;
+mod real_size;
+mod reproducibility;
+mod right_code;
+mod support;
+mod tidy;
+mod untouched;

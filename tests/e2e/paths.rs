@@ -1,0 +1,64 @@
+//! Paths are as users have them.
+
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
+
+use crate::support::{Builds, TestProject, rbench::Rbench};
+
+const TWO: [&str; 4] = ["--builds", "2", "--strategy", "relink"];
+
+#[test]
+fn spaces_commas_quotes_and_letters_of_other_alphabets_may_be_in_every_path() {
+    let project = TestProject::at("workspace-below", "wörk, 'räum' 日本/repo").in_workspace("rust");
+    project.replace("shared/src/lib.rs", "shared 1", "shared 2");
+    project.commit("Change the package outside of the workspace");
+    let named = |name: &str| {
+        let path = project.beside(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    };
+    let (target, cache, temporary) = (named("zièl, dir"), named("càche dir"), named("tëmp, dir"));
+    let hermetic = |arguments: &[&str]| {
+        project
+            .rbench(arguments)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("XDG_CACHE_HOME", &cache)
+            .env("TMPDIR", &temporary)
+    };
+    let arguments = [&["build", "--format", "json"], &TWO[..], &["HEAD~1", "HEAD"]].concat();
+    let builds = Builds::of(hermetic(&arguments).ok());
+    for version in 0..2 {
+        assert_eq!(builds.distinct(version), (2, 2));
+    }
+    assert!(builds.printed(0).starts_with("engine 1, shared 1\n"));
+    assert!(builds.printed(1).starts_with("engine 1, shared 2\n"));
+    assert!(builds.printed(1).contains("/càche dir/"), "{}", builds.printed(1));
+    assert!(builds.executables(0)[0].starts_with(&target));
+    assert!(builds.agreement(0).same_phase > 0.99);
+    let diff = hermetic(&["diff", "HEAD~1", "--format", "json"]).ok().json("diff");
+    assert!(!diff["targets"][0]["changed"].as_array().unwrap().is_empty(), "{diff}");
+}
+
+#[test]
+fn bench_targets_whose_names_are_not_ascii_are_built() {
+    let project = TestProject::of("sums");
+    project.git(&["mv", "benches/work.rs", "benches/größe.rs"]);
+    project.replace("Cargo.toml", "name = \"work\"", "name = \"größe\"");
+    project.commit("Name it in another language");
+    let builds = project.build(&[&TWO[..], &["--bench", "größe"]].concat());
+    assert_eq!(builds.target(0)["target"], "größe");
+    assert!(builds.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn a_path_that_is_no_text_is_used_or_refused_and_never_a_panic() {
+    let project = TestProject::of("sums");
+    let strange = OsStr::from_bytes(b"no \xff text");
+    let moved = project.root().with_file_name(strange);
+    fs::rename(project.root(), &moved).unwrap();
+    let arguments = [&["build"], &TWO[..]].concat();
+    let outcome = Rbench::new(&moved, &project.home(), &arguments).run();
+    let code = outcome.status().code();
+    assert!(matches!(code, Some(0 | 2 | 3)), "{}", outcome.told());
+    assert_eq!(code != Some(0), outcome.stderr().contains("error: "), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("panicked"), "{}", outcome.told());
+}

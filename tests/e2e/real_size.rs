@@ -1,0 +1,33 @@
+//! A workspace of real size: criterion, `serde_json` and regex from the registry.
+
+use std::{collections::BTreeSet, fs};
+
+use crate::support::TestProject;
+
+#[test]
+#[ignore = "compiles criterion, serde_json and regex: about a minute of processor time"]
+fn thirty_builds_are_thirty_programs_and_the_next_version_compiles_no_dependency_again() {
+    let project = TestProject::of("criterion-workspace");
+    project.write("README.md", "# A workspace\n");
+    project.append("src/lib.rs", "\n/// Nobody calls it.\npub fn added() -> u64 {\n    42\n}\n");
+    project.commit("Add a function");
+    let arguments = ["--builds", "30", "--strategy", "relink", "HEAD~1", "HEAD"];
+    let builds = project.build_command(&arguments).env("CARGO_NET_OFFLINE", "false").ok();
+    let builds = crate::support::Builds::of(builds);
+    assert_eq!(builds.distinct(0), (30, 30));
+    assert_eq!(builds.distinct(1), (30, 30));
+    let agreement = builds.agreement(0);
+    assert!(agreement.common > 2000, "{agreement:?}");
+    assert!(agreement.same_phase >= 0.99 && agreement.same_order >= 0.99, "{agreement:?}");
+
+    let logs = fs::read_dir(project.storage().join("logs")).unwrap();
+    let compiled = logs.map(|log| {
+        let text = fs::read_to_string(log.unwrap().path()).unwrap();
+        let packages = text.lines().filter_map(|line| line.trim().strip_prefix("Compiling "));
+        packages.map(|package| package.split(' ').next().unwrap().to_owned()).collect()
+    });
+    let mut compiled: Vec<BTreeSet<String>> = compiled.collect();
+    compiled.sort_by_key(BTreeSet::len);
+    assert_eq!(compiled[0].iter().collect::<Vec<_>>(), ["criterion-workspace"]);
+    assert!(compiled[1].contains("criterion") && compiled[1].contains("regex"));
+}

@@ -1,0 +1,72 @@
+//! The strategy `auto` finds out whether compiling is reproducible, says so, and remembers it.
+
+use crate::support::{Builds, TestProject};
+
+const THREE: [&str; 2] = ["--builds", "3"];
+
+#[track_caller]
+fn assert_strategy(builds: &Builds, strategy: &str, compilations: usize, reason: &[&str]) {
+    let version = builds.version(0);
+    assert_eq!(version["strategy"], strategy, "{}", builds.outcome.told());
+    assert_eq!(version["compilations"], compilations, "{}", builds.outcome.told());
+    for part in reason {
+        assert!(version["reason"].as_str().unwrap().contains(part), "{}", builds.outcome.told());
+    }
+}
+
+/// How many compilations the run made.
+fn compilations_now(builds: &Builds) -> usize {
+    builds.outcome.stderr().lines().filter(|line| line.starts_with("compiling ")).count()
+}
+
+#[track_caller]
+fn is_found_out_and_rebuilt(fixture: &str) {
+    let project = TestProject::of(fixture);
+    let builds = project.build(&THREE);
+    assert_strategy(&builds, "rebuild", 3, &["differ in", "found out just now"]);
+    assert_eq!(compilations_now(&builds), 3);
+    assert_eq!(builds.distinct(0), (3, 3));
+    assert_eq!(builds.printed(0), "all 85344\n", "the order does not matter to the sum");
+
+    let again = project.build(&THREE);
+    assert_strategy(&again, "rebuild", 3, &["found out before"]);
+    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+    assert_eq!(again.digests(0), builds.digests(0), "what was built stays");
+    let text = project.rbench(&["build", "--builds", "3"]).ok();
+    text.assert_stdout_has(&["rebuild: two compilations of the same files differ in"]);
+}
+
+#[test]
+fn a_build_script_that_writes_in_random_order_is_found_out_and_rebuilt() {
+    is_found_out_and_rebuilt("random-build-script");
+}
+
+#[test]
+fn a_procedural_macro_that_writes_in_random_order_is_found_out_and_rebuilt() {
+    is_found_out_and_rebuilt("random-macro");
+}
+
+#[test]
+fn a_reproducible_build_is_compiled_twice_once_and_relinked_ever_after() {
+    let project = TestProject::of("sums");
+    let builds = project.build(&THREE);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
+    assert_eq!(compilations_now(&builds), 2);
+    assert_eq!(builds.distinct(0), (3, 3));
+
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    let builds = project.build(&THREE);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "found out before"]);
+    assert_eq!(compilations_now(&builds), 1);
+    assert!(builds.printed(0).starts_with("steps 180\n"));
+}
+
+#[test]
+fn another_profile_is_found_out_about_for_itself() {
+    let project = TestProject::of("settings");
+    let builds = project.build(&["--builds", "1"]);
+    assert_strategy(&builds, "relink", 1, &["found out just now"]);
+    let builds = project.build(&["--builds", "1", "--profile", "careful"]);
+    assert_strategy(&builds, "relink", 1, &["found out just now"]);
+}

@@ -1,0 +1,245 @@
+//! Every build holds the code of its version, wherever that code lies and whatever was compiled
+//! before.
+
+use std::fs;
+
+use crate::support::{Builds, TestProject, builds};
+
+const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "1"];
+
+#[track_caller]
+fn build(project: &TestProject, revisions: &[&str]) -> Builds {
+    project.build(&[&ONE[..], revisions].concat())
+}
+
+/// Two lines of a workspace that lies below the top of its repository.
+#[track_caller]
+fn first_line(builds: &Builds, version: usize) -> String {
+    builds::printed(builds.named(version, "first")).lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn versions_that_differ_in_a_library_print_their_own_answers_in_any_order() {
+    let project = TestProject::of("sums");
+    for step in [4, 5, 3] {
+        let source = project.read("src/lib.rs");
+        let (before, rest) = source.split_once("STEP: u64 = ").unwrap();
+        let after = rest.split_once(';').unwrap().1;
+        project.write("src/lib.rs", &format!("{before}STEP: u64 = {step};{after}"));
+        project.commit("Change the step");
+    }
+    // Each compilation after the first starts from a copy of another version's dependencies.
+    let builds = build(&project, &["HEAD~1", "HEAD~3", "HEAD~2", "HEAD"]);
+    for (version, steps) in [225, 135, 180, 135].into_iter().enumerate() {
+        let printed = builds.printed(version);
+        assert!(printed.starts_with(&format!("steps {steps}\n")), "{version}: {printed}");
+    }
+    assert_eq!(builds.digests(1), builds.digests(3), "the step is what it was at first");
+}
+
+/// The files of a version that was checked out earlier are older than what was compiled since, and to
+/// cargo they look unchanged.
+#[test]
+fn versions_checked_out_before_another_was_compiled_are_compiled_all_the_same() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.replace("shared/src/lib.rs", "shared 1", "shared 2");
+    project.replace("rust/engine/src/lib.rs", "engine 1", "engine 2");
+    project.commit("Change two packages");
+    build(&project, &["HEAD~1", "HEAD"]);
+    fs::remove_dir_all(project.storage()).unwrap();
+    let builds = build(&project, &["HEAD", "HEAD~1"]);
+    assert_eq!(first_line(&builds, 0), "engine 2, shared 2");
+    assert_eq!(first_line(&builds, 1), "engine 1, shared 1");
+}
+
+#[test]
+fn a_range_names_its_commits_the_newest_first() {
+    let project = TestProject::of("sums");
+    project.git(&["tag", "v1"]);
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    project.replace("src/lib.rs", "STEP: u64 = 4", "STEP: u64 = 5");
+    project.commit("Take even larger steps");
+    let builds = build(&project, &["v1..main"]);
+    assert_eq!(builds.report["versions"].as_array().unwrap().len(), 2);
+    assert!(builds.printed(0).starts_with("steps 225\n"));
+    assert!(builds.printed(1).starts_with("steps 180\n"));
+}
+
+#[test]
+fn a_workspace_below_the_top_sees_path_dependencies_and_files_elsewhere_in_the_repository() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.replace("shared/src/lib.rs", "shared 1", "shared 2");
+    project.commit("Change the package outside of the workspace");
+    project.write("data/words.txt", "other words\n");
+    project.commit("Change a file outside of every package");
+    let builds = build(&project, &["HEAD~2", "HEAD~1", "HEAD"]);
+    assert_eq!(first_line(&builds, 0), "engine 1, shared 1");
+    assert_eq!(first_line(&builds, 1), "engine 1, shared 2");
+    assert_eq!(builds::printed(builds.named(1, "second")), "second: engine 1, shared 2\n");
+    let [base, head] = [0, 2].map(|version| builds::printed(builds.named(version, "first")));
+    assert!(base.ends_with("\nsome words\n"), "{base}");
+    assert!(head.ends_with("\nother words\n"), "{head}");
+
+    let place = |text: &str| text.lines().find(|line| line.starts_with("at ")).map(str::to_owned);
+    assert!(place(&base).is_some_and(|place| place.ends_with("/rust/tools")), "{base}");
+    assert_eq!(place(&base), place(&head), "all versions are compiled at one path");
+    let root = project.root().display().to_string();
+    assert!(!base.contains(&root), "nothing is compiled in the user's repository: {base}");
+}
+
+#[test]
+fn only_the_bench_targets_asked_for_are_built() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    let builds = build(&project, &["--bench", "second"]);
+    let targets = builds.version(0)["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 1);
+    assert_eq!(targets[0]["target"], "second");
+    let all = build(&project, &["--package", "tools", "--exclude", "engine"]);
+    assert_eq!(all.version(0)["targets"].as_array().unwrap().len(), 2);
+    let manifest = project.root().join("rust/Cargo.toml");
+    let elsewhere = project.in_workspace("shared");
+    let arguments = ["--manifest-path", manifest.to_str().unwrap(), "--bench", "second"];
+    let builds = build(&elsewhere, &arguments);
+    assert_eq!(builds::printed(builds.named(0, "second")), "second: engine 1, shared 1\n");
+}
+
+/// Puts a version of the dependency into the registry that the tests' config file names.
+fn publish(project: &TestProject, version: &str) {
+    let package = project.beside(&format!("projects/registry/leaf-{version}"));
+    fs::create_dir_all(package.join("src")).unwrap();
+    let manifest = format!("[package]\nname = 'leaf'\nversion = '{version}'\nedition = '2021'\n");
+    fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    let code =
+        "//! Says its version.\npub fn answer() -> &'static str { env!(\"CARGO_PKG_VERSION\") }\n";
+    fs::write(package.join("src/lib.rs"), code).unwrap();
+    fs::write(package.join(".cargo-checksum.json"), "{\"files\":{}}").unwrap();
+}
+
+fn with_a_registry() -> TestProject {
+    let project = TestProject::at("published-dependency", "projects/repository");
+    let config = project.beside("projects/.cargo/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let text = "[source.crates-io]\nreplace-with = 'here'\n[source.here]\ndirectory = 'registry'\n";
+    fs::write(config, text).unwrap();
+    publish(&project, "1.0.0");
+    project
+}
+
+#[test]
+fn versions_without_a_lock_file_resolve_once_for_all() {
+    let project = with_a_registry();
+    project.replace("src/lib.rs", "own 1", "own 2");
+    project.commit("Change the package");
+    let builds = build(&project, &["HEAD~1"]);
+    assert_eq!(builds.printed(0), "own 1, leaf 1.0.0\n");
+    publish(&project, "1.1.0");
+    let builds = build(&project, &["HEAD"]);
+    assert_eq!(builds.printed(0), "own 2, leaf 1.0.0\n", "the dependency is the one of before");
+    assert!(!project.root().join("Cargo.lock").exists());
+}
+
+#[test]
+fn a_second_version_compiles_no_dependency_again() {
+    let project = with_a_registry();
+    project.replace("src/lib.rs", "own 1", "own 2");
+    project.commit("Change the package");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "own 1, leaf 1.0.0\n");
+    assert_eq!(builds.printed(1), "own 2, leaf 1.0.0\n");
+    let logs = fs::read_dir(project.storage().join("logs")).unwrap();
+    let logs: Vec<String> =
+        logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
+    let compiling = |package: &str| {
+        logs.iter().filter(|log| log.contains(&format!("Compiling {package} v"))).count()
+    };
+    assert_eq!((compiling("leaf"), compiling("published-dependency")), (1, 2), "{logs:?}");
+}
+
+/// `cargo vendor` puts the sources of registry crates into the repository, where people change them.
+#[test]
+fn a_vendored_dependency_that_was_changed_in_place_is_compiled_again() {
+    let project = TestProject::of("published-dependency");
+    let package = project.root().join("vendor/leaf");
+    fs::create_dir_all(package.join("src")).unwrap();
+    project.write("vendor/leaf/Cargo.toml", "[package]\nname = 'leaf'\nversion = '1.0.0'\n");
+    project.write("vendor/leaf/src/lib.rs", "pub fn answer() -> &'static str { \"first\" }\n");
+    project.write("vendor/leaf/.cargo-checksum.json", "{\"files\":{}}");
+    project.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n",
+    );
+    project.commit("Vendor the dependency");
+    project.replace("vendor/leaf/src/lib.rs", "first", "second");
+    project.commit("Patch the dependency");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "own 1, leaf first\n");
+    assert_eq!(builds.printed(1), "own 1, leaf second\n");
+}
+
+#[test]
+fn the_code_of_a_submodule_is_that_of_the_version() {
+    let project = TestProject::of("sums");
+    let library = TestProject::of("sums");
+    library.replace("Cargo.toml", "name = \"sums\"", "name = \"inner\"");
+    library.commit("Be a library of another");
+    let from = library.root().to_str().unwrap();
+    project.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "--quiet",
+        from,
+        "inner",
+    ]);
+    project
+        .append("Cargo.toml", "exclude = ['inner']\n[dependencies]\ninner = { path = 'inner' }\n");
+    project.replace("benches/work.rs", "sums::steps(", "inner::steps(");
+    project.write(".gitignore", "target\nCargo.lock\n");
+    project.git(&["rm", "--quiet", "--cached", "Cargo.lock"]);
+    fs::remove_file(project.root().join("Cargo.lock")).unwrap();
+    project.commit("Use the submodule");
+    library.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    library.commit("Take larger steps");
+    project.git(&[
+        "-C",
+        "inner",
+        "-c",
+        "protocol.file.allow=always",
+        "pull",
+        "--quiet",
+        from,
+        "main",
+    ]);
+    project.commit("Follow the submodule");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.printed(0));
+    assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
+}
+
+#[test]
+fn what_a_build_script_or_a_macro_writes_is_that_of_the_version_also_for_a_chosen_target() {
+    let project = TestProject::of("random-macro");
+    let host = host();
+    project.write(".cargo/config.toml", &format!("[build]\ntarget = '{host}'\n"));
+    let build_script = "fn main() { println!(\"cargo::rustc-env=SAID=first\"); }\n";
+    project.write("build.rs", &format!("//! Says something.\n{build_script}"));
+    project.replace("benches/work.rs", "fn main() {", "fn main() {\n    println!(env!(\"SAID\"));");
+    project.commit("Choose a target and say something");
+    project.replace("build.rs", "first", "second");
+    project.commit("Change the build script");
+    project.replace("macro/src/lib.rs", "number * number)", "number * number + 1)");
+    project.commit("Change the procedural macro");
+    let builds = build(&project, &["HEAD~2", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "first\nall 85344\n");
+    assert_eq!(builds.printed(1), "second\nall 85344\n");
+    assert_eq!(builds.printed(2), "second\nall 85408\n");
+}
+
+/// The target that rustc makes code for by default.
+fn host() -> String {
+    let output = std::process::Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let text = String::from_utf8(output).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+}

@@ -1,0 +1,92 @@
+//! Copies the crates of `fixtures/` and builds their bench targets.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use cargo_metadata::{Message, TargetKind};
+use cargo_rbench::harness::Executable;
+
+/// The bench targets of one fixture, built once per test process.
+pub struct Fixture {
+    name: &'static str,
+    toolchain: Option<&'static str>,
+    built: OnceLock<Vec<Executable>>,
+}
+
+impl Fixture {
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, toolchain: None, built: OnceLock::new() }
+    }
+
+    pub const fn with_toolchain(name: &'static str, toolchain: &'static str) -> Self {
+        Self { name, toolchain: Some(toolchain), built: OnceLock::new() }
+    }
+
+    /// The executable of the bench target `target`.
+    pub fn executable(&self, target: &str) -> &Executable {
+        let built = self.built.get_or_init(|| build(self.name, self.toolchain));
+        built.iter().find(|executable| executable.target == target).expect("no such target")
+    }
+}
+
+/// The place of copies and of their target directory: kept between test runs, since criterion takes
+/// a while to build.
+fn place() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
+}
+
+fn build(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copy = place().join(name);
+    copy_directory(&root.join("fixtures").join(name), &copy);
+    let manifest = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let harness = root.join("harness");
+    let harness = harness.to_str().unwrap();
+    fs::write(&manifest, text.replace("\"../../harness\"", &format!("{harness:?}"))).unwrap();
+
+    let output = Command::new("cargo")
+        .args(toolchain.map(|toolchain| format!("+{toolchain}")))
+        .args(["bench", "--no-run", "--benches", "--message-format=json-render-diagnostics"])
+        .arg("--target-dir")
+        .arg(place().join("target"))
+        .current_dir(&copy)
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("RUSTFLAGS")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Message::parse_stream(&output.stdout[..])
+        .filter_map(|message| match message.unwrap() {
+            Message::CompilerArtifact(artifact) if artifact.target.kind == [TargetKind::Bench] => {
+                Some(Executable {
+                    package: format!("fixture-{name}"),
+                    target: artifact.target.name,
+                    path: artifact.executable?.into(),
+                    directory: copy.clone(),
+                    variables: vec![("CARGO_MANIFEST_DIR".into(), copy.clone().into())],
+                })
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else if fs::read(&target).ok() != fs::read(entry.path()).ok() {
+            // Left alone when it is the same, so that Cargo need not build again.
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

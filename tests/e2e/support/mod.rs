@@ -1,0 +1,13 @@
+//! What every test needs: a project, the program under test, and what it says.
+
+pub mod builds;
+pub mod fixture;
+pub mod project;
+pub mod rbench;
+pub mod schema;
+pub mod script;
+pub mod sources;
+pub mod tree;
+
+pub use builds::Builds;
+pub use project::TestProject;

@@ -1,0 +1,205 @@
+//! A fixture copied into a git repository of its own, with everything that rbench may write beside
+//! it in one scratch directory.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+use super::{
+    builds::Builds,
+    rbench::{Rbench, hermetic},
+};
+
+/// A repository made from a fixture. It goes away with this value.
+pub struct TestProject {
+    scratch: TempDir,
+    root: PathBuf,
+    workspace: PathBuf,
+}
+
+impl TestProject {
+    /// The fixture of this name as a repository with one commit.
+    pub fn of(fixture: &str) -> Self {
+        Self::at(fixture, "repository")
+    }
+
+    /// The same, in a directory of this name.
+    pub fn at(fixture: &str, directory: &str) -> Self {
+        let project = Self::bare(directory);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
+        copy(&source, &project.root);
+        project.git(&["init", "--quiet", "--initial-branch=main"]);
+        project.write(".gitignore", "target\n");
+        project.commit("First version");
+        project
+    }
+
+    /// The same, of a fixture that depends on the harness of this repository.
+    pub fn with_harness(fixture: &str) -> Self {
+        let project = Self::of(fixture);
+        let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness");
+        project.replace(
+            "Cargo.toml",
+            "\"../../harness\"",
+            &format!("{:?}", harness.display().to_string()),
+        );
+        project.commit("Find the harness");
+        project
+    }
+
+    /// The same project, with what it depends on in cargo's home: commands are given offline.
+    pub fn fetched(self) -> Self {
+        let mut command = Command::new("cargo");
+        hermetic(&mut command, &self.home());
+        command.env("CARGO_NET_OFFLINE", "false").args(["fetch", "--locked"]);
+        let output = command.current_dir(&self.workspace).output().expect("cargo runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo fetch failed: {error}");
+        self
+    }
+
+    /// A directory that is no repository, and empty.
+    pub fn bare(directory: &str) -> Self {
+        let scratch = tempfile::Builder::new().prefix("rbench-e2e-").tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap().join(directory);
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir_all(scratch.path().join("home/tmp")).unwrap();
+        Self { scratch, workspace: root.clone(), root }
+    }
+
+    /// From now on commands are given in this directory of the repository.
+    pub fn in_workspace(mut self, directory: &str) -> Self {
+        self.workspace = self.root.join(directory);
+        self
+    }
+
+    /// Another clone of the repository, in another directory, with a home of its own.
+    pub fn clone_elsewhere(&self) -> Self {
+        let clone = Self::bare("a clone elsewhere");
+        let from = self.root.to_str().unwrap();
+        clone.git(&["clone", "--quiet", from, "."]);
+        clone
+    }
+
+    /// Makes this project use the cache directory of another, as two clones of one user do.
+    pub fn share_home(self, other: &Self) -> Sharing {
+        Sharing { home: other.home(), project: self }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The home directory of the commands' user.
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().canonicalize().unwrap().join("home")
+    }
+
+    /// A path beside the repository.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.scratch.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Where rbench keeps compilations and builds.
+    pub fn storage(&self) -> PathBuf {
+        self.workspace.join("target/rbench")
+    }
+
+    pub fn rbench(&self, arguments: &[&str]) -> Rbench {
+        Rbench::new(&self.workspace, &self.home(), arguments)
+    }
+
+    /// `cargo rbench build` with these arguments and `--format json`, to a good end.
+    #[track_caller]
+    pub fn build(&self, arguments: &[&str]) -> Builds {
+        Builds::of(self.build_command(arguments).ok())
+    }
+
+    /// The same, still to be run.
+    pub fn build_command(&self, arguments: &[&str]) -> Rbench {
+        self.rbench(&[&["build", "--format", "json"], arguments].concat())
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    pub fn write(&self, path: &str, content: &str) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn append(&self, path: &str, content: &str) {
+        self.write(path, &(self.read(path) + content));
+    }
+
+    /// Replaces a text that the file must have.
+    #[track_caller]
+    pub fn replace(&self, path: &str, old: &str, new: &str) {
+        let content = self.read(path);
+        assert!(content.contains(old), "{path} has no `{old}`");
+        self.write(path, &content.replace(old, new));
+    }
+
+    /// Commits everything that is there.
+    pub fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
+    }
+
+    #[track_caller]
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        hermetic(&mut command, &self.home());
+        let output = command
+            .current_dir(&self.root)
+            .envs([
+                ("GIT_AUTHOR_NAME", "A U Thor"),
+                ("GIT_AUTHOR_EMAIL", "author@example.com"),
+                ("GIT_AUTHOR_DATE", "1700000000 +0000"),
+                ("GIT_COMMITTER_NAME", "C O Mitter"),
+                ("GIT_COMMITTER_EMAIL", "committer@example.com"),
+                ("GIT_COMMITTER_DATE", "1700000001 +0000"),
+            ])
+            .args(arguments)
+            .output()
+            .expect("git runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?} failed: {error}");
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
+/// A project whose commands are given by the user of another one.
+pub struct Sharing {
+    home: PathBuf,
+    pub project: TestProject,
+}
+
+impl Sharing {
+    #[track_caller]
+    pub fn build(&self, arguments: &[&str]) -> Builds {
+        let arguments = [&["build", "--format", "json"], arguments].concat();
+        Builds::of(Rbench::new(&self.project.workspace, &self.home, &arguments).ok())
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_name() == "target" {
+        } else if entry.file_type().unwrap().is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(&from, &to).unwrap();
+        }
+    }
+}

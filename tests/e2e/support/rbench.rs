@@ -1,0 +1,193 @@
+//! Runs the real `cargo-rbench` in an environment that holds nothing of whoever runs the tests.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+};
+
+use serde_json::Value;
+
+use super::schema;
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-rbench");
+
+/// One command about to be run.
+pub struct Rbench {
+    command: Command,
+}
+
+impl Rbench {
+    /// `cargo-rbench` with these arguments, in `directory`, with `home` as the only place that is the
+    /// user's own.
+    pub fn new(directory: &Path, home: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.current_dir(directory).args(arguments);
+        hermetic(&mut command, home);
+        Self { command }
+    }
+
+    /// Runs another program in the same environment: for `cargo rbench` and for wrappers.
+    pub fn program(mut self, program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(program);
+        if let Some(directory) = self.command.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command.args(self.command.get_args()).env_clear();
+        for (name, value) in self.command.get_envs() {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        self.command = command;
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs to the end, however it ends.
+    pub fn run(mut self) -> Outcome {
+        let output = self.command.stdin(Stdio::null()).output().expect("cargo-rbench starts");
+        Outcome { command: shown(&self.command), directory: directory(&self.command), output }
+    }
+
+    /// Runs to the end, which has to be a good one.
+    pub fn ok(self) -> Outcome {
+        self.run().assert_exit(0)
+    }
+
+    /// Runs to the end, which has to be this exit code and a failure that is told.
+    pub fn fails_with(self, code: i32) -> Outcome {
+        let outcome = self.run().assert_exit(code);
+        outcome.assert_stderr_has(&["error: "]);
+        outcome
+    }
+
+    /// Starts it and comes back at once.
+    pub fn start(mut self) -> Child {
+        self.command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("cargo-rbench starts")
+    }
+}
+
+/// How a command ended.
+pub struct Outcome {
+    command: String,
+    directory: PathBuf,
+    output: Output,
+}
+
+impl Outcome {
+    /// What a child that was started came to.
+    pub fn of(child: Child, command: &str) -> Self {
+        let output = child.wait_with_output().expect("its output can be read");
+        Self { command: command.to_owned(), directory: PathBuf::new(), output }
+    }
+
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    pub const fn status(&self) -> ExitStatus {
+        self.output.status
+    }
+
+    /// All there is to know, for the message of a failed assertion.
+    pub fn told(&self) -> String {
+        let mut told = String::new();
+        let _ = writeln!(told, "command: {}", self.command);
+        let _ = writeln!(told, "in:      {}", self.directory.display());
+        let _ = writeln!(told, "ended:   {}", self.output.status);
+        let _ = writeln!(told, "--- stdout\n{}\n--- stderr\n{}", self.stdout(), self.stderr());
+        told
+    }
+
+    #[track_caller]
+    pub fn assert_exit(self, code: i32) -> Self {
+        assert_eq!(self.output.status.code(), Some(code), "unexpected exit\n{}", self.told());
+        self
+    }
+
+    #[track_caller]
+    pub fn assert_stderr_has(&self, parts: &[&str]) {
+        let text = self.stderr();
+        for part in parts {
+            assert!(text.contains(part), "stderr lacks `{part}`\n{}", self.told());
+        }
+    }
+
+    #[track_caller]
+    pub fn assert_stdout_has(&self, parts: &[&str]) {
+        let text = self.stdout();
+        for part in parts {
+            assert!(text.contains(part), "stdout lacks `{part}`\n{}", self.told());
+        }
+    }
+
+    /// Standard output as JSON that keeps the schema of this name.
+    #[track_caller]
+    pub fn json(&self, schema: &str) -> Value {
+        let value = serde_json::from_slice(&self.output.stdout)
+            .unwrap_or_else(|error| panic!("stdout is no JSON: {error}\n{}", self.told()));
+        if let Err(errors) = schema::check(schema, &value) {
+            panic!("stdout breaks schemas/{schema}.json:\n{errors}\n{}", self.told());
+        }
+        value
+    }
+}
+
+/// Gives a command an environment of its own: the host's tools, and nobody's settings.
+pub fn hermetic(command: &mut Command, home: &Path) {
+    let tools = |variable: &str, default: &str| {
+        std::env::var_os(variable).unwrap_or_else(|| {
+            let home = std::env::var_os("HOME").unwrap_or_default();
+            Path::new(&home).join(default).into_os_string()
+        })
+    };
+    let variables: [(&str, OsString); 11] = [
+        ("PATH", host_path()),
+        ("HOME", home.into()),
+        ("XDG_CACHE_HOME", home.join("cache").into()),
+        ("TMPDIR", home.join("tmp").into()),
+        ("CARGO_HOME", tools("CARGO_HOME", ".cargo")),
+        ("RUSTUP_HOME", tools("RUSTUP_HOME", ".rustup")),
+        ("RUSTUP_AUTO_INSTALL", "0".into()),
+        ("CARGO_NET_OFFLINE", "true".into()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+        ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        ("LC_ALL", "C".into()),
+    ];
+    command.env_clear().envs(variables);
+}
+
+/// The `PATH` without what the outer `cargo test` put in front: its toolchain's own directory would
+/// hide the proxies of rustup.
+pub fn host_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let of_a_toolchain =
+        |directory: &PathBuf| directory.components().any(|part| part.as_os_str() == "toolchains");
+    let kept = std::env::split_paths(&path).filter(|directory| !of_a_toolchain(directory));
+    std::env::join_paths(kept).expect("what was split can be joined")
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+fn directory(command: &Command) -> PathBuf {
+    command.get_current_dir().map(Path::to_owned).unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! Shell scripts that stand in as a user's wrapper or linker.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// A script at `path` with these lines, and its path as text.
+pub fn script(path: &Path, lines: &str) -> String {
+    fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A script that notes its arguments in `log` and then runs what `then` says.
+pub fn logging(path: &Path, log: &Path, then: &str) -> String {
+    script(path, &format!("echo \"$@\" >> '{}'\nexec {then}", log.display()))
+}
+
+/// A gate that holds up some calls of a script for as long as it is shut.
+pub struct Gate {
+    shut: PathBuf,
+    reached: PathBuf,
+}
+
+impl Gate {
+    /// An open gate, kept in `directory`.
+    pub fn new(directory: &Path) -> Self {
+        Self { shut: directory.join("shut"), reached: directory.join("reached") }
+    }
+
+    pub fn shut(&self) {
+        fs::write(&self.shut, "").unwrap();
+    }
+
+    /// Lines of a script that wait here if the arguments match the pattern.
+    pub fn lines(&self, pattern: &str) -> String {
+        format!(
+            "case \"$*\" in {pattern})\n  while [ -e '{}' ]; do : > '{}'; sleep 0.05; done;;\nesac",
+            self.shut.display(),
+            self.reached.display()
+        )
+    }
+
+    /// Waits until somebody waits at the gate.
+    pub fn wait_until_reached(&self) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while !self.reached.exists() {
+            assert!(Instant::now() < deadline, "nobody came to {}", self.reached.display());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn open(&self) {
+        let _ = fs::remove_file(&self.shut);
+    }
+}
