@@ -6,12 +6,13 @@ use cargo_metadata::camino::Utf8Path;
 
 use super::project::Project;
 use crate::{
-    build::{Compilation, CompiledTarget, Source, Workshop, Workspace},
+    build::{Compilation, CompiledTarget, Event, SiteLock, Source, Workshop, Workspace},
+    cli::{CompileArgs, FilterArgs, TargetArgs},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
-    settings::CommandTable,
+    settings::{self, BuildSettings, CommandTable},
 };
 
 /// A bench target that is ready to run, with its benchmarks.
@@ -42,6 +43,36 @@ pub struct Wanted<'a> {
     pub targets: TargetFilter,
     /// Which of their benchmarks are meant.
     pub filter: Filter,
+}
+
+/// What was typed about benchmarks of one version.
+pub struct Request<'a> {
+    /// The version.
+    pub revision: &'a str,
+    /// Which benchmarks.
+    pub filter: &'a FilterArgs,
+    /// Which bench targets.
+    pub target: &'a TargetArgs,
+    /// What cargo is told.
+    pub compile: &'a CompileArgs,
+}
+
+/// Finds the benchmarks that are asked for, in the user's project. While the lock lives, the one path
+/// leads to their compilation.
+pub fn find(
+    request: &Request<'_>,
+    conditions: &Conditions<'_>,
+    console: &Console,
+) -> Result<(Listing, SiteLock)> {
+    let Request { revision, filter, target, compile } = request;
+    let project = Project::find(target.manifest_path.as_deref())?;
+    let settings = BuildSettings::resolve(&project.file, compile);
+    let filter = Filter::new(&filter.patterns, filter.exact, &target.package, &target.bench)?;
+    let lock = console.lock(&project.site)?;
+    let watch = |event: Event<'_>| console.build_event(&event);
+    let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
+    let wanted = Wanted { revision, targets: settings::target_filter(target), filter };
+    Ok((list(&project, &workshop, &wanted, conditions, console)?, lock))
 }
 
 /// Compiles the version and lists its benchmarks. A target that cannot be listed is a failure of its

@@ -2,45 +2,33 @@
 
 use std::time::Duration;
 
-use super::{
-    benchmarks::{self, Listed, Listing, Wanted},
-    project::Project,
-};
+use super::benchmarks::{self, Listed, Listing, Request};
 use crate::{
-    build::Event,
     cli::{ExecArgs, Format},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
-    harness::{Conditions, Filter},
+    harness::Conditions,
     measure::process::Interrupt,
     model::{Asked, Benchmark, Execution, Name},
     report::ExecReport,
-    settings::{self, BuildSettings},
 };
 
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
-    let project = Project::find(args.target.manifest_path.as_deref())?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile);
-    let filter = Filter::new(
-        &args.filter.patterns,
-        args.filter.exact,
-        &args.target.package,
-        &args.target.bench,
-    )?;
-    let _lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
-    let wanted =
-        Wanted { revision: &args.revision, targets: settings::target_filter(&args.target), filter };
     let interrupt = Interrupt::on_signals()?;
     let conditions = Conditions {
         interrupt: &interrupt,
         deadline: args.deadline.map(Duration::from_secs),
         cpu: args.cpu,
     };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
+    let request = Request {
+        revision: &args.revision,
+        filter: &args.filter,
+        target: &args.target,
+        compile: &args.compile,
+    };
+    let (listing, _lock) = benchmarks::find(&request, &conditions, &console)?;
     let (listed, benchmarks) =
         if args.whole_target { the_only_target(&listing)? } else { the_only_one(&listing)? };
 

@@ -1,39 +1,27 @@
 //! `cargo rbench list`: the benchmarks of a version.
 
-use super::{
-    benchmarks::{self, Wanted},
-    project::Project,
-};
+use super::benchmarks::{self, Request};
 use crate::{
-    build::Event,
     cli::{Format, ListArgs},
     console::Console,
     failure::{Exit, OrFail, Result},
-    harness::{Conditions, Filter},
+    harness::Conditions,
     measure::process::Interrupt,
     report::ListReport,
-    settings::{self, BuildSettings},
 };
 
 /// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
-    let project = Project::find(args.target.manifest_path.as_deref())?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile);
-    let filter = Filter::new(
-        &args.filter.patterns,
-        args.filter.exact,
-        &args.target.package,
-        &args.target.bench,
-    )?;
-    let _lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
-    let wanted =
-        Wanted { revision: &args.revision, targets: settings::target_filter(&args.target), filter };
     let interrupt = Interrupt::on_signals()?;
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
-    let listing = benchmarks::list(&project, &workshop, &wanted, &conditions, &console)?;
+    let request = Request {
+        revision: &args.revision,
+        filter: &args.filter,
+        target: &args.target,
+        compile: &args.compile,
+    };
+    let (listing, _lock) = benchmarks::find(&request, &conditions, &console)?;
 
     for (_, failure) in &listing.failures {
         console.line(&format!("error: {failure}"));
