@@ -1,12 +1,12 @@
 //! `cargo rbench`: parse, dispatch, exit code. Cargo and rustc may also have started this program as
-//! their wrapper or linker, and rbench itself as a launcher.
+//! their wrapper or linker.
 
 use std::process::ExitCode;
 
-use cargo_rbench::{build, cli::Cli, command, measure::process};
+use cargo_rbench::{build, cli::Cli, command};
 
 fn main() -> ExitCode {
-    if let Some(exit) = build::run_as_tool().or_else(process::run_as_launcher) {
+    if let Some(exit) = build::run_as_tool() {
         return exit;
     }
     let cli = Cli::from_process();

@@ -11,6 +11,7 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
+    measure::process::launcher_beside,
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     settings::{self, BuildSettings, CommandTable},
 };
@@ -153,9 +154,8 @@ fn runnables(
     let executable = executable(compilation, workspace, compiled)?;
     let commands: Vec<&CommandTable> = project.file.commands_of(&compiled.target).collect();
     if !commands.is_empty() {
-        // Elsewhere a child's account begins with the child.
-        let launcher =
-            cfg!(target_os = "linux").then(std::env::current_exe).and_then(std::io::Result::ok);
+        let rbench = std::env::current_exe();
+        let launcher = rbench.ok().and_then(|rbench| launcher_beside(&rbench));
         let command = |table: &CommandTable| -> (Executable, Box<dyn Harness>) {
             let command = harness::Command {
                 id: table.id.clone(),

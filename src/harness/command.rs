@@ -17,8 +17,7 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The executable of rbench, if it shall start the program as a process without memory of its
-    /// own: see [`Invocation`](crate::measure::process::Invocation).
+    /// What starts the program: see [`Invocation`](crate::measure::process::Invocation).
     pub launcher: Option<PathBuf>,
 }
 

@@ -35,7 +35,7 @@ pub use self::{
     environment::{PADDING_VARIABLE, padding_length},
     interrupt::Interrupt,
     invocation::Invocation,
-    launcher::run_as_launcher,
+    launcher::{launcher_beside, run_as_launcher},
     output::Output,
 };
 use crate::{

@@ -25,8 +25,8 @@ pub struct Invocation {
     pub padding_seed: Option<u64>,
     /// The CPU it runs on, all of its threads included, where the system can do that.
     pub cpu: Option<usize>,
-    /// An executable of rbench that shall start the program, so that the account of what it took is
-    /// the program's own from the first page on; otherwise this process does.
+    /// The launcher that shall start the program, so that the peak memory in its account is its own,
+    /// however small; otherwise this process does.
     pub launcher: Option<PathBuf>,
 }
 

@@ -2,12 +2,11 @@
 //!
 //! The kernel starts a child's peak memory with that of the process it is made from, and keeps that
 //! when the child becomes another program; made by rbench itself, small programs would all seem as
-//! large as rbench. So rbench starts itself anew under another name. This launcher, which has nothing
-//! in memory yet, forks the child, sleeps until it has ended, and tells what it took. It adds a
-//! millisecond or so to an execution, which is no part of the child's times.
+//! large as rbench. So a small program of its own forks the child, sleeps until it has ended, and
+//! tells what it took. That adds a millisecond to an execution, which is no part of the child's times.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     io::{self, PipeReader, PipeWriter, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
@@ -27,9 +26,6 @@ use super::{
     reap::{self, Usage},
 };
 use crate::model::Resources;
-
-/// The name under which rbench starts itself as a launcher.
-const NAME: &str = "cargo-rbench-launcher";
 
 /// What is told of a child that has ended.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,11 +57,17 @@ impl Account {
 /// What a launcher tells: an account, or the number of the error that kept the child from starting.
 type Told = Result<Account, Option<i32>>;
 
-/// The command that has `launcher`, an executable of rbench, run `program`. Arguments that are added
-/// go to the program.
+/// The launcher that is installed beside `rbench`, an executable; none where a child's account begins
+/// with the child, or where somebody has moved `rbench` alone.
+pub fn launcher_beside(rbench: &Path) -> Option<PathBuf> {
+    let launcher = rbench.with_file_name("rbench-launcher");
+    (cfg!(target_os = "linux") && launcher.exists()).then_some(launcher)
+}
+
+/// The command that has `launcher` run `program`. Arguments that are added go to the program.
 pub(super) fn command(launcher: &Path, program: &Path) -> Command {
     let mut command = Command::new(launcher);
-    command.arg0(NAME).arg(program);
+    command.arg(program);
     command
 }
 
@@ -93,17 +95,13 @@ impl Listener {
     }
 }
 
-/// Does the launcher's work, if that is what this process was started for.
-pub fn run_as_launcher() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os();
-    if arguments.next().as_deref() != Some(OsStr::new(NAME)) {
-        return None;
-    }
+/// The launcher: runs the program that its arguments say, and tells what it took.
+pub fn run_as_launcher() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
     let program = PathBuf::from(arguments.next().unwrap_or_default());
     let told: Told = launch(&program, arguments).map_err(|error| error.raw_os_error());
-    // Whoever is gone does not want to know any more.
-    let _ = serde_json::to_vec(&told).map(|told| tell(&told));
-    Some(ExitCode::SUCCESS)
+    let told = serde_json::to_vec(&told).map_err(io::Error::from).and_then(|told| tell(&told));
+    if told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Writes to the pipe that this process has in the place of stdin.
@@ -112,8 +110,8 @@ fn tell(told: &[u8]) -> io::Result<()> {
     PipeWriter::from(place).write_all(told)
 }
 
-/// More than what a forked child still brings in between telling its floor and its exec.
-const SLACK: u64 = 256 << 10;
+/// The kernel counts pages for each CPU apart, and adds them up now and then: so far may its sum be off.
+const SLACK: u64 = 128 << 10;
 
 fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
     outlive_requests_to_end()?;
@@ -149,19 +147,25 @@ fn outlive_requests_to_end() -> io::Result<()> {
 #[expect(unsafe_code, reason = "there is no safe way to fork, nor to speak up before an exec")]
 fn fork_and_tell_floor(command: &mut Command, tell: PipeWriter) {
     let say = move || {
-        // The first call brings the pages in that the second needs.
-        let floor = reap::own_peak().and_then(|_| reap::own_peak()).unwrap_or(u64::MAX);
-        rustix::io::write(&tell, &floor.to_ne_bytes())?;
+        // The first time brings the pages in that are still needed until the exec, its own too.
+        for _ in 0..2 {
+            let no_arguments = [std::ptr::null()];
+            // SAFETY: both are what execvp wants; it fails, as a directory cannot be executed.
+            unsafe { libc::execvp(c"/".as_ptr(), no_arguments.as_ptr()) };
+            let floor = reap::own_peak().unwrap_or(u64::MAX);
+            rustix::io::write(&tell, &floor.to_ne_bytes())?;
+        }
         Ok(())
     };
-    // SAFETY: the closure makes three system calls and allocates nothing.
+    // SAFETY: the closure makes a few system calls and allocates nothing.
     unsafe {
         command.pre_exec(say);
     }
 }
 
 fn read_floor(mut floor: PipeReader) -> io::Result<u64> {
-    let mut bytes = [0; 8];
+    let mut bytes = [0; 16];
     floor.read_exact(&mut bytes)?;
-    Ok(u64::from_ne_bytes(bytes))
+    let [_, second] = bytes.as_chunks().0 else { return Err(io::ErrorKind::InvalidData.into()) };
+    Ok(u64::from_ne_bytes(*second))
 }
