@@ -54,7 +54,7 @@ impl Store<'_> {
     pub fn begin(&self, plan: &ExperimentPlan) -> Result<ExperimentId> {
         let now = SystemTime::now();
         self.write("begin an experiment", |connection| {
-            insert(connection, &identity(plan, now), plan, now)
+            insert(connection, &new_identity(connection)?, plan, now)
         })
     }
 
@@ -97,13 +97,10 @@ impl Store<'_> {
     }
 }
 
-/// What an experiment is called wherever it is copied to.
-fn identity(plan: &ExperimentPlan, begun: SystemTime) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench experiment v1");
-    hasher.update(format!("{plan:?}").as_bytes());
-    hasher.update(&nanoseconds(begun).to_le_bytes());
-    hasher.update(&std::process::id().to_le_bytes());
-    hasher.finalize().to_hex()[..32].to_owned()
+/// What an experiment is called wherever it is copied to: random, because two processes can begin the
+/// same one within one tick of the clock.
+fn new_identity(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row("SELECT lower(hex(randomblob(16)))", (), |row| row.get(0))
 }
 
 pub(super) fn insert(

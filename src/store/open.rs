@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{PATIENCE, SILENT_WAIT, Store, WaitNotice, error::Error, migrations};
 use crate::failure::{Exit, Failure, OrFail, Result};
@@ -39,14 +39,15 @@ impl<'a> Store<'a> {
         Ok(Self { connection, path: path.to_owned(), waiting, patience: PATIENCE })
     }
 
-    /// Only reads.
+    /// Only reads, and all of one moment: another process may be making the store.
     fn refuse_what_is_no_store(&self) -> Result<()> {
         let look = self.patiently(|connection| {
+            let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
             let application: i32 =
-                connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+                moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
             let tables: u32 =
-                connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
-            Ok((application, tables, migrations::version(connection)?))
+                moment.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
+            Ok((application, tables, migrations::version(&moment)?))
         });
         let (application, tables, version) =
             look.map_err(|error| error.failure("read the store", &self.path))?;
