@@ -106,7 +106,7 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
         Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
     // A launcher has counters of its own.
     let mut counters = invocation.launcher.is_none().then(Counters::prepare);
-    let start = SystemTime::now();
+    let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
     let Started { group, watch, listener } = spawn(invocation, &mut capture)?;
     let ended_from_here =
@@ -133,6 +133,14 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
         resources: account.resources(start),
         output: capture.into_output(),
     })
+}
+
+/// The time in whole milliseconds: what is below says nothing about when a process ran, and would be
+/// kept for ever.
+fn whole_millis(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    time.checked_sub(Duration::from_nanos(u64::from(since.subsec_nanos() % 1_000_000)))
+        .unwrap_or(time)
 }
 
 /// A child, or its launcher, that has been started.

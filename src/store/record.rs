@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    ExperimentId, Store,
+    ExperimentId, RecordedBuild, Store,
     block::{self, Entry},
     error::Error,
     intern,
@@ -29,9 +29,16 @@ impl Store<'_> {
         layout: Layout,
         digest: &Digest,
     ) -> Result<()> {
-        self.write("store a build", |connection| {
+        let (target, digest) = (target.clone(), *digest);
+        self.record_builds(experiment, &[RecordedBuild { version, target, seed, layout, digest }])
+    }
+
+    /// Stores that versions of the experiment have these builds, each in the place of the one with its
+    /// target and seed: all of them, or none.
+    pub fn record_builds(&self, experiment: ExperimentId, builds: &[RecordedBuild]) -> Result<()> {
+        self.write("store builds", |connection| {
             refuse_if_finished(connection, experiment)?;
-            insert_build(connection, experiment, version, target, seed, layout, digest)
+            builds.iter().try_for_each(|build| insert_build(connection, experiment, build))
         })
     }
 
@@ -94,12 +101,9 @@ fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Resu
 pub(super) fn insert_build(
     connection: &Connection,
     experiment: ExperimentId,
-    version: usize,
-    target: &BenchTarget,
-    seed: LayoutSeed,
-    layout: Layout,
-    digest: &Digest,
+    build: &RecordedBuild,
 ) -> Result<(), Error> {
+    let RecordedBuild { version, target, seed, layout, digest } = build;
     connection
         .prepare_cached("INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)")?
         .execute(params![
