@@ -187,7 +187,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             warm_up: Duration::from_millis(100),
             floor: Duration::from_millis(1),
             iterations: Some(ITERATIONS),
-            seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
+            seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48,
         },
         series: vec![Series {
             metric: Metric::wall(),
