@@ -10,13 +10,13 @@ use crate::{
     build::{Event, VersionBuilds},
     cli::{CompareArgs, ReportFormat},
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
-    model::{self, Benchmark, Layout, LayoutSeed},
+    model::{self, Benchmark, LayoutSeed},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings::{self, BuildSettings, ExperimentSettings},
-    stats::{Criteria, Pairing, Stage, Summary, Verdict},
+    stats::{Criteria, Judged, Judgement, Pairing, Verdict},
     store::Store,
 };
 
@@ -145,7 +145,7 @@ fn compare(
         report.warn(format!("the machine is busy: a load of {load:.1} per core"));
     }
     for benchmark in &same {
-        report.add(benchmark, ComparisonRow::of(&Verdict::Identical));
+        report.add(benchmark, ComparisonRow::judged(&Judgement::of(Verdict::Identical)));
     }
     for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
         let others = all(&sides[other]);
@@ -175,7 +175,7 @@ fn measure_and_judge(
     let stored = experiment.begin(sides, first_builds)?;
     let first = experiment.measure(&stored, model::Stage::First, sides, first_builds, measured)?;
     let stages: Vec<Option<Judged>> =
-        first.iter().map(|collected| Judged::of(collected, pairing, criteria)).collect();
+        first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
         .iter()
         .enumerate()
@@ -198,68 +198,39 @@ fn measure_and_judge(
     };
     experiment.finish(&stored)?;
 
-    let judged = stages.iter().filter(|stage| stage.is_some()).count();
+    let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
         let again = flagged.iter().position(|&i| i == index).and_then(|at| second.get(at));
-        let again = again.and_then(|collected| Judged::of(collected, pairing, criteria));
-        let row = row(&first[index], stages[index].as_ref(), again.as_ref(), judged, criteria);
+        let again = again.and_then(|collected| judged(collected, pairing, criteria));
+        let stages = [stages[index].as_ref(), again.as_ref()];
+        let row = row(&first[index], stages, count, criteria);
         report.add(benchmark, row);
     }
     Ok(())
 }
 
 fn row(
-    first: &Collected,
-    stage: Option<&Judged>,
-    again: Option<&Judged>,
+    collected: &Collected,
+    [first, second]: [Option<&Judged>; 2],
     judged: usize,
     criteria: &Criteria,
 ) -> ComparisonRow {
-    let failed = |failure: &Failure| Verdict::Failed { reason: failure.to_string() };
-    match (stage, &first.failure) {
-        (_, Some(failure)) => ComparisonRow::of(&failed(failure)),
-        (None, None) => {
-            ComparisonRow::of(&Verdict::Failed { reason: "it gave no measurements".to_owned() })
+    let reason = match (first, &collected.failure) {
+        (Some(first), None) => {
+            return ComparisonRow::judged(&Judgement::by_stages(first, second, judged, criteria));
         }
-        (Some(judged_first), None) => match &judged_first.stage {
-            Err(verdict) => ComparisonRow::of(verdict),
-            Ok(stage) => {
-                let second = again.and_then(|judged| judged.stage.as_ref().ok());
-                let verdict = Verdict::of(stage, second, judged, criteria);
-                let shown = second.map_or(judged_first, |_| again.unwrap_or(judged_first));
-                ComparisonRow::measured(&verdict, second.unwrap_or(stage), &shown.summaries)
-            }
-        },
-    }
+        (_, Some(failure)) => failure.to_string(),
+        (None, None) => "it gave no measurements".to_owned(),
+    };
+    ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason }))
 }
 
-/// What the measurements of one stage say about a benchmark.
-struct Judged {
-    summaries: [Summary; 2],
-    stage: std::result::Result<Stage, Verdict>,
+/// What one stage says about a benchmark; `None` if there are no measurements of one version.
+fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
+    let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
+    Some(Judged::of([&base?, &head?], pairing, criteria))
 }
 
-impl Judged {
-    /// `None` if there are no measurements of one version.
-    fn of(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Self> {
-        let summary = |version| {
-            let measurements = collected.measurements(version).ok()?;
-            Some(Summary::of(&measurements, criteria.estimator))
-        };
-        let summaries = [summary(BASE)?, summary(HEAD)?];
-        let stage = Stage::new(&summaries[BASE], &summaries[HEAD], pairing, criteria)
-            .map_err(|refusal| Verdict::refused(&refusal));
-        Some(Self { summaries, stage })
-    }
-
-    fn needs_confirmation(&self, criteria: &Criteria) -> bool {
-        self.stage.as_ref().is_ok_and(|stage| stage.needs_confirmation(criteria))
-    }
-}
-
-/// Equal seeds are blocks where the layout was made from names, and where there is no layout at all:
-/// then they still ran next to each other.
 fn pairing(builds: &[VersionBuilds; 2]) -> Pairing {
-    let matched = |builds: &VersionBuilds| !matches!(builds.layout, Layout::Shuffle | Layout::Pad);
-    if builds.iter().all(matched) { Pairing::BySeed } else { Pairing::Unpaired }
+    Pairing::of_layouts(builds.iter().map(|builds| builds.layout))
 }

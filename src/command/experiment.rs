@@ -26,7 +26,7 @@ use crate::{
         LayoutSeed, Metric, PlannedVersion, Series, Stage, TargetFilter, Turn, Version,
     },
     settings::{BuildSettings, ExperimentSettings},
-    stats::{Measurements, Misfit},
+    stats::{Measurements, Misfit, judged},
     store::{ExperimentId, Store, Unfinished},
 };
 
@@ -363,8 +363,8 @@ fn counted_as(
             Some(build.record.digest)
         })
     };
-    let first_alike = |index: usize| (0..index).find(|&earlier| digests(earlier) == digests(index));
-    (0..seeds.len()).map(|index| seeds[first_alike(index).unwrap_or(index)]).collect()
+    let programs: Vec<_> = (0..seeds.len()).map(digests).collect();
+    judged::counted_as(&programs).into_iter().map(|index| seeds[index]).collect()
 }
 
 /// Whether all builds of a target are the same machine code in both versions.

@@ -13,7 +13,7 @@ use crate::{
     build::VersionBuilds,
     failure::{Exit, Failure},
     model::{BenchTarget, Benchmark, Unit, Version},
-    stats::{Change, Components, Interval, Method, Stage, Summary, Verdict},
+    stats::{Change, Components, Interval, Judgement, Method, Stage, Summary, Verdict},
 };
 
 /// The version of the JSON form.
@@ -109,21 +109,23 @@ struct FailedTarget {
 }
 
 impl ComparisonRow {
-    /// A benchmark without numbers.
-    pub fn of(verdict: &Verdict) -> Self {
+    /// The row of what was judged.
+    pub fn judged(Judgement { verdict, decisive }: &Judgement) -> Self {
+        let decisive = decisive.as_ref();
         Self {
             verdict: verdict.name(),
             reason: verdict.to_string(),
             exit: exit_of(verdict),
-            measured: None,
+            measured: decisive.map(|(stage, summaries)| Measured::of(stage, summaries)),
         }
     }
+}
 
-    /// A benchmark judged by `stage`, the one that decides, over these summaries of base and head.
-    pub fn measured(verdict: &Verdict, stage: &Stage, summaries: &[Summary; 2]) -> Self {
+impl Measured {
+    fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
         let comparison = &stage.comparison;
         let shares = Components::of(&summaries[1]).shares();
-        let measured = Measured {
+        Self {
             unit: summaries[1].metric().unit.symbol(),
             base: comparison.base.into(),
             head: comparison.head.into(),
@@ -138,8 +140,7 @@ impl ComparisonRow {
                 executions: shares.build,
                 measurements: shares.execution,
             }),
-        };
-        Self { measured: Some(measured), ..Self::of(verdict) }
+        }
     }
 }
 
