@@ -4,15 +4,14 @@ use std::fs;
 
 use super::experiment::{self, Builds, Collected, Experiment, Side, with_experiment};
 use crate::{
-    build::VersionBuilds,
     cli::{CompareArgs, ReportFormat},
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, OrFail, Result},
     measure::process::Interrupt,
-    model::{self, Benchmark, Layout},
+    model::{self, Benchmark},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings,
-    stats::{Criteria, Pairing, Stage, Summary, Verdict},
+    stats::{Criteria, Judged, Judgement, Pairing, Verdict},
 };
 
 /// The two versions, in this order everywhere.
@@ -111,7 +110,7 @@ fn compare(
         report.warn(format!("the machine is busy: a load of {load:.1} per core"));
     }
     for benchmark in &same {
-        report.add(benchmark, ComparisonRow::of(&Verdict::Identical));
+        report.add(benchmark, ComparisonRow::judged(&Judgement::of(Verdict::Identical)));
     }
     if !measured.is_empty() {
         measure_and_judge(experiment, sides, &builds, &measured, criteria, &mut report)?;
@@ -128,12 +127,12 @@ fn measure_and_judge(
     criteria: &Criteria,
     report: &mut ComparisonReport,
 ) -> Result<()> {
-    let pairing = pairing(&builds.versions);
+    let pairing = Pairing::of_layouts(builds.versions.iter().map(|of_version| of_version.layout));
 
     let stored = experiment.begin(sides, builds)?;
     let first = experiment.measure(&stored, model::Stage::First, sides, builds, measured)?;
     let stages: Vec<Option<Judged>> =
-        first.iter().map(|collected| Judged::of(collected, pairing, criteria)).collect();
+        first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
         .iter()
         .enumerate()
@@ -154,68 +153,34 @@ fn measure_and_judge(
     };
     experiment.finish(&stored)?;
 
-    let judged = stages.iter().filter(|stage| stage.is_some()).count();
+    let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
         let again = flagged.iter().position(|&i| i == index).and_then(|at| second.get(at));
-        let again = again.and_then(|collected| Judged::of(collected, pairing, criteria));
-        let row = row(&first[index], stages[index].as_ref(), again.as_ref(), judged, criteria);
-        report.add(benchmark, row);
+        let again = again.and_then(|collected| judged(collected, pairing, criteria));
+        let stages = [stages[index].as_ref(), again.as_ref()];
+        report.add(benchmark, row(&first[index], stages, count, criteria));
     }
     Ok(())
 }
 
 fn row(
-    first: &Collected,
-    stage: Option<&Judged>,
-    again: Option<&Judged>,
+    collected: &Collected,
+    [first, second]: [Option<&Judged>; 2],
     judged: usize,
     criteria: &Criteria,
 ) -> ComparisonRow {
-    let failed = |failure: &Failure| Verdict::Failed { reason: failure.to_string() };
-    match (stage, &first.failure) {
-        (_, Some(failure)) => ComparisonRow::of(&failed(failure)),
-        (None, None) => {
-            ComparisonRow::of(&Verdict::Failed { reason: "it gave no measurements".to_owned() })
+    let reason = match (first, &collected.failure) {
+        (Some(first), None) => {
+            return ComparisonRow::judged(&Judgement::by_stages(first, second, judged, criteria));
         }
-        (Some(judged_first), None) => match &judged_first.stage {
-            Err(verdict) => ComparisonRow::of(verdict),
-            Ok(stage) => {
-                let second = again.and_then(|judged| judged.stage.as_ref().ok());
-                let verdict = Verdict::of(stage, second, judged, criteria);
-                let shown = second.map_or(judged_first, |_| again.unwrap_or(judged_first));
-                ComparisonRow::measured(&verdict, second.unwrap_or(stage), &shown.summaries)
-            }
-        },
-    }
+        (_, Some(failure)) => failure.to_string(),
+        (None, None) => "it gave no measurements".to_owned(),
+    };
+    ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason }))
 }
 
-/// What the measurements of one stage say about a benchmark.
-struct Judged {
-    summaries: [Summary; 2],
-    stage: std::result::Result<Stage, Verdict>,
-}
-
-impl Judged {
-    /// `None` if there are no measurements of one version.
-    fn of(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Self> {
-        let summary = |version| {
-            let measurements = collected.measurements(version).ok()?;
-            Some(Summary::of(&measurements, criteria.estimator))
-        };
-        let summaries = [summary(BASE)?, summary(HEAD)?];
-        let stage = Stage::new(&summaries[BASE], &summaries[HEAD], pairing, criteria)
-            .map_err(|refusal| Verdict::refused(&refusal));
-        Some(Self { summaries, stage })
-    }
-
-    fn needs_confirmation(&self, criteria: &Criteria) -> bool {
-        self.stage.as_ref().is_ok_and(|stage| stage.needs_confirmation(criteria))
-    }
-}
-
-/// Equal seeds are blocks where the layout was made from names, and where there is no layout at all:
-/// then they still ran next to each other.
-fn pairing(builds: &[VersionBuilds]) -> Pairing {
-    let matched = |builds: &VersionBuilds| !matches!(builds.layout, Layout::Shuffle | Layout::Pad);
-    if builds.iter().all(matched) { Pairing::BySeed } else { Pairing::Unpaired }
+/// What one stage says about a benchmark; `None` if there are no measurements of one version.
+fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
+    let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
+    Some(Judged::of([&base?, &head?], pairing, criteria))
 }

@@ -14,7 +14,7 @@ use crate::{
     cli::{FailOn, VerdictArgs},
     failure::{Exit, Failure},
     model::{BenchTarget, Benchmark, Unit, Version},
-    stats::{Change, Components, Interval, Method, Stage, Summary, Verdict},
+    stats::{Change, Components, Interval, Judgement, Method, Stage, Summary},
 };
 
 /// The version of the JSON form.
@@ -108,16 +108,22 @@ struct FailedTarget {
 }
 
 impl ComparisonRow {
-    /// A benchmark without numbers.
-    pub fn of(verdict: &Verdict) -> Self {
-        Self { verdict: verdict.name(), reason: verdict.to_string(), measured: None }
+    /// The row of what was judged.
+    pub fn judged(Judgement { verdict, decisive }: &Judgement) -> Self {
+        let decisive = decisive.as_ref();
+        Self {
+            verdict: verdict.name(),
+            reason: verdict.to_string(),
+            measured: decisive.map(|(stage, summaries)| Measured::of(stage, summaries)),
+        }
     }
+}
 
-    /// A benchmark judged by `stage`, the one that decides, over these summaries of base and head.
-    pub fn measured(verdict: &Verdict, stage: &Stage, summaries: &[Summary; 2]) -> Self {
+impl Measured {
+    fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
         let comparison = &stage.comparison;
         let shares = Components::of(&summaries[1]).shares();
-        let measured = Measured {
+        Self {
             unit: summaries[1].metric().unit.symbol(),
             base: comparison.base.into(),
             head: comparison.head.into(),
@@ -132,8 +138,7 @@ impl ComparisonRow {
                 executions: shares.build,
                 measurements: shares.execution,
             }),
-        };
-        Self { measured: Some(measured), ..Self::of(verdict) }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
     measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
     settings::{self, BuildSettings, Efforts},
+    stats::judged,
     store::Store,
 };
 
@@ -165,10 +166,8 @@ impl Builds {
             };
             self.versions.iter().map(of_version).collect()
         };
-        let first_alike =
-            |index: usize| (0..index).find(|&earlier| digests(earlier) == digests(index));
-        let indices = 0..self.seeds.len();
-        indices.map(|index| self.seeds[first_alike(index).unwrap_or(index)]).collect()
+        let programs: Vec<_> = (0..self.seeds.len()).map(digests).collect();
+        judged::counted_as(&programs).into_iter().map(|index| self.seeds[index]).collect()
     }
 }
 
