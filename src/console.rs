@@ -14,6 +14,9 @@ use crate::{
     report::quantity,
 };
 
+/// How wide a text is that is for no terminal.
+pub const PLAIN_COLUMNS: usize = 100;
+
 /// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
 /// terminal, else one plain line for each step.
 pub struct Console {
@@ -33,6 +36,15 @@ impl Console {
         self.terminal.then(|| {
             terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
         })
+    }
+
+    /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
+    /// [`PLAIN_COLUMNS`].
+    pub fn result_columns() -> usize {
+        let terminal = terminal_size::terminal_size_of(std::io::stdout());
+        let variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+        let columns = terminal.map(|(width, _)| width.0.into()).or_else(variable);
+        columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
     }
 
     /// Shows one event of a build.
