@@ -23,7 +23,7 @@ use cargo_rbench::{
         Machine, Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Version,
     },
     stats::Random,
-    store::{RecordedBuild, Store},
+    store::Store,
 };
 
 const BUILDS: u32 = 10;
@@ -84,27 +84,23 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
         let mut random = Random::stream(1, commit as u64);
         let mut start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let seeds = LayoutSeed::list(1, BUILDS);
-        let targets = 0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET);
-        let builds = targets.flat_map(|target| {
-            let target = BenchTarget { package: "p".to_owned(), target: format!("t{target}") };
-            seeds.iter().enumerate().map(move |(index, seed)| RecordedBuild {
-                version: 0,
-                target: target.clone(),
-                seed: *seed,
-                layout: Layout::Matched,
-                digest: Digest::of(&[commit, index].map(usize::to_le_bytes).concat()),
+        let targets: Vec<BenchTarget> = (0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET))
+            .map(|target| BenchTarget { package: "p".to_owned(), target: format!("t{target}") })
+            .collect();
+        let builds = targets.iter().flat_map(|target| {
+            seeds.iter().enumerate().map(move |(index, seed)| {
+                let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
+                (0, target, *seed, Layout::Matched, digest)
             })
         });
-        store.record_builds(experiment, &builds.collect::<Vec<_>>())?;
+        store.record_builds(experiment, builds)?;
         let mut executions = Vec::new();
         for round in 0..EXECUTIONS {
             for seed in &seeds {
                 for benchmark in benchmarks {
                     let turn = Turn { version: 0, stage: Stage::First, round, seed: *seed };
                     let execution = execution(&mut random, start, clock);
-                    start += Duration::from_millis(
-                        1 + whole(execution.resources.wall.as_secs_f64() * 1e3),
-                    );
+                    start += Duration::from_millis(1 + whole(execution.resources.wall.as_secs_f64() * 1e3));
                     executions.push((benchmark, turn, execution));
                 }
             }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    ExperimentId, RecordedBuild, Store,
+    ExperimentId, Store,
     block::{self, Entry},
     error::Error,
     intern,
@@ -19,26 +19,19 @@ use crate::{
 const BLOCK_VALUES: usize = 1 << 17;
 
 impl Store<'_> {
-    /// Stores that a version of the experiment has this build.
-    pub fn record_build(
+    /// Stores which builds versions of the experiment have: each with the index of its version, its
+    /// bench target, seed, layout and digest. One that is there is replaced.
+    pub fn record_builds<'a>(
         &self,
         experiment: ExperimentId,
-        version: usize,
-        target: &BenchTarget,
-        seed: LayoutSeed,
-        layout: Layout,
-        digest: &Digest,
+        builds: impl IntoIterator<Item = (usize, &'a BenchTarget, LayoutSeed, Layout, Digest)>,
     ) -> Result<()> {
-        let (target, digest) = (target.clone(), *digest);
-        self.record_builds(experiment, &[RecordedBuild { version, target, seed, layout, digest }])
-    }
-
-    /// Stores that versions of the experiment have these builds, each in the place of the one with its
-    /// target and seed: all of them, or none.
-    pub fn record_builds(&self, experiment: ExperimentId, builds: &[RecordedBuild]) -> Result<()> {
         self.write("store builds", |connection| {
             refuse_if_finished(connection, experiment)?;
-            builds.iter().try_for_each(|build| insert_build(connection, experiment, build))
+            for (version, target, seed, layout, digest) in builds {
+                insert_build(connection, experiment, version, target, seed, layout, &digest)?;
+            }
+            Ok(())
         })
     }
 
@@ -101,9 +94,12 @@ fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Resu
 pub(super) fn insert_build(
     connection: &Connection,
     experiment: ExperimentId,
-    build: &RecordedBuild,
+    version: usize,
+    target: &BenchTarget,
+    seed: LayoutSeed,
+    layout: Layout,
+    digest: &Digest,
 ) -> Result<(), Error> {
-    let RecordedBuild { version, target, seed, layout, digest } = build;
     connection
         .prepare_cached("INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)")?
         .execute(params![

@@ -12,7 +12,7 @@ use crate::{
     failure::Result,
     model::{BenchTarget, Benchmark, Execution, ExperimentPlan, PlannedVersion, Turn},
     store::{
-        ExperimentId, RecordedBuild, Store,
+        ExperimentId, Store,
         error::Error,
         experiment::{self, time},
         intern, record,
@@ -210,8 +210,7 @@ impl Import<'_> {
         let seed = layout_seed(seed)?;
         if let Some(id) = self.open_experiment(version)? {
             let target = BenchTarget { package, target };
-            let build = RecordedBuild { version, target, seed, layout, digest };
-            record::insert_build(self.connection, id, &build)?;
+            record::insert_build(self.connection, id, version, &target, seed, layout, &digest)?;
         }
         Ok(())
     }
