@@ -100,7 +100,9 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
                 for benchmark in benchmarks {
                     let turn = Turn { version: 0, stage: Stage::First, round, seed: *seed };
                     let execution = execution(&mut random, start, clock);
-                    start += Duration::from_millis(1 + whole(execution.resources.wall.as_secs_f64() * 1e3));
+                    start += Duration::from_millis(
+                        1 + whole(execution.resources.wall.as_secs_f64() * 1e3),
+                    );
                     executions.push((benchmark, turn, execution));
                 }
             }

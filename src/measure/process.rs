@@ -8,6 +8,7 @@ mod environment;
 mod interrupt;
 mod invocation;
 mod launcher;
+mod orphan;
 mod output;
 mod pin;
 mod reap;
@@ -109,11 +110,13 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
     let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
     let Started { group, watch, listener } = spawn(invocation, &mut capture)?;
+    let running = interrupt.running(group.0);
     let ended_from_here =
         Wait { group, watch: &watch, limits, interrupt, clock }.for_the_end(&mut capture);
     let wall = clock.elapsed();
     // The child is a zombie now, so its id cannot have gone to another group.
     group.signal(Signal::KILL);
+    drop(running);
     let ended_from_here = ended_from_here?;
     capture.drain();
     let mut usage = reap::reap(group.0)
@@ -159,6 +162,7 @@ fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<Started> {
     environment::apply(&mut command, invocation);
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    orphan::end_with_this_process(&mut command);
     let pinned = Pinned::to(invocation.cpu)?;
     let child = command.spawn();
     drop(pinned);
