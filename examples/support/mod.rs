@@ -64,6 +64,7 @@ impl Project {
     }
 
     /// Compiles each revision once and links it with the first `seeds` matched layouts.
+    #[allow(dead_code, reason = "not every example builds through the library")]
     pub fn build(
         &self,
         revisions: &[&str],
