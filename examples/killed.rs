@@ -31,7 +31,7 @@ mod support;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The comparison: two builds' worth of fresh layouts at least, and each execution short.
+/// The comparison, with short executions.
 const COMPARE: [&str; 15] = [
     "rbench",
     "compare",
@@ -83,13 +83,15 @@ fn run() -> Outcome<()> {
     let kills: u32 = arguments.next().map_or(Ok(50), |text| text.parse())?;
     let mut random = Random::new(arguments.next().map_or(Ok(1), |text| text.parse())?);
     let trial = Trial::new()?;
+    let start = Instant::now();
     let undisturbed = trial.undisturbed()?;
+    let took = start.elapsed();
     println!("nobody disturbed: {} executions", undisturbed.len());
 
     let mut moments: BTreeMap<&str, u32> = BTreeMap::new();
     let (mut lost, mut extra, mut left_over) = (0, 0, Duration::ZERO);
     for number in 0..kills {
-        let (moment, kept) = trial.kill(Aim::of(number, &mut random), &mut random)?;
+        let (moment, kept) = trial.kill(Aim::of(number, took, &mut random), &mut random)?;
         *moments.entry(moment).or_default() += 1;
         lost += kept.lost;
         extra += kept.stored.difference(&undisturbed).count();
@@ -126,12 +128,14 @@ enum Aim {
 }
 
 impl Aim {
-    fn of(number: u32, random: &mut Random) -> Self {
+    fn of(number: u32, took: Duration, random: &mut Random) -> Self {
+        // What took so long was built from nothing.
+        let took = took.as_secs_f64();
         match number % 5 {
-            0 => Self::Building(3.0 * random.unit()),
+            0 => Self::Building(0.5 * took * random.unit()),
             1 => Self::After(ALL),
             2 => Self::After(ALL / 2 + random.below(ALL / 2)),
-            _ => Self::Any(2.5 * random.unit()),
+            _ => Self::Any(0.7 * took * random.unit()),
         }
     }
 }
@@ -153,14 +157,7 @@ struct Trial {
 
 impl Trial {
     fn new() -> Outcome<Self> {
-        let project = Project::of_fixture("compared")?;
-        let harness = concat!(env!("CARGO_MANIFEST_DIR"), "/harness");
-        project.edit("Cargo.toml", |text| text.replace("../../harness", harness))?;
-        std::fs::write(project.path().join(".gitignore"), "target\n")?;
-        project.commit("Name the harness where it is")?;
-        project.edit("src/lib.rs", |text| text.replace("u64 = 1_000", "u64 = 30_000"))?;
-        project.commit("Work more")?;
-        Ok(Self { project })
+        Ok(Self { project: Project::compared()? })
     }
 
     fn start(&self, stderr: Stdio) -> Outcome<Child> {

@@ -20,7 +20,7 @@ use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds, Workshop},
     cli::ExperimentArgs,
     console::Console,
-    failure::{OrFail, Result},
+    failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
@@ -96,7 +96,7 @@ pub fn with_experiment<T>(
         console,
         store: &Store::open(&project.store(), &store_waits)?,
     };
-    work(&experiment, &filter)
+    work(&experiment, &filter).map_err(|failure| experiment.say_what_is_kept(failure))
 }
 
 impl Experiment<'_> {
@@ -134,6 +134,16 @@ impl Experiment<'_> {
             self.workshop.build(Source { version: &side.version, checkout: &side.checkout }, &order)
         };
         Ok(Builds { seeds, versions: sides.iter().map(build).collect::<Result<_>>()? })
+    }
+
+    fn say_what_is_kept(&self, failure: Failure) -> Failure {
+        if failure.exit() != Exit::Interrupted {
+            return failure;
+        }
+        let store = self.project.store();
+        failure
+            .because(format!("every finished execution is kept in {}", store.display()))
+            .hint("the same command goes on where this one stopped")
     }
 }
 
@@ -179,7 +189,7 @@ pub fn target_of(benchmark: &Benchmark) -> BenchTarget {
 /// The load of the machine over the last minute, per core, where the system tells.
 pub fn load_per_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg")
-        .or_fail(crate::failure::Exit::Internal, || "cannot read the load")
+        .or_fail(Exit::Internal, || "cannot read the load")
         .ok()?;
     let load: f64 = text.split(' ').next()?.parse().ok()?;
     let cores = std::thread::available_parallelism().ok()?;
