@@ -3,6 +3,7 @@
 use std::{
     io::{IsTerminal, Write},
     sync::Mutex,
+    time::Instant,
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::{
     build::{Event, Site, SiteLock},
     failure::{Exit, OrFail, Result},
+    report::quantity,
 };
 
 /// How wide a text is that is for no terminal.
@@ -91,7 +93,7 @@ impl Console {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Executions { bar, count, told: 0 }
+        Executions { bar, count, told: 0, begun: Instant::now() }
     }
 
     /// Prints a line about what goes on.
@@ -135,6 +137,7 @@ pub struct Executions {
     count: usize,
     /// Tenths of the whole that have been told.
     told: usize,
+    begun: Instant,
 }
 
 impl Executions {
@@ -150,7 +153,9 @@ impl Executions {
         let tenths = 10 * done / self.count.max(1);
         if tenths > self.told {
             self.told = tenths;
-            anstream::eprintln!("measured {done} of {} executions", self.count);
+            let rest = self.count.saturating_sub(done) as f64 / done.max(1) as f64;
+            let left = quantity::duration(self.begun.elapsed().mul_f64(rest));
+            anstream::eprintln!("measured {done} of {} executions, {left} left", self.count);
         }
     }
 }

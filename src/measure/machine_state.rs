@@ -65,7 +65,8 @@ impl MachineState {
     /// As the files below `root` tell.
     fn read(root: &Path) -> Self {
         let text = |path: &str| fs::read_to_string(root.join(path)).ok();
-        let groups = text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
+        let groups =
+            text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
         let cpus = text("sys/devices/system/cpu/online")
             .map(|online| super::machine::processors(&online))
             .filter(|cpus| *cpus > 0);
@@ -112,17 +113,13 @@ impl MachineState {
             let own = self.own.zip(earlier.own).map(|(now, then)| now.saturating_sub(then));
             let share = |time: u64| time as f64 / passed.total as f64;
             let others = own.map(|own| share(passed.busy.saturating_sub(own)));
-            found.extend(
-                others.filter(|s| *s > OTHERS).map(|share| Disturbance::Others { share }),
-            );
+            found.extend(others.filter(|s| *s > OTHERS).map(|share| Disturbance::Others { share }));
             let stolen = Some(share(passed.stolen)).filter(|share| *share > STOLEN);
             found.extend(stolen.map(|share| Disturbance::Stolen { share }));
         }
         let throttled = self.throttled.zip(earlier.throttled);
         let waited = throttled.map(|(now, then)| now.saturating_sub(then).as_secs_f64());
-        found.extend(
-            waited.filter(|s| *s > 0.0).map(|seconds| Disturbance::Throttled { seconds }),
-        );
+        found.extend(waited.filter(|s| *s > 0.0).map(|seconds| Disturbance::Throttled { seconds }));
         found.extend(self.clock.set_since(earlier.clock));
         found
     }

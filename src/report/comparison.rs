@@ -16,6 +16,7 @@ use summary::{Counts, GeometricMean};
 
 use crate::{
     build::VersionBuilds,
+    cli::{FailOn, VerdictArgs},
     code::FunctionDiff,
     failure::{Exit, Failure},
     measure::disturbance::Disturbance,
@@ -176,10 +177,10 @@ impl ComparisonReport {
     }
 
     /// Warns where fewer builds differ than were asked for.
-    pub fn warn_about_builds(&mut self, builds: &[VersionBuilds; 2], asked: u32) {
+    pub fn warn_about_builds(&mut self, builds: &[VersionBuilds], asked: usize) {
         for target in builds.iter().flat_map(|builds| &builds.targets) {
             let distinct = target.distinct();
-            if distinct < asked as usize {
+            if distinct < asked {
                 let text = format!("{}: only {distinct} of {asked} builds differ", target.target);
                 if self.warnings.iter().all(|warning| warning.text != text) {
                     self.warnings.push(Warning {
@@ -202,6 +203,11 @@ impl ComparisonReport {
         });
     }
 
+    /// Whether any benchmark was executed, whatever came of it.
+    pub fn has_measurements(&self) -> bool {
+        self.benchmarks.iter().any(|named| named.row.verdict != "identical")
+    }
+
     /// Adds benchmarks that only this version has.
     pub fn only_in(&mut self, version: &Version, benchmarks: Vec<Benchmark>) {
         let list = if *version == self.base { &mut self.removed } else { &mut self.added };
@@ -221,24 +227,19 @@ impl ComparisonReport {
         });
     }
 
-    /// The exit code: a regression counts more than a failed benchmark.
-    pub fn exit(&self) -> Exit {
-        if self.has(Exit::Regression) {
+    /// The exit code: a regression counts more than a failed benchmark, and that more than an
+    /// inconclusive verdict.
+    pub fn exit(&self, wanted: &VerdictArgs) -> Exit {
+        let counts = self.counts();
+        if counts.regressed > 0 && !wanted.advisory {
             Exit::Regression
-        } else if self.has(Exit::Benchmark) || !self.failed_targets.is_empty() {
+        } else if counts.failed + counts.failed_targets > 0 {
             Exit::Benchmark
+        } else if counts.inconclusive > 0 && wanted.fail_on == FailOn::Inconclusive {
+            Exit::Inconclusive
         } else {
             Exit::Success
         }
-    }
-
-    /// Whether some verdict is inconclusive.
-    pub fn is_inconclusive(&self) -> bool {
-        self.has(Exit::Inconclusive)
-    }
-
-    fn has(&self, exit: Exit) -> bool {
-        self.benchmarks.iter().any(|named| named.row.exit == exit)
     }
 
     /// For programs.
@@ -251,4 +252,3 @@ impl ComparisonReport {
         })
     }
 }
-

@@ -24,8 +24,8 @@ pub fn measured_bytes(size: f64) -> String {
     four_digits(size, 1024.0, ["B", "KiB", "MiB", "GiB"])
 }
 
-/// A measured count of `things`, with four digits: `1.235 M instructions`.
-pub fn count(number: f64, things: &str) -> String {
+/// A measured number of `things`, with four digits: `1.235 M instructions`.
+pub fn measured_count(number: f64, things: &str) -> String {
     let text = four_digits(number, 1000.0, ["", "k", "M", "G"]);
     format!("{} {things}", text.trim_end())
 }
@@ -43,6 +43,11 @@ fn four_digits(mut value: f64, step: f64, units: [&str; 4]) -> String {
         _ => 4,
     };
     format!("{value:.decimals$} {}", units[unit])
+}
+
+/// A number of things: `1 benchmark`, `7 benchmarks`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A size in the unit that suits it: `512 B`, `3.4 MiB`.
@@ -80,8 +85,8 @@ mod tests {
     #[test]
     fn measured_sizes_and_counts_have_four_digits() {
         assert_eq!(measured_bytes(3_565_158.0), "3.400 MiB");
-        assert_eq!(count(1_234_567.0, "instructions"), "1.235 M instructions");
-        assert_eq!(count(87.3, "cycles"), "87.30 cycles");
+        assert_eq!(measured_count(1_234_567.0, "instructions"), "1.235 M instructions");
+        assert_eq!(measured_count(87.3, "cycles"), "87.30 cycles");
     }
 
     #[test]

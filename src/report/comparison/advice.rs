@@ -56,7 +56,8 @@ impl ComparisonReport {
         let most = lacking.iter().map(|(_, advice)| advice.number).max()?;
         let flag = lacking.first()?.1.flag();
         let named = if lacking.len() <= MOST_NAMED {
-            let filters = lacking.iter().map(|(named, _)| format!(" --filter {}", quoted(&named.id)));
+            let filters =
+                lacking.iter().map(|(named, _)| format!(" --filter {}", quoted(&named.id)));
             format!(" --exact{}", filters.collect::<String>())
         } else {
             String::new()

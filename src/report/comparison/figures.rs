@@ -11,7 +11,7 @@ pub fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => quantity::nanoseconds(value),
         Unit::Bytes => quantity::measured_bytes(value),
-        Unit::Instructions | Unit::Cycles => quantity::count(value, unit.symbol()),
+        Unit::Instructions | Unit::Cycles => quantity::measured_count(value, unit.symbol()),
     }
 }
 
@@ -87,9 +87,8 @@ mod tests {
 
     #[test]
     fn the_shares_of_variance_add_up() {
-        let text = |builds, executions, measurements| {
-            shares(&Shares { builds, executions, measurements })
-        };
+        let text =
+            |builds, executions, measurements| shares(&Shares { builds, executions, measurements });
         assert_eq!(text(1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0), "34/33/33 %");
         assert_eq!(text(0.964, 0.004, 0.032), "97/0/3 %");
         assert_eq!(text(1.0, 0.0, 0.0), "100/0/0 %");

@@ -43,19 +43,15 @@ impl ComparisonReport {
         let (calm, loud): (Vec<&NamedRow>, Vec<&NamedRow>) =
             self.ordered().into_iter().partition(calm);
         if !loud.is_empty() {
-            text += &self.table(&loud, LOUD);
+            text += &markdown_table(self, &loud, LOUD);
         }
         text += &self.details(&loud);
         if !calm.is_empty() {
-            text += &folded(&format!("{} unchanged", calm.len()), &self.table(&calm, CALM));
+            text +=
+                &folded(&format!("{} unchanged", calm.len()), &markdown_table(self, &calm, CALM));
         }
         text += &self.not_judged();
-        text + &self.deeper()
-    }
-
-    /// A table with the columns that fit into a pull request.
-    fn table(&self, rows: &[&NamedRow], room: usize) -> String {
-        TABLE_HEAD.to_owned() + &cut(rows.iter().map(|named| self.line(named)), room, "rows")
+        text + &self.folded_steps()
     }
 
     fn line(&self, named: &NamedRow) -> String {
@@ -122,7 +118,7 @@ impl ComparisonReport {
     }
 
     /// Commands to type, folded.
-    fn deeper(&self) -> String {
+    fn folded_steps(&self) -> String {
         let steps = self.next_steps();
         if steps.is_empty() {
             return String::new();
@@ -134,6 +130,11 @@ impl ComparisonReport {
             .collect();
         folded("to look deeper", &fenced(&commands.concat()))
     }
+}
+
+/// A table with the columns that fit into a pull request.
+fn markdown_table(report: &ComparisonReport, rows: &[&NamedRow], room: usize) -> String {
+    TABLE_HEAD.to_owned() + &cut(rows.iter().map(|named| report.line(named)), room, "rows")
 }
 
 /// As much of `parts` as has room, with the number of those that have not.

@@ -4,11 +4,10 @@ use serde::Serialize;
 
 use super::grounds::Grounds;
 use crate::{
-    failure::Exit,
     model::Unit,
     stats::{
-        Change, Comparison, Components, Direction, Interval, Method, More, Outlook, Stage, Summary,
-        Verdict,
+        Change, Comparison, Components, Criteria, Direction, Interval, Judged, Judgement, Method,
+        More, Outlook, Stage, Summary, Verdict,
     },
 };
 
@@ -23,8 +22,6 @@ pub struct ComparisonRow {
     pub(super) reason: String,
     /// The reason as values; absent where nothing was judged.
     grounds: Option<Grounds>,
-    #[serde(skip)]
-    pub(super) exit: Exit,
     /// Absent where nothing was judged.
     pub(super) measured: Option<Measured>,
 }
@@ -105,57 +102,46 @@ pub(super) struct Advice {
 }
 
 impl ComparisonRow {
-    /// A benchmark without numbers.
-    pub fn of(verdict: &Verdict) -> Self {
-        let exit = match verdict {
-            Verdict::Regressed { .. } => Exit::Regression,
-            Verdict::Failed { .. } => Exit::Benchmark,
-            Verdict::Inconclusive { .. } => Exit::Inconclusive,
-            _ => Exit::Success,
-        };
+    /// The row of what was judged, without what only its stages know.
+    pub fn judged(Judgement { verdict, decisive }: &Judgement) -> Self {
+        let decisive = decisive.as_ref();
         Self {
             verdict: verdict.name(),
             reason: verdict.to_string(),
             grounds: Grounds::of(verdict),
-            exit,
-            measured: None,
+            measured: decisive.map(|(stage, summaries)| Measured::of(stage, summaries)),
         }
     }
 
-    /// A benchmark judged by `stage`, the one that decides, over these summaries of base and head.
-    pub fn measured(verdict: &Verdict, stage: &Stage, summaries: &[Summary; 2]) -> Self {
-        let metric = summaries[1].metric();
-        let measured = Measured {
-            metric: metric.name.clone(),
-            unit: metric.unit.symbol(),
-            stages: vec![StageReport::new(stage, summaries)],
-            advice: None,
-        };
-        Self { measured: Some(measured), ..Self::of(verdict) }
-    }
-
-    /// Adds the first stage to the one that decided.
-    #[must_use]
-    pub fn after(mut self, stage: &Stage, summaries: &[Summary; 2]) -> Self {
-        if let Some(measured) = &mut self.measured {
-            measured.stages.insert(0, StageReport::new(stage, summaries));
-        }
-        self
-    }
-
-    /// Adds to an inconclusive row what the experiment lacked for a change of `min_effect` to be flagged.
-    #[must_use]
-    pub fn advised(mut self, stage: &Stage, summaries: &[Summary; 2], min_effect: f64) -> Self {
-        if let Some(measured) = &mut self.measured
-            && self.exit == Exit::Inconclusive
+    /// The row of what was judged beginning with this stage, with advice where that is not conclusive.
+    pub fn of_stages(judgement: &Judgement, first: &Judged, criteria: &Criteria) -> Self {
+        let mut row = Self::judged(judgement);
+        if let (Some(measured), Some((decisive, summaries)), Ok(first_stage)) =
+            (&mut row.measured, &judgement.decisive, &first.stage)
         {
-            measured.advice = Advice::of(&Outlook::of(stage, summaries), min_effect);
+            if first_stage != decisive {
+                measured.stages.insert(0, StageReport::new(first_stage, &first.summaries));
+            }
+            if matches!(judgement.verdict, Verdict::Inconclusive { .. }) {
+                let outlook = Outlook::of(decisive, summaries);
+                measured.advice = Advice::of(&outlook, criteria.min_effect);
+            }
         }
-        self
+        row
     }
 }
 
 impl Measured {
+    fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
+        let metric = summaries[1].metric();
+        Self {
+            metric: metric.name.clone(),
+            unit: metric.unit.symbol(),
+            stages: vec![StageReport::new(stage, summaries)],
+            advice: None,
+        }
+    }
+
     /// The stage that decides.
     pub(super) fn decisive(&self) -> Option<&StageReport> {
         self.stages.last()
@@ -169,11 +155,9 @@ impl Measured {
 impl Advice {
     fn of(outlook: &Outlook, min_effect: f64) -> Option<Self> {
         Some(match outlook.more(min_effect, MOST_ADVISED)? {
-            More::Builds(number) => Self {
-                of: "builds",
-                number,
-                smallest_detectable: outlook.with_builds(number),
-            },
+            More::Builds(number) => {
+                Self { of: "builds", number, smallest_detectable: outlook.with_builds(number) }
+            }
             More::Executions(number) => Self {
                 of: "executions",
                 number,
