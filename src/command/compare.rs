@@ -5,9 +5,14 @@ use std::fs;
 use super::experiment::{self, Builds, Collected, Experiment, Side, with_experiment};
 use crate::{
     cli::{CompareArgs, ReportFormat},
+    code::FunctionSet,
     console::Console,
     failure::{Exit, OrFail, Result},
-    measure::{machine::this_machine, machine_state::MachineState, process::Interrupt},
+    measure::{
+        machine::this_machine,
+        machine_state::{self, MachineState},
+        process::Interrupt,
+    },
     model::{self, Benchmark},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings,
@@ -94,6 +99,8 @@ fn compare(
     criteria: &Criteria,
 ) -> Result<ComparisonReport> {
     let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
+    report.judged_by(criteria);
+    report.measured_on(this_machine(), experiment.efforts.common().dimensions());
     for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
         let others = sides[other].benchmarks();
         let only = sides[version].benchmarks().into_iter().filter(|one| !others.contains(one));
@@ -131,9 +138,11 @@ fn measure_and_judge(
 ) -> Result<()> {
     let pairing = Pairing::of_layouts(builds.versions.iter().map(|of_version| of_version.layout));
 
-    let before = MachineState::now();
+    count_functions(experiment, sides, measured, report);
     let stored = experiment.begin(sides, builds)?;
+    let before = MachineState::now();
     let first = experiment.measure(&stored, model::Stage::First, sides, builds, measured)?;
+    report.warn_of(&MachineState::now().disturbances_since(&before));
     let stages: Vec<Option<Judged>> =
         first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
@@ -152,10 +161,14 @@ fn measure_and_judge(
         ));
         let fresh = experiment.build(sides, experiment.seeds(&names, builds.seeds.len()))?;
         experiment.keep_builds(&stored, &fresh)?;
-        experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?
+        let before = MachineState::now();
+        let second = experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?;
+        report.warn_of(&MachineState::now().disturbances_since(&before));
+        second
     };
     experiment.finish(&stored)?;
-    report.warn_of(&MachineState::now().disturbances_since(&before));
+    let executions = first.iter().chain(&second).flat_map(|collected| &collected.resources);
+    report.warn_of(machine_state::preempted(executions).as_slice());
 
     let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
@@ -188,4 +201,27 @@ fn row(
 fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
     let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
     Some(Judged::of([&base?, &head?], pairing, criteria))
+}
+
+/// Counts the functions that differ in the bench targets that are measured. That they cannot be counted
+/// is no reason not to measure.
+fn count_functions(
+    experiment: &Experiment<'_>,
+    sides: &[Side],
+    measured: &[Benchmark],
+    report: &mut ComparisonReport,
+) {
+    let functions = |version: usize| experiment.functions(&sides[version]);
+    match functions(BASE).and_then(|base| Ok((base, functions(HEAD)?))) {
+        Ok((base, head)) => {
+            for (target, base) in &base {
+                let is_measured = measured.iter().any(|one| experiment::target_of(one) == *target);
+                let same = head.iter().find(|(other, _)| other == target);
+                if let Some((_, head)) = same.filter(|_| is_measured) {
+                    report.functions(target, &FunctionSet::diff(base, head));
+                }
+            }
+        }
+        Err(failure) => report.warn(format!("functions were not compared: {}", failure.what())),
+    }
 }

@@ -167,13 +167,14 @@ impl ComparisonReport {
         self.warnings.push(Warning { kind: "experiment", text, value: None });
     }
 
-    /// Warns of what disturbs, or disturbed, the measurements.
+    /// Warns of what disturbs, or disturbed, the measurements; of each kind once.
     pub fn warn_of(&mut self, disturbances: &[Disturbance]) {
-        self.warnings.extend(disturbances.iter().map(|disturbance| Warning {
-            kind: disturbance.kind(),
-            text: disturbance.to_string(),
-            value: disturbance.value(),
-        }));
+        for disturbance in disturbances {
+            let (kind, value) = (disturbance.kind(), disturbance.value());
+            if self.warnings.iter().all(|warning| warning.kind != kind) {
+                self.warnings.push(Warning { kind, text: disturbance.to_string(), value });
+            }
+        }
     }
 
     /// Warns where fewer builds differ than were asked for.
@@ -252,3 +253,6 @@ impl ComparisonReport {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

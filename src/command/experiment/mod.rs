@@ -19,6 +19,7 @@ use super::{
 use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds, Workshop},
     cli::ExperimentArgs,
+    code::FunctionSet,
     console::Console,
     failure::Result,
     harness::{Conditions, Filter},
@@ -111,6 +112,12 @@ impl Experiment<'_> {
         };
         let listing = benchmarks::list(self.project, self.workshop, &wanted, &self.conditions)?;
         Ok(Side { version, checkout, listing })
+    }
+
+    /// The machine code of every bench target of a side, function by function.
+    pub fn functions(&self, side: &Side) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let source = Source { version: &side.version, checkout: &side.checkout };
+        self.workshop.functions(source, &self.targets)
     }
 
     /// As many layout seeds as any of these benchmarks has builds: those of the experiment that come

@@ -34,7 +34,7 @@ impl ComparisonReport {
             let head = quoted(&self.head.revision);
             steps.push(NextStep {
                 command: format!("cargo rbench show {head} {}", quoted(&named.id)),
-                purpose: "its values in every build".to_owned(),
+                purpose: format!("the values of {} in every build", self.name(named)),
             });
         }
         let inconclusive = self.with_verdict("inconclusive");

@@ -33,9 +33,9 @@ pub fn size(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The interval of a change: `-5.85 .. +2.76 %`.
+/// The interval of a change, beside which its percents stand: `-5.85 .. +2.76`.
 pub fn range(change: &ChangeReport) -> String {
-    format!("{} .. {} %", bare_percent(change.low), bare_percent(change.high))
+    format!("{} .. {}", bare_percent(change.low), bare_percent(change.high))
 }
 
 fn bare_percent(share: f64) -> String {
@@ -90,7 +90,7 @@ mod tests {
         let text =
             |builds, executions, measurements| shares(&Shares { builds, executions, measurements });
         assert_eq!(text(1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0), "34/33/33 %");
-        assert_eq!(text(0.964, 0.004, 0.032), "97/0/3 %");
+        assert_eq!(text(0.966, 0.002, 0.032), "97/0/3 %");
         assert_eq!(text(1.0, 0.0, 0.0), "100/0/0 %");
     }
 

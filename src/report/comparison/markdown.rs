@@ -16,7 +16,7 @@ const LONGEST_ID: usize = 100;
 const LONGEST_REASON: usize = 1_500;
 
 /// The headings of a table, and how its columns are aligned.
-const TABLE_HEAD: &str = "\n| benchmark | base | head | change | interval | verdict |\n\
+const TABLE_HEAD: &str = "\n| benchmark | base | head | change | interval, % | verdict |\n\
                           |:--|--:|--:|--:|:-:|:--|\n";
 
 impl ComparisonReport {
@@ -39,9 +39,10 @@ impl ComparisonReport {
         });
         text += &cut(warnings, WARNINGS, "warnings");
 
-        let calm = |named: &&NamedRow| named.row.verdict == "unchanged";
+        let told = self.ordered();
+        let is_calm = |named: &&NamedRow| matches!(named.row.verdict, "inconclusive" | "unchanged");
         let (calm, loud): (Vec<&NamedRow>, Vec<&NamedRow>) =
-            self.ordered().into_iter().partition(calm);
+            told.iter().copied().partition(is_calm);
         if !loud.is_empty() {
             text += &markdown_table(self, &loud, LOUD);
         }
@@ -77,8 +78,9 @@ impl ComparisonReport {
     }
 
     /// Why each verdict is what it is, folded.
-    fn details(&self, loud: &[&NamedRow]) -> String {
-        let reasons = loud.iter().map(|named| {
+    fn details(&self, told: &[&NamedRow]) -> String {
+        let with_reason = || told.iter().filter(|named| named.row.verdict != "unchanged");
+        let reasons = with_reason().map(|named| {
             let name = code(&shorten(&self.name(named), LONGEST_ID));
             format!("- {name}: {}", reason(&named.row.reason))
         });
@@ -86,11 +88,10 @@ impl ComparisonReport {
             let target = code(&format!("{}/{}", failed.package, failed.target));
             format!("- {target}: {}", reason(&failed.error))
         });
-        let count = loud.len() + self.failed_targets.len();
-        if count == 0 {
+        if with_reason().count() + self.failed_targets.len() == 0 {
             return String::new();
         }
-        folded("the reasons", &format!("\n{}", cut(targets.chain(reasons), DETAILS, "reasons")))
+        folded("the reasons", &format!("\n{}", cut(reasons.chain(targets), DETAILS, "reasons")))
     }
 
     /// What was not judged, and why.

@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 use super::{ComparisonReport, NamedRow};
+use crate::report::quantity;
 
 /// How many benchmarks have each verdict, and how many were not compared at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Counts {
     pub regressed: usize,
     pub improved: usize,
     pub failed: usize,
+    #[serde(rename = "not-comparable")]
     pub not_comparable: usize,
     pub inconclusive: usize,
     pub unchanged: usize,
@@ -29,7 +30,7 @@ pub struct GeometricMean {
     pub benchmarks: usize,
 }
 
-/// The verdicts in the order in which they are told, each with what it is called in counts.
+/// The verdicts in the order in which they are told: what must be looked at first.
 const ORDER: [&str; 7] =
     ["regressed", "failed", "not-comparable", "improved", "inconclusive", "unchanged", "identical"];
 
@@ -90,11 +91,14 @@ impl ComparisonReport {
             (counts.unchanged, "unchanged"),
             (counts.identical, "identical"),
         ];
-        let told: Vec<String> = all
+        let mut told: Vec<String> = all
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
+        if counts.failed_targets > 0 {
+            told.push(quantity::count(counts.failed_targets, "failed bench target"));
+        }
         if told.is_empty() { "no benchmark in both versions".to_owned() } else { told.join(", ") }
     }
 
@@ -118,11 +122,9 @@ impl ComparisonReport {
     /// The name of a benchmark: its id, and its bench target where other benchmarks have that id too.
     pub(super) fn name(&self, named: &NamedRow) -> String {
         let alike = self.benchmarks.iter().filter(|other| other.id == named.id).count();
-        if alike > 1 {
-            format!("{}/{} {}", named.package, named.target, named.id)
-        } else {
-            named.id.clone()
-        }
+        // A name must not steer the terminal.
+        let id = named.id.replace(char::is_control, "\u{fffd}");
+        if alike > 1 { format!("{}/{} {id}", named.package, named.target) } else { id }
     }
 
     /// How many functions differ, if that is known: `12 functions changed, 3 added, 1 removed`.

@@ -1,7 +1,7 @@
 //! The comparison for people at a terminal.
 
 use anstyle::Style;
-use textwrap::Options;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 use super::{ComparisonReport, NamedRow, Unmatched, figures};
 use crate::{
@@ -39,8 +39,12 @@ impl ComparisonReport {
         if !rows.is_empty() {
             text += &format!("\n{}", self.table(&rows).fit(columns));
         }
-        let sentences: String =
-            rows.iter().filter_map(|named| self.sentence(named, prose)).collect();
+        let targets = self.failed_targets.iter().map(|failed| {
+            let target = paint(style::DOUBTFUL, &format!("{}/{}", failed.package, failed.target));
+            prose.told(&format!("{target}: failed: {}", failed.error))
+        });
+        let benchmarks = rows.iter().filter_map(|named| self.sentence(named, prose));
+        let sentences: String = benchmarks.chain(targets).collect();
         if !sentences.is_empty() {
             text += &format!("\n{sentences}");
         }
@@ -52,7 +56,7 @@ impl ComparisonReport {
         let (dimensions, criteria) = (self.dimensions?, self.criteria?);
         let confirmed = if criteria.confirm { ", confirmed on fresh builds" } else { "" };
         Some(format!(
-            "{} builds x {} executions x {} measurements; by the {}, rule {} at {}{confirmed}",
+            "{} builds x {} executions x {} measurements; estimator {}, rule {} at {}{confirmed}",
             dimensions.builds,
             dimensions.executions,
             dimensions.measurements,
@@ -122,13 +126,7 @@ impl ComparisonReport {
         if named.row.verdict == "inconclusive" && self.criteria.is_some() {
             reason += &self.lacking(named);
         }
-        // A failure has lines of its own, with commands in them.
-        let (first, rest) = reason.split_once('\n').unwrap_or((&reason, ""));
-        let mut text = prose.filled(&format!("{name}: {first}"), "  ");
-        for line in rest.lines() {
-            text += &format!("  {line}\n");
-        }
-        Some(text)
+        Some(prose.told(&format!("{name}: {reason}")))
     }
 
     /// What the experiment lacked.
@@ -173,12 +171,7 @@ impl ComparisonReport {
         if let Some(functions) = self.functions_differing() {
             lines.push(format!("machine code: {functions}"));
         }
-        let mut text: String = lines.iter().map(|line| prose.filled(line, "  ")).collect();
-        for failed in &self.failed_targets {
-            let target = paint(style::DOUBTFUL, &format!("{}/{}", failed.package, failed.target));
-            text += &format!("{target}: {}\n", failed.error.replace('\n', "\n  "));
-        }
-        text
+        lines.iter().map(|line| prose.filled(line, "  ")).collect()
     }
 
     /// Commands stay in one line each, to be copied.
@@ -203,10 +196,27 @@ struct Prose {
 }
 
 impl Prose {
-    /// `text` as lines, those after the first with an indent.
+    /// `text` as lines, those after the first with an indent. A number stays with its unit or flag.
     fn filled(self, text: &str, indent: &str) -> String {
-        let options = Options::new(self.columns).subsequent_indent(indent).break_words(false);
-        textwrap::fill(text, options) + "\n"
+        const BOUND: [(&str, &str); 3] =
+            [(" %", "\u{a0}%"), (" -l ", " -l\u{a0}"), (" -m ", " -m\u{a0}")];
+        let bound = BOUND.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        let options = Options::new(self.columns)
+            .subsequent_indent(indent)
+            .break_words(false)
+            .word_separator(WordSeparator::AsciiSpace)
+            .word_splitter(WordSplitter::NoHyphenation);
+        textwrap::fill(&bound, options).replace('\u{a0}', " ") + "\n"
+    }
+
+    /// The same, but only of the first line: a failure has lines of its own, with commands in them.
+    fn told(self, text: &str) -> String {
+        let mut lines = text.lines();
+        let mut told = self.filled(lines.next().unwrap_or_default(), "  ");
+        for line in lines {
+            told += &format!("  {line}\n");
+        }
+        told
     }
 }
 
