@@ -29,7 +29,7 @@ impl ComparisonReport {
             code(&self.base.to_string()),
             self.verdicts()
         );
-        if let Some(mean) = self.geometric_mean() {
+        if let Some(mean) = self.geometric_mean().filter(|mean| mean.benchmarks > 1) {
             let change = figures::percent(mean.change);
             text += &format!(" Geometric mean of {} judged: {change}.", mean.benchmarks);
         }
