@@ -48,11 +48,18 @@ impl ComparisonReport {
         }
         text += &self.details(&loud);
         if !calm.is_empty() {
-            text +=
-                &folded(&format!("{} unchanged", calm.len()), &markdown_table(self, &calm, CALM));
+            text += &folded(&self.calm(), &markdown_table(self, &calm, CALM));
         }
         text += &self.not_judged();
         text + &self.folded_steps()
+    }
+
+    /// What is folded: `2 inconclusive, 5 unchanged`.
+    fn calm(&self) -> String {
+        let counts = self.counts();
+        let both = [(counts.inconclusive, "inconclusive"), (counts.unchanged, "unchanged")];
+        let told = both.iter().filter(|(count, _)| *count > 0);
+        told.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
     }
 
     fn line(&self, named: &NamedRow) -> String {
