@@ -46,7 +46,7 @@ impl ComparisonReport {
         if !loud.is_empty() {
             text += &markdown_table(self, &loud, LOUD);
         }
-        text += &self.details(&loud);
+        text += &self.details(&told);
         if !calm.is_empty() {
             text += &folded(&self.calm(), &markdown_table(self, &calm, CALM));
         }
