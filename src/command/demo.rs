@@ -24,6 +24,9 @@ use crate::{
     store::Store,
 };
 
+/// How all comparisons are made: the minimum is what other work on the machine disturbs least.
+const SETTINGS: [&str; 3] = ["compare", "--estimator", "minimum"];
+
 /// Tells the story from its beginning to its end.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
@@ -94,6 +97,9 @@ impl<'a> Demo<'a> {
 
     /// Compares a commit with the one before.
     fn chapter(&self, index: usize, chapter: &Chapter) -> Result<Explanation> {
+        if self.interrupt.is_set() {
+            return Err(interrupted());
+        }
         let Chapter { title, commit, does, expected } = chapter;
         let behind = CHAPTERS.len() - index;
         let words = command(behind);
@@ -112,7 +118,7 @@ impl<'a> Demo<'a> {
         let seen = seen(&report)?;
         let explanation = demo::explain(*expected, &seen, &self.luck(&seen, &criteria)?);
         let (mark, style) = marked(&explanation);
-        let text = wrapped(&format!("{mark} {}", explanation.text));
+        let text = wrapped(&format!("{mark}: {}", explanation.text));
         let text = text.replacen(mark, &style::paint(style, mark), 1);
         Console::result(&format!("\n{text}\n"))?;
         Ok(explanation)
@@ -151,7 +157,9 @@ fn command(behind: usize) -> Vec<String> {
         1 => "HEAD".to_owned(),
         _ => format!("HEAD~{}", behind - 1),
     };
-    vec!["compare".to_owned(), format!("HEAD~{behind}"), head]
+    let mut words: Vec<String> = SETTINGS.iter().map(|word| (*word).to_owned()).collect();
+    words.extend([format!("HEAD~{behind}"), head]);
+    words
 }
 
 /// What those words mean to the command line.
@@ -197,7 +205,7 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
     for (Chapter { title, .. }, explanation) in CHAPTERS.iter().zip(explanations) {
         let (mark, style) = marked(explanation);
         let mark = style::paint(style, mark);
-        text += &format!("  {title:width$}  {mark} {}\n", explanation.summary);
+        text += &format!("  {title:width$}  {mark}: {}\n", explanation.summary);
     }
     text + "\nIn a project of yours with bench targets (criterion, divan, libtest or rbench-harness):\n\n  \
             $ cargo rbench list                    # the benchmarks it has\n  \
@@ -207,9 +215,9 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
 
 fn marked(explanation: &Explanation) -> (&'static str, anstyle::Style) {
     if explanation.as_expected {
-        ("As expected:", style::GOOD)
+        ("As expected", style::GOOD)
     } else {
-        ("Not as expected:", style::DOUBTFUL)
+        ("Not as expected", style::DOUBTFUL)
     }
 }
 
@@ -252,7 +260,9 @@ mod tests {
     fn lines_are_of_a_readable_length_and_lose_no_word() {
         let text = "a word or two ".repeat(50);
         let wrapped = wrapped(text.trim());
-        assert!(wrapped.lines().all(|line| line.len() <= 96 && line.len() > 80 || line.len() < 30));
+        let (last, lines) = wrapped.rsplit_once('\n').map(|(lines, last)| (last, lines)).unwrap();
+        assert!(lines.lines().all(|line| (80..=96).contains(&line.len())), "{wrapped}");
+        assert!(last.len() <= 96, "{wrapped}");
         assert_eq!(wrapped.replace('\n', " "), text.trim());
     }
 }

@@ -10,6 +10,9 @@ use crate::report::quantity;
 /// Layouts that matter less than this are not worth a word.
 const SMALL_LUCK: f64 = 0.01;
 
+/// Where less of what differs between builds is the layout's, noise would be taken for it.
+const MOSTLY_LUCK: f64 = 0.8;
+
 /// A verdict of the demo in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -58,9 +61,8 @@ fn nothing_flagged(seen: &Seen, luckiest: Option<&Luck>) -> Explanation {
     let row = luckiest.and_then(|luck| Some((luck, changed(seen, &luck.benchmark)?)));
     let Some((luck, change)) = row else {
         return Explanation {
-            text: "No benchmark is called faster or slower. With this toolchain and on this machine \
-                   none of them depends much on where its code lies, so there was little to be fooled \
-                   by."
+            text: "No benchmark is called faster or slower. (Elsewhere some of them depend much on where \
+                   their code lies. Here and now that is too little to be told from noise.)"
             .to_owned(),
             summary: "nothing flagged".to_owned(),
             as_expected: true,
@@ -149,13 +151,13 @@ fn problem(seen: &Seen, expected: Option<&str>) -> Option<String> {
 }
 
 fn unexpected(text: String) -> Explanation {
-    Explanation { text, summary: "not what it should be, see above".to_owned(), as_expected: false }
+    Explanation { text, summary: "see above".to_owned(), as_expected: false }
 }
 
 /// The benchmark that depends most on its layout, if any does.
 fn luckiest(luck: &[Luck]) -> Option<&Luck> {
     luck.iter()
-        .filter(|luck| luck.spread > SMALL_LUCK)
+        .filter(|luck| luck.spread > SMALL_LUCK && luck.share > MOSTLY_LUCK)
         .max_by(|one, other| one.spread.total_cmp(&other.spread))
 }
 

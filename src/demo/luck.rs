@@ -15,6 +15,8 @@ pub struct Luck {
     /// The standard deviation, on logs, of that part of the build values in which the two versions agree
     /// layout by layout: it is the layout's, and no noise.
     pub spread: f64,
+    /// How much of what differs between builds that part is: the correlation of the two versions.
+    pub share: f64,
     /// How many pairs of one build of each version with *different* layouts there are, and how many of
     /// them differ by more than [`NOTICED`].
     pub pairs: [usize; 2],
@@ -42,6 +44,7 @@ impl Luck {
             let (x, y) = (&x, &y);
             others.map(move |j| (y[j] - x[i]).abs())
         });
+        let shared = covariance(&x, &y);
         let of_base = both.iter().map(|values| values[0]);
         Some(Self {
             benchmark: benchmark.to_owned(),
@@ -49,7 +52,8 @@ impl Luck {
                 of_base.clone().fold(f64::INFINITY, f64::min),
                 of_base.fold(f64::NEG_INFINITY, f64::max),
             ],
-            spread: covariance(&x, &y).max(0.0).sqrt(),
+            spread: shared.max(0.0).sqrt(),
+            share: shared / (covariance(&x, &x) * covariance(&y, &y)).sqrt(),
             pairs: [
                 both.len() * (both.len() - 1),
                 differences.filter(|d| *d > NOTICED.ln_1p()).count(),
@@ -93,9 +97,11 @@ mod tests {
         let of_layout = luck(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]);
         assert!((of_layout.width() - 0.3).abs() < 1e-9);
         // The standard deviation of two values taken twice each is 1/sqrt(3) of their distance.
+        assert!((of_layout.share - 1.0).abs() < 1e-9);
         assert!((of_layout.spread - 1.3_f64.ln() / 3.0_f64.sqrt()).abs() < 1e-9);
         let of_chance = luck(&[10.0, 13.0, 10.0, 13.0], &[10.0, 10.0, 13.0, 13.0]);
         assert!(of_chance.spread.abs() < 1e-9, "{of_chance:?}");
+        assert!(of_chance.share.abs() < 1e-9, "{of_chance:?}");
     }
 
     #[test]

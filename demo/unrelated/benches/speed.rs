@@ -10,7 +10,8 @@ fn text() -> String {
 
 /// Numbers without order, the same each time.
 fn values() -> Vec<u64> {
-    (1..=2000_u64).map(|value| value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+    let scattered = |value: u64| value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (1..=2000).map(scattered).collect()
 }
 
 fn benchmarks(suite: &mut Suite) {

@@ -25,6 +25,7 @@ fn luck(benchmark: &str, slowest: f64) -> Luck {
     Luck {
         benchmark: benchmark.to_owned(),
         range: [1000.0, slowest],
+        share: 0.95,
         spread: (slowest / 1000.0).ln() / 2.0,
         pairs: [90, 61],
     }
@@ -64,9 +65,12 @@ fn the_benchmark_with_the_most_luck_stands_for_what_one_build_is_worth() {
 #[test]
 fn without_luck_there_is_no_story_about_it() {
     let comparison = seen(&[("a", "unchanged", Some(0.001))]);
-    let explanation = explain(Expected::NothingFlagged, &comparison, &[luck("a", 1001.0)]);
-    assert!(explanation.as_expected);
-    assert!(explanation.text.contains("none of them depends much"), "{}", explanation.text);
+    let noise = Luck { share: 0.3, ..luck("a", 1300.0) };
+    for luck in [luck("a", 1001.0), noise] {
+        let explanation = explain(Expected::NothingFlagged, &comparison, &[luck]);
+        assert!(explanation.as_expected);
+        assert!(explanation.text.contains("too little to be told"), "{}", explanation.text);
+    }
 }
 
 #[test]
