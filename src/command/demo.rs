@@ -113,7 +113,7 @@ impl<'a> Demo<'a> {
         let args = parsed(&words)?;
         let report = compare::report(&self.project, &args, self.console, self.interrupt)?;
         let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
-        Console::result(&report.text())?;
+        Console::result(&report.terminal(Console::result_columns()))?;
         let criteria = settings::criteria(&self.project.file, &args.verdict)?;
         let seen = seen(&report)?;
         let explanation = demo::explain(*expected, &seen, &self.luck(&seen, &criteria)?);
@@ -187,7 +187,8 @@ fn introduction(workspace: &Path, kept: bool) -> String {
             "A project with {commits} commits, {comparisons} comparisons, one to three minutes. Each \
              comparison builds both commits ten times, with the same ten code layouts, and runs all \
              builds taking turns. A benchmark is called slower or faster only if that shows across the \
-             layouts, and then again on fresh ones. The project:"
+             layouts, and then again on fresh ones. (The minimum stands for an execution, since a demo \
+             has to work where much else runs.) The project:"
         )),
         workspace.display()
     )

@@ -70,11 +70,11 @@ fn nothing_flagged(seen: &Seen, luckiest: Option<&Luck>) -> Explanation {
     };
     let Luck { benchmark, range: [fast, slow], pairs: [pairs, noticed], .. } = luck;
     let text = format!(
-        "Nobody touched `{benchmark}`, and yet the layout alone takes one and the same commit of it \
-         from {} to {}: {} more. With one build of each commit the luck of two layouts is compared: of \
-         the {pairs} pairs of one build of each with different layouts, {noticed} differ by more than \
-         {:.0} %. But build for build both commits have the same layout here, so that luck cancels: {}. \
-         Nothing is called faster or slower.",
+        "Nobody touched `{benchmark}`, and yet one and the same commit of it takes from {} to {}, \
+         depending on the layout alone: {} more. Whoever builds each commit once compares the luck of \
+         two layouts: of the {pairs} pairs of one build of each with different layouts, {noticed} \
+         differ by more than {:.0} %. Here each layout is that of a build of either commit, so that \
+         luck cancels: {}. Nothing is called faster or slower.",
         quantity::nanoseconds(*fast),
         quantity::nanoseconds(*slow),
         size(luck.width()),
@@ -172,9 +172,13 @@ fn have(rows: &[&Row]) -> String {
 }
 
 fn interval(change: Change) -> String {
-    let [estimate, low, high] =
-        [change.estimate, change.low, change.high].map(|share| format!("{:+.1} %", 100.0 * share));
-    format!("{estimate} (with 95 % confidence between {low} and {high})")
+    let percent = |share: f64| format!("{:+.2} %", 100.0 * share);
+    let (estimate, low) = (percent(change.estimate), percent(change.low));
+    let bounds = change.high.map_or_else(
+        || format!("above {low}"),
+        |high| format!("between {low} and {}", percent(high)),
+    );
+    format!("{estimate} (with 95 % confidence {bounds})")
 }
 
 /// Without a sign.

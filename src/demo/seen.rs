@@ -36,8 +36,8 @@ pub struct Change {
     pub estimate: f64,
     /// The lower end.
     pub low: f64,
-    /// The upper end.
-    pub high: f64,
+    /// The upper end; none if there is no bound.
+    pub high: Option<f64>,
 }
 
 impl Row {

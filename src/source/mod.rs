@@ -2,7 +2,8 @@
 //!
 //! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read
 //! through libgit2 with an object store in memory; checkouts are written into a cache directory, as
-//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`.
+//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`. A
+//! [`NewRepository`] is written into, and is none of the user's.
 
 mod checkout;
 mod files;

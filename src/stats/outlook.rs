@@ -114,7 +114,7 @@ fn smallest(least: usize, most: usize, reaches: impl Fn(usize) -> bool) -> Optio
 }
 
 fn executions(summaries: &[Summary; 2]) -> f64 {
-    let builds = || summaries.iter().flat_map(|summary| summary.builds());
+    let builds = || summaries.iter().flat_map(Summary::builds);
     let total: usize = builds().map(|build| build.executions).sum();
     (total as f64 / builds().count().max(1) as f64).max(1.0)
 }
