@@ -94,7 +94,7 @@ fn one_flagged(
 ) -> Explanation {
     let found = seen.benchmarks.iter().find(|row| row.id == wanted);
     let found = found.filter(|row| row.verdict == verdict);
-    let Some((row, change)) = found.and_then(|row| Some((row, row.measured?.change))) else {
+    let Some((row, change)) = found.and_then(|row| Some((row, row.change()?))) else {
         let reason = seen.benchmarks.iter().find(|row| row.id == wanted);
         let reason = reason.map_or("it was not measured", |row| row.reason.as_str());
         return unexpected(format!(
@@ -162,7 +162,7 @@ fn luckiest(luck: &[Luck]) -> Option<&Luck> {
 }
 
 fn changed(seen: &Seen, id: &str) -> Option<Change> {
-    seen.benchmarks.iter().find(|row| row.id == id)?.measured.map(|measured| measured.change)
+    seen.benchmarks.iter().find(|row| row.id == id)?.change()
 }
 
 fn have(rows: &[&Row]) -> String {

@@ -23,8 +23,15 @@ pub struct Row {
 }
 
 /// The numbers behind a verdict.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Numbers {
+    /// The first stage, and the second where there was one. The last one decides.
+    pub stages: Vec<Stage>,
+}
+
+/// What one stage found.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Stage {
     /// The change from base to head.
     pub change: Change,
 }
@@ -41,6 +48,11 @@ pub struct Change {
 }
 
 impl Row {
+    /// The change by the stage that decides, if the benchmark was judged.
+    pub fn change(&self) -> Option<Change> {
+        Some(self.measured.as_ref()?.stages.last()?.change)
+    }
+
     /// Whether it is called faster or slower.
     pub fn is_flagged(&self) -> bool {
         self.verdict == "regressed" || self.verdict == "improved"

@@ -8,9 +8,10 @@ fn seen(rows: &[(&str, &str, Option<f64>)]) -> Seen {
         .iter()
         .map(|(id, verdict, change)| {
             let numbers = change.map(|estimate| {
-                serde_json::json!({
-                    "change": { "estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01 }
-                })
+                let change = serde_json::json!({
+                    "estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01
+                });
+                serde_json::json!({ "stages": [{ "change": change }] })
             });
             serde_json::json!({
                 "id": id, "verdict": verdict, "reason": format!("{verdict}: so it is"),
