@@ -31,7 +31,7 @@ const SETTINGS: [&str; 3] = ["compare", "--estimator", "minimum"];
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
     let console = Console::new(args.verbose);
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = Interrupt::on_signals_in_order()?;
     let scratch = scratch(args.keep)?;
     let told = Demo::set_up(&scratch, &console, &interrupt)
         .and_then(|demo| demo.tell(args.keep, start))
