@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::experiment::{self, Builds, Collected, Experiment, Side, with_experiment};
+use super::{
+    experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
+    project::Project,
+};
 use crate::{
     cli::{CompareArgs, ReportFormat},
     code::FunctionSet,
@@ -28,7 +31,10 @@ const HEAD: usize = 1;
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let interrupt = Interrupt::on_signals()?;
-    let Some(report) = report(args, &console, &interrupt)? else { return Ok(Exit::Success) };
+    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let Some(report) = report(&project, args, &console, &interrupt)? else {
+        return Ok(Exit::Success);
+    };
     for path in &args.report.output {
         let format = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => ReportFormat::Json,
@@ -45,15 +51,16 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     Ok(report.exit(&args.verdict))
 }
 
-/// The comparison as it was typed; none if only the plan is wanted.
+/// The comparison as it was typed, in this project; none if only the plan is wanted.
 pub fn report(
+    project: &Project,
     args: &CompareArgs,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
-    with_experiment(&args.experiment, console, interrupt, |experiment, filter| {
+    with_experiment(project, &args.experiment, console, interrupt, |experiment, filter| {
         let criteria = settings::criteria(&experiment.project.file, &args.verdict)?;
         let resolve = |revision: &str| experiment.project.repository.resolve(revision);
         let versions = [resolve(&args.base)?, resolve(&args.head)?];

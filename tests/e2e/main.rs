@@ -14,6 +14,7 @@ mod bad_input;
 mod cache;
 mod compare;
 mod compare_report;
+mod demo;
 mod diff;
 mod directions;
 mod distinct;

@@ -67,16 +67,15 @@ pub struct Builds {
     pub versions: Vec<VersionBuilds>,
 }
 
-/// Does `work` with an experiment as it was typed: in the user's project, under its lock, with its
-/// store open.
+/// Does `work` with an experiment as it was typed: in the project, under its lock, with its store open.
 pub fn with_experiment<T>(
+    project: &Project,
     typed: &ExperimentArgs,
     console: &Console,
     interrupt: &Interrupt,
     work: impl FnOnce(&Experiment<'_>, &Filter) -> Result<T>,
 ) -> Result<T> {
     let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-    let project = Project::find(target.manifest_path.as_deref())?;
     let builds = BuildSettings::resolve(&project.file, compile, layout);
     let filter = Filter::new(patterns, *exact, &target.package, &target.bench)?;
     let _lock = console.lock(&project.site)?;
@@ -84,7 +83,7 @@ pub fn with_experiment<T>(
     let workshop = project.workshop(builds.compile.clone(), console.progress_columns(), &watch);
     let store_waits = || console.line("waiting for another rbench that writes results");
     let experiment = Experiment {
-        project: &project,
+        project,
         workshop: &workshop,
         builds: &builds,
         efforts: &Efforts::resolve(&project.file, measure),
