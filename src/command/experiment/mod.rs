@@ -19,8 +19,9 @@ use super::{
 use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds, Workshop},
     cli::ExperimentArgs,
+    code::FunctionSet,
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, Failure, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
@@ -66,16 +67,15 @@ pub struct Builds {
     pub versions: Vec<VersionBuilds>,
 }
 
-/// Does `work` with an experiment as it was typed: in the user's project, under its lock, with its
-/// store open.
+/// Does `work` with an experiment as it was typed: in the project, under its lock, with its store open.
 pub fn with_experiment<T>(
+    project: &Project,
     typed: &ExperimentArgs,
     console: &Console,
     interrupt: &Interrupt,
     work: impl FnOnce(&Experiment<'_>, &Filter) -> Result<T>,
 ) -> Result<T> {
     let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-    let project = Project::find(target.manifest_path.as_deref())?;
     let builds = BuildSettings::resolve(&project.file, compile, layout);
     let filter = Filter::new(patterns, *exact, &target.package, &target.bench)?;
     let _lock = console.lock(&project.site)?;
@@ -83,7 +83,7 @@ pub fn with_experiment<T>(
     let workshop = project.workshop(builds.compile.clone(), console.progress_columns(), &watch);
     let store_waits = || console.line("waiting for another rbench that writes results");
     let experiment = Experiment {
-        project: &project,
+        project,
         workshop: &workshop,
         builds: &builds,
         efforts: &Efforts::resolve(&project.file, measure),
@@ -111,6 +111,12 @@ impl Experiment<'_> {
         };
         let listing = benchmarks::list(self.project, self.workshop, &wanted, &self.conditions)?;
         Ok(Side { version, checkout, listing })
+    }
+
+    /// The machine code of every bench target of a side, function by function.
+    pub fn functions(&self, side: &Side) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let source = Source { version: &side.version, checkout: &side.checkout };
+        self.workshop.functions(source, &self.targets)
     }
 
     /// As many layout seeds as any of these benchmarks has builds: those of the experiment that come
@@ -184,14 +190,4 @@ impl Builds {
 /// The bench target of a benchmark.
 pub fn target_of(benchmark: &Benchmark) -> BenchTarget {
     BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
-}
-
-/// The load of the machine over the last minute, per core, where the system tells.
-pub fn load_per_core() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/loadavg")
-        .or_fail(Exit::Internal, || "cannot read the load")
-        .ok()?;
-    let load: f64 = text.split(' ').next()?.parse().ok()?;
-    let cores = std::thread::available_parallelism().ok()?;
-    Some(load / cores.get() as f64)
 }
