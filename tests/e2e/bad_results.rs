@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::TestProject;
+use crate::support::{TestProject, rbench::PROGRAM};
 
 fn project() -> TestProject {
     let project = TestProject::with_harness("compared");
@@ -40,4 +40,23 @@ fn where_every_benchmark_fails_the_exit_code_says_so() {
     project.commit("Break both");
     let outcome = project.rbench(&QUICK).run().assert_exit(4);
     outcome.assert_stdout_has(&["changing: failed", "steady: failed", "the table is missing"]);
+}
+
+#[test]
+fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they_do() {
+    let project = project();
+    let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--warm-up", "1"]].concat();
+    project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--strategy", "relink"]).ok();
+    // In blocks of 512 bytes: what is built fits, and so do some executions.
+    let limited = ["-c", "ulimit -f 3500; exec \"$@\"", "sh", PROGRAM];
+    let outcome =
+        project.rbench(&[&limited[..], &much].concat()).program("sh").run().assert_exit(2);
+    outcome.assert_stderr_has(&[
+        "error: cannot store an execution in ",
+        "results.sqlite",
+        "hint: see that the disk has room; what was stored before is kept",
+    ]);
+    let outcome = project.rbench(&much).run();
+    outcome.assert_stderr_has(&["going on where an earlier run stopped, after "]);
+    outcome.assert_stdout_has(&["changing: "]);
 }
