@@ -11,15 +11,18 @@ use std::{error::Error, process::ExitCode, time::Instant};
 
 use clap::Parser;
 
+use bars::Bar;
+use gain::Gain;
 use options::Options;
 use place::Place;
-use study::AskCriterion;
-use tables::Study;
+use study::{AskCriterion, Study};
 use tools::Tools;
 use trial::{Kind, Trial};
 
 mod answer;
 mod bars;
+mod count;
+mod gain;
 mod judgement;
 mod measurements;
 mod options;
@@ -32,8 +35,9 @@ mod unrelated;
 #[path = "../support/working_tree.rs"]
 mod working_tree;
 
-const TEN: Kind = Kind::Planted { percent: 10 };
-const FIVE: Kind = Kind::Planted { percent: 5 };
+const TEN: Kind = Kind::One { percent: 10 };
+const FIVE: Kind = Kind::One { percent: 5 };
+const EVERY: Kind = Kind::Every { percent: 5 };
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -61,6 +65,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         layout: study::gather(&place, Kind::Layout)?,
         ten: study::gather(&place, TEN)?,
         five: study::gather(&place, FIVE)?,
+        every: study::gather(&place, EVERY)?,
     };
     let reached = print(&study)?;
     println!("\nTotal time: {:.1} minutes.", start.elapsed().as_secs_f64() / 60.0);
@@ -72,6 +77,7 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
     let mut trials: Vec<Trial> = Trial::all(Kind::Layout, options.layout)
         .chain(Trial::all(TEN, options.ten))
         .chain(Trial::all(FIVE, options.five))
+        .chain(Trial::all(EVERY, options.every))
         .collect();
     trials.sort_by_key(|trial| trial.number);
     place.make_versions(&trials)?;
@@ -80,9 +86,9 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let ask = match trial.kind {
             _ if options.skip_criterion => AskCriterion::No,
-            Kind::Planted { .. } => AskCriterion::Planted,
+            Kind::One { .. } => AskCriterion::Planted,
             Kind::Layout if trial.number < options.criterion => AskCriterion::All,
-            Kind::Layout => AskCriterion::No,
+            Kind::Layout | Kind::Every { .. } => AskCriterion::No,
         };
         study::try_out(place, &tools, *trial, ask)?;
         let (count, seconds) = (trials.len(), start.elapsed().as_secs());
@@ -92,26 +98,29 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
-    let gains = tables::gains(study)?;
-    let bars = bars::bars(study, &gains);
-    println!("What every comparison said:\n\n{}\n", tables::trials(study));
+    let gains = Gain::all(&study.layout)?;
+    let bars = Bar::all(study, &gains);
     let warned = study.all().filter(|tried| !tried.report.warnings.is_empty()).count();
-    println!("rbench warned of a busy machine or of its builds in {warned} of them.\n");
     println!(
-        "What each estimator makes of the same measurements. The first six columns: benchmarks without \
-         a planted\nchange, in all trials; then the planted ones. Confirmed by fresh builds of a seed of \
-         their own, measured\nfor whatever any of the five flags:\n\n{}\n",
+        "What every comparison said; {warned} of them warned of a busy machine or of too few builds:\n\n\
+         {}\n",
+        tables::trials(study)
+    );
+    println!(
+        "What each estimator makes of the same measurements: flagged by one stage, and the verdict of\n\
+         both. The second is a comparison of its own with fresh builds, of whatever any of the five\n\
+         flags:\n\n{}\n",
         tables::estimators(study)?
     );
     println!(
-        "What criterion said ({}):\n\n{}\n",
+        "What criterion said, with {}:\n\n{}\n",
         tools::CRITERION.join(" "),
         tables::criterion(study)
     );
     println!(
-        "Pairing by layout, trimmed mean, medians over all trials with unrelated code:\n\n{}\n",
+        "What pairing by layout is worth, medians over the comparisons with unrelated code:\n\n{}\n",
         tables::pairing(&gains)
     );
-    println!("{}", bars::table(&bars));
-    Ok(bars::all_reached(&bars))
+    println!("{}", Bar::table(&bars));
+    Ok(Bar::are_reached(&bars))
 }

@@ -17,6 +17,10 @@ pub struct Options {
     /// How many comparisons with a version in which one function has 5 % more work.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub five: usize,
+    /// How many comparisons with a version in which every function has 5 % more work: the estimators'
+    /// power is read from these too.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub every: usize,
     /// In how many of the first layout comparisons criterion is asked about all benchmarks too.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub criterion: usize,

@@ -67,12 +67,13 @@ impl Place {
                 continue;
             }
             self.check_out(BASE)?;
-            let edit = trial.edit(&|file: &str| fs::read_to_string(path.join(file)))?;
-            let file = path.join(&edit.file);
-            if fs::read_to_string(&file)? == edit.text {
-                return Err(format!("{name} changes nothing in {}", edit.file).into());
+            for edit in trial.edits(&|file: &str| fs::read_to_string(path.join(file)))? {
+                let file = path.join(&edit.file);
+                if fs::read_to_string(&file)? == edit.text {
+                    return Err(format!("{name} changes nothing in {}", edit.file).into());
+                }
+                fs::write(file, edit.text)?;
             }
-            fs::write(file, edit.text)?;
             WorkingTree::at(path.clone()).commit(&name)?;
             tag(&git, &name)?;
         }

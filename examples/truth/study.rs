@@ -13,6 +13,25 @@ use crate::{
     trial::{BASE, Kind, Trial, benchmarks_using},
 };
 
+/// All trials, by kind.
+pub struct Study {
+    /// Versions that differ by unrelated code.
+    pub layout: Vec<Tried>,
+    /// Versions in which one function has 10 % more work.
+    pub ten: Vec<Tried>,
+    /// Versions in which one function has 5 % more work.
+    pub five: Vec<Tried>,
+    /// Versions in which every function has 5 % more work.
+    pub every: Vec<Tried>,
+}
+
+impl Study {
+    /// Every trial.
+    pub fn all(&self) -> impl Iterator<Item = &Tried> {
+        self.layout.iter().chain(&self.ten).chain(&self.five).chain(&self.every)
+    }
+}
+
 /// All that is known of one trial.
 pub struct Tried {
     /// Which one.
@@ -27,6 +46,37 @@ pub struct Tried {
     pub subjects: Vec<Subject>,
     /// What criterion said, if it was asked.
     pub criterion: Option<CriterionSaid>,
+}
+
+impl Tried {
+    /// Whether a benchmark has more work in the head.
+    pub fn is_planted(&self, benchmark: &str) -> bool {
+        self.trial.planted().contains(&benchmark)
+    }
+
+    /// How many benchmarks with more work are said to have regressed.
+    pub fn named(&self) -> usize {
+        let regressed = self.report.with_verdict(&["regressed"]);
+        regressed.into_iter().filter(|benchmark| self.is_planted(benchmark)).count()
+    }
+
+    /// The change of a benchmark that the report gives: 0.05 is 5 %.
+    pub fn reported_change(&self, benchmark: &str) -> Option<f64> {
+        let row = self.report.benchmarks.iter().find(|row| row.id == benchmark)?;
+        row.measured.as_ref().map(|measured| measured.change.estimate)
+    }
+
+    /// Benchmarks with the same work that have one of these verdicts.
+    pub fn others_with(&self, verdicts: &[&str]) -> Vec<&str> {
+        let mut others = self.report.with_verdict(verdicts);
+        others.retain(|benchmark| !self.is_planted(benchmark));
+        others
+    }
+
+    /// Whether the comparison exited with 1 exactly if it names a regression.
+    pub fn exit_agrees(&self) -> bool {
+        (self.answer.exit == 1) != self.report.with_verdict(&["regressed"]).is_empty()
+    }
 }
 
 /// One benchmark of a trial.
@@ -98,7 +148,7 @@ fn ask_criterion(
 ) -> Result<CriterionSaid, Box<dyn Error>> {
     let base = tools.criterion_executable(BASE)?;
     let head = tools.criterion_executable(&trial.name())?;
-    let only = trial.planted().filter(|_| ask == AskCriterion::Planted);
+    let only = trial.planted().first().copied().filter(|_| ask == AskCriterion::Planted);
     let against_base = |executable| -> Result<_, Box<dyn Error>> {
         Ok(criterion_words(&tools.criterion(executable, ["--baseline", BASE], only)?))
     };

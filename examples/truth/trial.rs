@@ -15,7 +15,12 @@ pub enum Kind {
     /// Code that no benchmark calls.
     Layout,
     /// This many percent more work in one function.
-    Planted {
+    One {
+        /// 5 is 5 %.
+        percent: usize,
+    },
+    /// This many percent more work in every function.
+    Every {
         /// 5 is 5 %.
         percent: usize,
     },
@@ -38,27 +43,32 @@ impl Trial {
 
     /// The name of the tag of the head, and of files about this trial.
     pub fn name(self) -> String {
+        let number = self.number;
         match self.kind {
-            Kind::Layout => format!("layout-{:02}", self.number),
-            Kind::Planted { percent } => format!("plus-{percent:02}-percent-{:02}", self.number),
+            Kind::Layout => format!("layout-{number:02}"),
+            Kind::One { percent } => format!("one-plus-{percent:02}-{number:02}"),
+            Kind::Every { percent } => format!("every-plus-{percent:02}-{number:02}"),
         }
     }
 
-    /// The benchmark whose work is larger, if there is one.
-    pub fn planted(self) -> Option<&'static str> {
+    /// The benchmarks whose work is larger.
+    pub fn planted(self) -> &'static [&'static str] {
+        let only = self.number % BENCHMARKS.len();
         match self.kind {
-            Kind::Layout => None,
-            Kind::Planted { .. } => Some(BENCHMARKS[self.number % BENCHMARKS.len()]),
+            Kind::Layout => &[],
+            Kind::One { .. } => &BENCHMARKS[only..=only],
+            Kind::Every { .. } => &BENCHMARKS,
         }
     }
 
     /// The seed of the comparison: another one for each trial, so that no two share a layout.
     pub fn seed(self) -> u64 {
         let kind = match self.kind {
-            Kind::Layout => 0,
-            Kind::Planted { percent } => percent as u64,
+            Kind::Layout => 1,
+            Kind::One { percent } => 100 + percent,
+            Kind::Every { percent } => 200 + percent,
         };
-        1000 * (kind + 1) + self.number as u64
+        (1000 * kind + self.number) as u64
     }
 
     /// The seed of the fresh builds that the estimators are confirmed with.
@@ -66,23 +76,23 @@ impl Trial {
         1_000_000 + self.seed()
     }
 
-    /// The file of the fixture that the head has other than the base, and how to make it from the
-    /// base's.
-    pub fn edit<E>(self, base: &dyn Fn(&str) -> Result<String, E>) -> Result<Edit, E> {
-        match (self.kind, self.planted()) {
-            (Kind::Planted { percent }, Some(benchmark)) => {
-                let file = format!("src/{benchmark}.rs");
-                let text = base(&file)?.replace(
-                    "const WORK: usize = 100;",
-                    &format!("const WORK: usize = {};", 100 + percent),
-                );
-                Ok(Edit { file, text })
+    /// The files of the fixture that the head has other than the base; `base` reads the base's.
+    pub fn edits<E>(self, base: &dyn Fn(&str) -> Result<String, E>) -> Result<Vec<Edit>, E> {
+        let percent = match self.kind {
+            Kind::Layout => {
+                let text = unrelated::source(self.number);
+                return Ok(vec![Edit { file: "src/unrelated.rs".to_owned(), text }]);
             }
-            _ => Ok(Edit {
-                file: "src/unrelated.rs".to_owned(),
-                text: unrelated::source(self.number),
-            }),
+            Kind::One { percent } | Kind::Every { percent } => percent,
+        };
+        let mut edits = Vec::new();
+        for benchmark in self.planted() {
+            let file = format!("src/{benchmark}.rs");
+            let more = format!("const WORK: usize = {};", 100 + percent);
+            let text = base(&file)?.replace("const WORK: usize = 100;", &more);
+            edits.push(Edit { file, text });
         }
+        Ok(edits)
     }
 }
 
@@ -134,8 +144,12 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 3] =
-        [Kind::Layout, Kind::Planted { percent: 10 }, Kind::Planted { percent: 5 }];
+    const KINDS: [Kind; 4] = [
+        Kind::Layout,
+        Kind::One { percent: 10 },
+        Kind::One { percent: 5 },
+        Kind::Every { percent: 5 },
+    ];
 
     #[test]
     fn no_two_trials_share_a_name_or_a_seed() {
@@ -146,17 +160,30 @@ mod tests {
         assert_eq!((names.len(), seeds.len()), (trials.len(), 2 * trials.len()));
     }
 
+    /// The files that a trial changes where the base's are all alike, and their new text.
+    fn edits(kind: Kind, number: usize) -> Vec<(String, String)> {
+        let base = |_: &str| Ok::<_, ()>("const WORK: usize = 100;\n".to_owned());
+        let edits = Trial { kind, number }.edits(&base).unwrap();
+        edits.into_iter().map(|edit| (edit.file, edit.text)).collect()
+    }
+
     #[test]
-    fn ten_planted_trials_plant_each_function_once_and_change_its_file_alone() {
+    fn ten_trials_plant_each_function_once_and_change_its_file_alone() {
         let mut planted = HashSet::new();
-        for trial in Trial::all(Kind::Planted { percent: 5 }, 10) {
-            let edit =
-                trial.edit(&|_| Ok::<_, ()>("const WORK: usize = 100;\n".to_owned())).unwrap();
-            assert_eq!(edit.text, "const WORK: usize = 105;\n");
-            assert_eq!(edit.file, format!("src/{}.rs", trial.planted().unwrap()));
-            planted.insert(edit.file);
+        for number in 0..10 {
+            let edits = edits(Kind::One { percent: 5 }, number);
+            assert_eq!(edits.len(), 1);
+            assert_eq!(edits[0].1, "const WORK: usize = 105;\n");
+            planted.insert(edits[0].0.clone());
         }
         assert_eq!(planted.len(), 10);
+    }
+
+    #[test]
+    fn every_function_is_planted_at_once_or_none() {
+        assert_eq!(edits(Kind::Every { percent: 10 }, 3).len(), 10);
+        let files: Vec<String> = edits(Kind::Layout, 3).into_iter().map(|edit| edit.0).collect();
+        assert_eq!(files, ["src/unrelated.rs"]);
     }
 
     #[test]
