@@ -19,7 +19,7 @@ impl WorkingTree {
         git2::Repository::init(&path)?;
         let tree = Self { path };
         // A copy is elsewhere: the harness is where it was.
-        let harness = format!("{:?}", root.join("harness"));
+        let harness = serde_json::Value::from(root.join("harness").to_string_lossy()).to_string();
         tree.edit("Cargo.toml", |manifest| manifest.replace("\"../../harness\"", &harness))?;
         tree.commit("Base")?;
         Ok(tree)

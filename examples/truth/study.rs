@@ -156,7 +156,7 @@ fn ask_criterion(
     let mut said = CriterionSaid::default();
     if ask == AskCriterion::Planted {
         said.head = against_base(&head)?;
-    } else if trial.number % 2 == 0 {
+    } else if trial.number.is_multiple_of(2) {
         said.rerun = against_base(&base)?;
         said.head = against_base(&head)?;
     } else {

@@ -15,17 +15,17 @@ const BODIES: [&str; 6] = [
     }
     counts.into_iter().map(|(word, count)| word.len() as u64 * count).sum()
 "#,
-    r#"    let size = (seed % NUMBER) as usize;
+    r"    let size = (seed % NUMBER) as usize;
     let matrix: Vec<Vec<f64>> =
         (0..size).map(|i| (0..size).map(|j| (i * NUMBER + j) as f64).collect()).collect();
     let product = |i: usize, j: usize| -> f64 { (0..size).map(|k| matrix[i][k] * matrix[k][j]).sum() };
     (0..size).map(|i| product(i, size - 1 - i)).sum::<f64>() as u64
-"#,
-    r#"    let mut words: Vec<String> = (0..seed % NUMBER).map(|value| (value * NUMBER).to_string()).collect();
+",
+    r"    let mut words: Vec<String> = (0..seed % NUMBER).map(|value| (value * NUMBER).to_string()).collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     words.dedup();
     words.concat().len() as u64
-"#,
+",
     r#"    let list = (0..seed % NUMBER).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
     let parsed: Result<Vec<u64>, _> = list.split(',').map(str::parse).collect();
     parsed.map_or(NUMBER, |values| values.iter().sum())
