@@ -1,6 +1,6 @@
 //! What pairing by layout is worth, benchmark by benchmark.
 
-use cargo_rbench::stats::Refusal;
+use cargo_rbench::stats::{Estimator, Refusal};
 
 use crate::{judgement::LayoutEffect, study::Tried, trial::BENCHMARKS};
 
@@ -9,7 +9,8 @@ use crate::{judgement::LayoutEffect, study::Tried, trial::BENCHMARKS};
 pub struct Gain {
     /// The benchmark.
     pub benchmark: &'static str,
-    /// The median standard deviation between builds: 0.05 is 5 %.
+    /// The median standard deviation between builds by the minimum, which sees layouts and little
+    /// else: 0.05 is 5 %.
     pub spread: f64,
     /// The median half-widths of the interval: paired, unpaired.
     pub half_widths: [f64; 2],
@@ -20,26 +21,33 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// The gains of all benchmarks.
-    pub fn all(trials: &[Tried]) -> Result<Vec<Self>, Refusal> {
-        BENCHMARKS.into_iter().map(|benchmark| Self::of(benchmark, trials)).collect()
+    /// The gains of all benchmarks by an estimator.
+    pub fn all(trials: &[Tried], estimator: Estimator) -> Result<Vec<Self>, Refusal> {
+        let of = |benchmark| Self::of(benchmark, trials, estimator);
+        BENCHMARKS.into_iter().map(of).collect()
     }
 
-    fn of(benchmark: &'static str, trials: &[Tried]) -> Result<Self, Refusal> {
-        let subjects = trials.iter().flat_map(|tried| &tried.subjects);
-        let effects = subjects
-            .filter(|subject| subject.benchmark == benchmark)
-            .map(|subject| LayoutEffect::of(&subject.first))
-            .collect::<Result<Vec<_>, _>>()?;
-        let middle = |value: &dyn Fn(&LayoutEffect) -> f64| {
+    fn of(
+        benchmark: &'static str,
+        trials: &[Tried],
+        estimator: Estimator,
+    ) -> Result<Self, Refusal> {
+        let effects = |estimator| {
+            let subjects = trials.iter().flat_map(|tried| &tried.subjects);
+            let wanted = subjects.filter(|subject| subject.benchmark == benchmark);
+            let effects = wanted.map(|subject| LayoutEffect::of(&subject.first, estimator));
+            effects.collect::<Result<Vec<_>, _>>()
+        };
+        let middle = |effects: &[LayoutEffect], value: &dyn Fn(&LayoutEffect) -> f64| {
             median(&mut effects.iter().map(value).collect::<Vec<_>>())
         };
+        let by = effects(estimator)?;
         Ok(Self {
             benchmark,
-            spread: middle(&|effect| effect.spread),
-            half_widths: [0, 1].map(|which| middle(&|effect| effect.half_widths[which])),
-            ratio: middle(&|effect| effect.half_widths[0] / effect.half_widths[1]),
-            correlation: middle(&|effect| effect.correlation.unwrap_or(0.0)),
+            spread: middle(&effects(Estimator::Minimum)?, &|effect| effect.spread),
+            half_widths: [0, 1].map(|which| middle(&by, &|effect| effect.half_widths[which])),
+            ratio: middle(&by, &|effect| effect.half_widths[0] / effect.half_widths[1]),
+            correlation: middle(&by, &|effect| effect.correlation.unwrap_or(0.0)),
         })
     }
 }

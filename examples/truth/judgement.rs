@@ -60,9 +60,9 @@ pub struct LayoutEffect {
 }
 
 impl LayoutEffect {
-    /// By the default estimator.
-    pub fn of(pair: &Pair) -> Result<Self, Refusal> {
-        let criteria = Criteria::default();
+    /// By one estimator.
+    pub fn of(pair: &Pair, estimator: Estimator) -> Result<Self, Refusal> {
+        let criteria = criteria(estimator);
         let [base, head] = summaries(pair, criteria.estimator);
         let variance = |summary: &Summary| {
             let values = summary.values();
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn where_builds_differ_much_and_alike_pairing_narrows_the_interval() {
-        let effect = LayoutEffect::of(&pair(1.0, 0.01)).unwrap();
+        let effect = LayoutEffect::of(&pair(1.0, 0.01), Estimator::Mean).unwrap();
         assert!(effect.spread > 0.4, "{effect:?}");
         assert!(effect.half_widths[0] < 0.1 * effect.half_widths[1], "{effect:?}");
     }

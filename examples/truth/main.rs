@@ -9,6 +9,7 @@
 
 use std::{error::Error, process::ExitCode, time::Instant};
 
+use cargo_rbench::stats::{Criteria, Estimator};
 use clap::Parser;
 
 use bars::Bar;
@@ -98,7 +99,8 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
-    let gains = Gain::all(&study.layout)?;
+    let default = Criteria::default().estimator;
+    let gains = Gain::all(&study.layout, default)?;
     let bars = Bar::all(study, &gains);
     let warned = study.all().filter(|tried| !tried.report.warnings.is_empty()).count();
     println!(
@@ -117,10 +119,13 @@ fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
         tools::CRITERION.join(" "),
         tables::criterion(study)
     );
-    println!(
-        "What pairing by layout is worth, medians over the comparisons with unrelated code:\n\n{}\n",
-        tables::pairing(&gains)
-    );
+    for estimator in Estimator::ALL {
+        println!(
+            "What pairing by layout is worth by the {estimator}, medians over the comparisons with\n\
+             unrelated code:\n\n{}\n",
+            tables::pairing(&Gain::all(&study.layout, estimator)?)
+        );
+    }
     println!("{}", Bar::table(&bars));
     Ok(Bar::are_reached(&bars))
 }

@@ -26,8 +26,8 @@ const BODIES: [&str; 6] = [
     words.dedup();
     words.concat().len() as u64
 ",
-    r#"    let list = (0..seed % NUMBER).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
-    let parsed: Result<Vec<u64>, _> = list.split(',').map(str::parse).collect();
+    r#"    let list: Vec<String> = (0..seed % NUMBER).map(|value| (value * 3).to_string()).collect();
+    let parsed: Result<Vec<u64>, _> = list.iter().map(|word| word.parse()).collect();
     parsed.map_or(NUMBER, |values| values.iter().sum())
 "#,
     r#"    let mut places = std::collections::HashMap::<String, Vec<u64>>::new();
