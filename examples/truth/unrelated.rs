@@ -26,10 +26,10 @@ const BODIES: [&str; 6] = [
     words.dedup();
     words.concat().len() as u64
 ",
-    r#"    let list: Vec<String> = (0..seed % NUMBER).map(|value| (value * 3).to_string()).collect();
+    r"    let list: Vec<String> = (0..seed % NUMBER).map(|value| (value * 3).to_string()).collect();
     let parsed: Result<Vec<u64>, _> = list.iter().map(|word| word.parse()).collect();
     parsed.map_or(NUMBER, |values| values.iter().sum())
-"#,
+",
     r#"    let mut places = std::collections::HashMap::<String, Vec<u64>>::new();
     for value in 0..seed % NUMBER {
         places.entry(format!("{}", value % 11)).or_default().push(value);
