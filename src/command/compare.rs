@@ -1,82 +1,82 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::{fs, time::Duration};
+use std::fs;
 
-use super::{
-    experiment::{self, BASE, Collected, Experiment, HEAD, Side},
-    project::Project,
-};
+use super::experiment::{self, Builds, Collected, Experiment, Side, with_experiment};
 use crate::{
-    build::{Event, VersionBuilds},
     cli::{CompareArgs, ReportFormat},
+    code::FunctionSet,
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
-    harness::{Conditions, Filter},
-    measure::process::Interrupt,
-    model::{self, Benchmark, Layout, LayoutSeed},
+    failure::{Exit, OrFail, Result},
+    measure::{
+        machine::this_machine,
+        machine_state::{self, MachineState},
+        process::Interrupt,
+    },
+    model::{self, Benchmark},
     report::{ComparisonReport, ComparisonRow, quantity},
-    settings::{self, BuildSettings, ExperimentSettings},
-    stats::{Criteria, Pairing, Stage, Summary, Verdict},
-    store::Store,
+    settings,
+    stats::{Criteria, Judged, Judgement, Pairing, Verdict},
 };
 
-/// Above this load per core, rbench says that the machine is busy.
-const BUSY: f64 = 0.5;
+/// The two versions, in this order everywhere.
+const BASE: usize = 0;
+/// See [`BASE`].
+const HEAD: usize = 1;
 
 /// Measures, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
-    let project = Project::find(args.target.manifest_path.as_deref())?;
-    let builds = build_settings(args, &project);
-    let settings = ExperimentSettings::resolve(&project.file, &args.measure);
-    let criteria = settings::criteria(&project.file, &args.verdict)?;
-    let filter = Filter::new(&args.patterns, args.exact, &args.target.package, &args.target.bench)?;
-    let versions =
-        [project.repository.resolve(&args.base)?, project.repository.resolve(&args.head)?];
     let interrupt = Interrupt::on_signals()?;
-    let conditions = Conditions {
-        interrupt: &interrupt,
-        deadline: args.measure.deadline.map(Duration::from_secs),
-        cpu: args.measure.cpu,
-    };
-
-    let _lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(builds.compile.clone(), console.progress_columns(), &watch);
-    let store_waits = || console.line("waiting for another rbench that writes results");
-    let store = Store::open(&project.store(), &store_waits)?;
-    let experiment = Experiment {
-        project: &project,
-        workshop: &workshop,
-        builds: &builds,
-        settings: &settings,
-        targets: settings::target_filter(&args.target),
-        conditions,
-        console: &console,
-        store: &store,
-    };
-    let [base, head] = versions;
-    let sides = [experiment.side(base, &filter)?, experiment.side(head, &filter)?];
-    let common = common_benchmarks(&sides);
-    console.line(&plan(&experiment, &builds, &settings, common.len()));
-    if args.dry_run {
-        return Ok(Exit::Success);
-    }
-    let report = compare(&experiment, &sides, &common, &criteria)?;
+    let Some(report) = report(args, &console, &interrupt)? else { return Ok(Exit::Success) };
     for path in &args.report.output {
         let format = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => ReportFormat::Json,
             Some("md") => ReportFormat::Markdown,
             _ => ReportFormat::Text,
         };
-        fs::write(path, rendered(&report, format)?)
+        fs::write(path, written(&report, format)?)
             .or_fail(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
     }
-    Console::result(&rendered(&report, args.report.format)?)?;
-    Ok(if args.advisory { Exit::Success } else { report.exit() })
+    Console::result(&match args.report.format {
+        ReportFormat::Text => report.terminal(Console::result_columns()),
+        other => written(&report, other)?,
+    })?;
+    Ok(report.exit(&args.verdict))
 }
 
-fn rendered(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
+/// The comparison as it was typed; none if only the plan is wanted.
+pub fn report(
+    args: &CompareArgs,
+    console: &Console,
+    interrupt: &Interrupt,
+) -> Result<Option<ComparisonReport>> {
+    // Before rbench itself keeps the machine busy.
+    let idle = MachineState::now();
+    with_experiment(&args.experiment, console, interrupt, |experiment, filter| {
+        let criteria = settings::criteria(&experiment.project.file, &args.verdict)?;
+        let resolve = |revision: &str| experiment.project.repository.resolve(revision);
+        let versions = [resolve(&args.base)?, resolve(&args.head)?];
+        let mut sides = Vec::with_capacity(versions.len());
+        for version in versions {
+            sides.push(experiment.side(version, filter)?);
+        }
+        let common = common_benchmarks(&sides);
+        let confirm = criteria.confirm;
+        console.line(&experiment.announcement(&common, sides.len(), confirm));
+        if args.experiment.dry_run {
+            return Ok(None);
+        }
+        let mut report = compare(experiment, &sides, &common, &criteria)?;
+        if report.has_measurements() {
+            report.warn_of(&idle.disturbances());
+        }
+        Ok(Some(report))
+    })
+}
+
+/// The report as it is written to a file.
+fn written(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
     Ok(match format {
         ReportFormat::Text => report.text(),
         ReportFormat::Markdown => report.markdown(),
@@ -86,77 +86,43 @@ fn rendered(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
     })
 }
 
-fn build_settings(args: &CompareArgs, project: &Project) -> BuildSettings {
-    let resolved = BuildSettings::resolve(&project.file, &args.compile);
-    BuildSettings {
-        builds: args.measure.builds.unwrap_or(resolved.builds),
-        layout: args.measure.layout.unwrap_or(resolved.layout),
-        strategy: args.measure.strategy.unwrap_or(resolved.strategy),
-        seed: args.measure.seed.unwrap_or(resolved.seed),
-        ..resolved
-    }
-}
-
 /// Benchmarks that both versions have, in the head's order.
-fn common_benchmarks(sides: &[Side; 2]) -> Vec<Benchmark> {
-    let [base, head] = [BASE, HEAD].map(|version| all(&sides[version]));
-    head.into_iter().filter(|benchmark| base.contains(benchmark)).collect()
-}
-
-fn all(side: &Side) -> Vec<Benchmark> {
-    side.listing.targets.iter().flat_map(|listed| listed.benchmarks.clone()).collect()
-}
-
-fn plan(
-    experiment: &Experiment<'_>,
-    builds: &BuildSettings,
-    settings: &ExperimentSettings,
-    benchmarks: usize,
-) -> String {
-    format!(
-        "plan: {benchmarks} benchmarks of both versions, {} builds x {} executions x {} measurements, \
-         layout {}; measuring takes about {}, and again for what is flagged",
-        builds.builds,
-        settings.executions,
-        settings.measurements,
-        builds.layout,
-        quantity::duration(experiment.estimate(benchmarks))
-    )
+fn common_benchmarks(sides: &[Side]) -> Vec<Benchmark> {
+    let base = sides[BASE].benchmarks();
+    sides[HEAD].benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
 }
 
 fn compare(
     experiment: &Experiment<'_>,
-    sides: &[Side; 2],
+    sides: &[Side],
     common: &[Benchmark],
     criteria: &Criteria,
 ) -> Result<ComparisonReport> {
-    let count = experiment.builds.builds;
-    let seed = experiment.builds.seed;
-    let first_builds = experiment.build(sides, &LayoutSeed::list(seed, count))?;
-    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) =
-        common.iter().cloned().partition(|benchmark| {
-            experiment::identical(&first_builds, &experiment::target_of(benchmark))
-        });
     let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
-    report.warn_about_builds(&first_builds, count);
-    if let Some(load) =
-        experiment::load_per_core().filter(|load| *load > BUSY && !measured.is_empty())
-    {
-        report.warn(format!("the machine is busy: a load of {load:.1} per core"));
-    }
-    for benchmark in &same {
-        report.add(benchmark, ComparisonRow::of(&Verdict::Identical));
-    }
+    report.judged_by(criteria);
+    report.measured_on(this_machine(), experiment.efforts.common().dimensions());
     for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
-        let others = all(&sides[other]);
-        let only = all(&sides[version]).into_iter().filter(|benchmark| !others.contains(benchmark));
+        let others = sides[other].benchmarks();
+        let only = sides[version].benchmarks().into_iter().filter(|one| !others.contains(one));
         report.only_in(&sides[version].version, only.collect());
         for (target, failure) in &sides[version].listing.failures {
             report.target_failed(target, failure);
         }
     }
+    if common.is_empty() {
+        return Ok(report);
+    }
+    let builds = experiment.build(sides, experiment.seeds(common, 0))?;
+    report.warn_about_builds(&builds.versions, builds.seeds.len());
+    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) = common
+        .iter()
+        .cloned()
+        .partition(|benchmark| builds.are_identical(&experiment::target_of(benchmark)));
+    for benchmark in &same {
+        report.add(benchmark, ComparisonRow::judged(&Judgement::of(Verdict::Identical)));
+    }
     if !measured.is_empty() {
-        measure_and_judge(experiment, sides, &first_builds, &measured, criteria, &mut report)?;
+        measure_and_judge(experiment, sides, &builds, &measured, criteria, &mut report)?;
     }
     Ok(report)
 }
@@ -164,18 +130,21 @@ fn compare(
 /// Both stages of the benchmarks whose code differs: all of them, then what was flagged.
 fn measure_and_judge(
     experiment: &Experiment<'_>,
-    sides: &[Side; 2],
-    first_builds: &[VersionBuilds; 2],
+    sides: &[Side],
+    builds: &Builds,
     measured: &[Benchmark],
     criteria: &Criteria,
     report: &mut ComparisonReport,
 ) -> Result<()> {
-    let pairing = pairing(first_builds);
+    let pairing = Pairing::of_layouts(builds.versions.iter().map(|of_version| of_version.layout));
 
-    let stored = experiment.begin(sides, first_builds)?;
-    let first = experiment.measure(&stored, model::Stage::First, sides, first_builds, measured)?;
+    count_functions(experiment, sides, measured, report);
+    let stored = experiment.begin(sides, builds)?;
+    let before = MachineState::now();
+    let first = experiment.measure(&stored, model::Stage::First, sides, builds, measured)?;
+    report.warn_of(&MachineState::now().disturbances_since(&before));
     let stages: Vec<Option<Judged>> =
-        first.iter().map(|collected| Judged::of(collected, pairing, criteria)).collect();
+        first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
         .iter()
         .enumerate()
@@ -187,79 +156,72 @@ fn measure_and_judge(
     } else {
         let names: Vec<Benchmark> = flagged.iter().map(|&index| measured[index].clone()).collect();
         experiment.console.line(&format!(
-            "measuring {} flagged benchmark{} again on fresh builds",
-            names.len(),
-            if names.len() == 1 { "" } else { "s" }
+            "measuring {} again on fresh builds",
+            quantity::count(names.len(), "flagged benchmark")
         ));
-        let count = experiment.builds.builds;
-        let all_seeds = LayoutSeed::list(experiment.builds.seed, 2 * count);
-        let builds = experiment.build(sides, &all_seeds[count as usize..])?;
-        experiment.measure(&stored, model::Stage::Second, sides, &builds, &names)?
+        let fresh = experiment.build(sides, experiment.seeds(&names, builds.seeds.len()))?;
+        experiment.keep_builds(&stored, &fresh)?;
+        let before = MachineState::now();
+        let second = experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?;
+        report.warn_of(&MachineState::now().disturbances_since(&before));
+        second
     };
     experiment.finish(&stored)?;
+    let executions = first.iter().chain(&second).flat_map(|collected| &collected.resources);
+    report.warn_of(machine_state::preempted(executions).as_slice());
 
-    let judged = stages.iter().filter(|stage| stage.is_some()).count();
+    let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
         let again = flagged.iter().position(|&i| i == index).and_then(|at| second.get(at));
-        let again = again.and_then(|collected| Judged::of(collected, pairing, criteria));
-        let row = row(&first[index], stages[index].as_ref(), again.as_ref(), judged, criteria);
-        report.add(benchmark, row);
+        let again = again.and_then(|collected| judged(collected, pairing, criteria));
+        let stages = [stages[index].as_ref(), again.as_ref()];
+        report.add(benchmark, row(&first[index], stages, count, criteria));
     }
     Ok(())
 }
 
 fn row(
-    first: &Collected,
-    stage: Option<&Judged>,
-    again: Option<&Judged>,
+    collected: &Collected,
+    [first, second]: [Option<&Judged>; 2],
     judged: usize,
     criteria: &Criteria,
 ) -> ComparisonRow {
-    let failed = |failure: &Failure| Verdict::Failed { reason: failure.to_string() };
-    match (stage, &first.failure) {
-        (_, Some(failure)) => ComparisonRow::of(&failed(failure)),
-        (None, None) => {
-            ComparisonRow::of(&Verdict::Failed { reason: "it gave no measurements".to_owned() })
+    let reason = match (first, &collected.failure) {
+        (Some(first), None) => {
+            let judgement = Judgement::by_stages(first, second, judged, criteria);
+            return ComparisonRow::of_stages(&judgement, first, criteria);
         }
-        (Some(judged_first), None) => match &judged_first.stage {
-            Err(verdict) => ComparisonRow::of(verdict),
-            Ok(stage) => {
-                let second = again.and_then(|judged| judged.stage.as_ref().ok());
-                let verdict = Verdict::of(stage, second, judged, criteria);
-                let shown = second.map_or(judged_first, |_| again.unwrap_or(judged_first));
-                ComparisonRow::measured(&verdict, second.unwrap_or(stage), &shown.summaries)
+        (_, Some(failure)) => failure.to_string(),
+        (None, None) => "it gave no measurements".to_owned(),
+    };
+    ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason }))
+}
+
+/// What one stage says about a benchmark; `None` if there are no measurements of one version.
+fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
+    let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
+    Some(Judged::of([&base?, &head?], pairing, criteria))
+}
+
+/// Counts the functions that differ in the bench targets that are measured. That they cannot be counted
+/// is no reason not to measure.
+fn count_functions(
+    experiment: &Experiment<'_>,
+    sides: &[Side],
+    measured: &[Benchmark],
+    report: &mut ComparisonReport,
+) {
+    let functions = |version: usize| experiment.functions(&sides[version]);
+    match functions(BASE).and_then(|base| Ok((base, functions(HEAD)?))) {
+        Ok((base, head)) => {
+            for (target, base) in &base {
+                let is_measured = measured.iter().any(|one| experiment::target_of(one) == *target);
+                let same = head.iter().find(|(other, _)| other == target);
+                if let Some((_, head)) = same.filter(|_| is_measured) {
+                    report.functions(target, &FunctionSet::diff(base, head));
+                }
             }
-        },
+        }
+        Err(failure) => report.warn(format!("functions were not compared: {}", failure.what())),
     }
-}
-
-/// What the measurements of one stage say about a benchmark.
-struct Judged {
-    summaries: [Summary; 2],
-    stage: std::result::Result<Stage, Verdict>,
-}
-
-impl Judged {
-    /// `None` if there are no measurements of one version.
-    fn of(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Self> {
-        let summary = |version| {
-            let measurements = collected.measurements(version).ok()?;
-            Some(Summary::of(&measurements, criteria.estimator))
-        };
-        let summaries = [summary(BASE)?, summary(HEAD)?];
-        let stage = Stage::new(&summaries[BASE], &summaries[HEAD], pairing, criteria)
-            .map_err(|refusal| Verdict::refused(&refusal));
-        Some(Self { summaries, stage })
-    }
-
-    fn needs_confirmation(&self, criteria: &Criteria) -> bool {
-        self.stage.as_ref().is_ok_and(|stage| stage.needs_confirmation(criteria))
-    }
-}
-
-/// Equal seeds are blocks where the layout was made from names, and where there is no layout at all:
-/// then they still ran next to each other.
-fn pairing(builds: &[VersionBuilds; 2]) -> Pairing {
-    let matched = |builds: &VersionBuilds| !matches!(builds.layout, Layout::Shuffle | Layout::Pad);
-    if builds.iter().all(matched) { Pairing::BySeed } else { Pairing::Unpaired }
 }

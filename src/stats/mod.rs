@@ -7,7 +7,8 @@
 //!
 //! The way through: [`Measurements`] are read once into a [`Summary`] of each version; two of them make
 //! a [`Stage`] (their [`Comparison`], and whether the [`Rule`] flags it); one stage, and a second from
-//! fresh builds where the first flags a change, make a [`Verdict`]. [`Components`] and [`Interval`]
+//! fresh builds where the first flags a change, make a [`Verdict`]; [`Judged`] and
+//! [`Judgement`] go that way. [`Components`] and [`Interval`]
 //! describe one version; [`plan`], [`impact`] and [`false_alarms`] help to choose the dimensions.
 //! [`simulation`] draws experiments of known truth, and [`validation`] holds all of it against them.
 //!
@@ -50,9 +51,11 @@ pub mod estimator;
 pub mod false_alarms;
 pub mod impact;
 pub mod interval;
+pub mod judged;
 pub mod matching;
 pub mod moments;
 pub mod multiplicity;
+pub mod outlook;
 pub mod permutation;
 pub mod plan;
 pub mod power;
@@ -72,8 +75,10 @@ pub use criteria::Criteria;
 pub use data::{Build, Measurements, Misfit, Place};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use interval::Interval;
+pub use judged::{Judged, Judgement};
 pub use matching::{Method, Pairing, Unpaired};
 pub use moments::Moments;
+pub use outlook::{More, Outlook};
 pub use permutation::Permutation;
 pub use random::Random;
 pub use refusal::Refusal;
