@@ -1,11 +1,9 @@
 //! What the study must reach.
 
-use comfy_table::Table;
-
 use crate::{
     gain::Gain,
+    markdown::Table,
     study::{Study, Tried},
-    tables::table,
 };
 
 /// From this spread between builds on, a benchmark counts as layout-sensitive.
@@ -39,11 +37,11 @@ impl Bar {
     }
 
     /// The bars for people.
-    pub fn table(bars: &[Self]) -> Table {
-        let mut table = table(["what", "target", "obtained", ""]);
+    pub fn table(bars: &[Self]) -> Table<4> {
+        let mut table = Table::new(["what", "target", "obtained", ""]);
         for bar in bars {
             let word = if bar.reached { "ok" } else { "missed" };
-            table.add_row([bar.what, bar.target, &bar.obtained, word]);
+            table.add_row([bar.what, bar.target, &bar.obtained, word].map(str::to_owned));
         }
         table
     }

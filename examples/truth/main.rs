@@ -25,6 +25,7 @@ mod bars;
 mod count;
 mod gain;
 mod judgement;
+mod markdown;
 mod measurements;
 mod options;
 mod place;
@@ -105,27 +106,27 @@ fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
     let warned = study.all().filter(|tried| !tried.report.warnings.is_empty()).count();
     println!(
         "What every comparison said; {warned} of them warned of a busy machine or of too few builds:\n\n\
-         {}\n",
+         {}",
         tables::trials(study)
     );
     println!(
         "What each estimator makes of the same measurements: flagged by one stage, and the verdict of\n\
          both. The second is a comparison of its own with fresh builds, of whatever any of the five\n\
-         flags:\n\n{}\n",
+         flags:\n\n{}",
         tables::estimators(study)?
     );
     println!(
-        "What criterion said, with {}:\n\n{}\n",
+        "What criterion said, with {}:\n\n{}",
         tools::CRITERION.join(" "),
         tables::criterion(study)
     );
     for estimator in Estimator::ALL {
         println!(
             "What pairing by layout is worth by the {estimator}, medians over the comparisons with\n\
-             unrelated code:\n\n{}\n",
+             unrelated code:\n\n{}",
             tables::pairing(&Gain::all(&study.layout, estimator)?)
         );
     }
-    println!("{}", Bar::table(&bars));
+    print!("{}", Bar::table(&bars));
     Ok(Bar::are_reached(&bars))
 }

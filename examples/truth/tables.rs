@@ -1,25 +1,18 @@
 //! What was tried, as tables in Markdown.
 
 use cargo_rbench::stats::{Estimator, Refusal};
-use comfy_table::{Table, presets};
 
 use crate::{
     answer::Word,
     count::{Count, Which},
     gain::{Gain, median},
+    markdown::Table,
     study::{Study, Tried},
 };
 
-/// An empty table.
-pub fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
-    table
-}
-
 /// What every comparison said.
-pub fn trials(study: &Study) -> Table {
-    let mut table = table([
+pub fn trials(study: &Study) -> Table<7> {
+    let mut table = Table::new([
         "trial",
         "named",
         "reported change %",
@@ -58,8 +51,8 @@ fn list(words: &[&str]) -> String {
 }
 
 /// What each estimator makes of the same measurements.
-pub fn estimators(study: &Study) -> Result<Table, Refusal> {
-    let mut table = table([
+pub fn estimators(study: &Study) -> Result<Table<10>, Refusal> {
+    let mut table = Table::new([
         "estimator",
         "same work: flagged",
         "%",
@@ -93,8 +86,9 @@ pub fn estimators(study: &Study) -> Result<Table, Refusal> {
 }
 
 /// What criterion said.
-pub fn criterion(study: &Study) -> Table {
-    let mut table = table(["versions", "regressed", "improved", "within noise", "no change", "of"]);
+pub fn criterion(study: &Study) -> Table<6> {
+    let mut table =
+        Table::new(["versions", "regressed", "improved", "within noise", "no change", "of"]);
     for (versions, words) in [
         ("the same executable again", words(&study.layout, true)),
         ("unrelated code", words(&study.layout, false)),
@@ -123,8 +117,8 @@ fn words(trials: &[Tried], rerun: bool) -> Vec<Word> {
 }
 
 /// What pairing is worth.
-pub fn pairing(gains: &[Gain]) -> Table {
-    let mut table = table([
+pub fn pairing(gains: &[Gain]) -> Table<6> {
+    let mut table = Table::new([
         "benchmark",
         "sd between builds %",
         "correlation",
