@@ -38,6 +38,13 @@ pub struct Row {
 /// The numbers of a row.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Measured {
+    /// One or two stages; the last decides.
+    pub stages: Vec<Stage>,
+}
+
+/// The numbers of one stage.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Stage {
     /// The change.
     pub change: Change,
 }

@@ -63,7 +63,7 @@ impl Tried {
     /// The change of a benchmark that the report gives: 0.05 is 5 %.
     pub fn reported_change(&self, benchmark: &str) -> Option<f64> {
         let row = self.report.benchmarks.iter().find(|row| row.id == benchmark)?;
-        row.measured.as_ref().map(|measured| measured.change.estimate)
+        row.measured.as_ref()?.stages.last().map(|stage| stage.change.estimate)
     }
 
     /// Benchmarks with the same work that have one of these verdicts.
