@@ -61,8 +61,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
         1e3 * links / f64::from(builds),
     );
 
-    project.edit("src/lib.rs", |library| library + "\n/// Nothing much.\npub fn more() {}\n")?;
-    project.commit("Add a function")?;
+    project
+        .tree
+        .edit("src/lib.rs", |library| library + "\n/// Nothing much.\npub fn more() {}\n")?;
+    project.tree.commit("Add a function")?;
     let start = Instant::now();
     project.build(&["HEAD"], builds)?;
     println!("a second version with the same dependencies: {:.1} s", start.elapsed().as_secs_f64());
@@ -73,7 +75,7 @@ fn cargo(project: &Project, arguments: &[&str]) -> Result<Duration, Box<dyn Erro
     let start = Instant::now();
     let status = Command::new("cargo")
         .args(arguments)
-        .current_dir(project.path())
+        .current_dir(project.tree.path())
         .env_remove("CARGO_TARGET_DIR")
         .env("CARGO_INCREMENTAL", "0")
         .stdin(Stdio::null())

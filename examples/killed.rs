@@ -164,7 +164,7 @@ impl Trial {
         Ok(Command::new(std::env::current_exe()?)
             .args(COMPARE)
             .arg(WARM_UP)
-            .current_dir(self.project.path())
+            .current_dir(self.project.tree.path())
             .env("RBENCH_CACHE_DIR", self.project.scratch().join("cache"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -184,7 +184,7 @@ impl Trial {
     /// Starts a comparison, kills it, and looks what is left: when that was, and what is kept.
     fn kill(&self, aim: Aim, random: &mut Random) -> Outcome<(&'static str, Kept)> {
         if let Aim::Building(_) = aim {
-            std::fs::remove_dir_all(self.project.path().join("target/rbench"))?;
+            std::fs::remove_dir_all(self.project.tree.path().join("target/rbench"))?;
         }
         let wanted = self.experiments()?.len() + usize::from(self.is_finished()?);
         let mut child = self.start(Stdio::piped())?;
@@ -242,7 +242,7 @@ impl Trial {
     }
 
     fn store(&self) -> Outcome<Store<'static>> {
-        Ok(Store::open(&self.project.path().join(".rbench/results.sqlite"), &|| {})?)
+        Ok(Store::open(&self.project.tree.path().join(".rbench/results.sqlite"), &|| {})?)
     }
 
     /// The turns of the newest experiment.

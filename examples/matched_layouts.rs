@@ -133,17 +133,17 @@ fn execute(executable: &Path, benchmark: &str, padding: &str) -> Result<Vec<f64>
 /// The executables of both versions; the second has a function that no benchmark uses.
 fn build_both(seeds: u32) -> Result<(Project, Executables), Box<dyn Error>> {
     let project = Project::of_fixture("layout-sensitive")?;
-    project.edit("src/lib.rs", |library| {
+    project.tree.edit("src/lib.rs", |library| {
         library
             + "\n/// Squares as text.\npub fn squares(limit: u64) -> String {\n    \
                (0..limit).map(|value| format!(\"{value}: {}\\n\", value * value)).collect()\n}\n"
     })?;
-    project.edit("benches/hot.rs", |bench| {
+    project.tree.edit("benches/hot.rs", |bench| {
         let old = "println!(\"checksum {checksum}\");";
         let new = "println!(\"checksum {checksum} {}\", layout_sensitive::squares(3).len());";
         bench.replace(old, new)
     })?;
-    project.commit("Add a function")?;
+    project.tree.commit("Add a function")?;
     let executables = project.build(&["HEAD~1", "HEAD"], seeds)?.into_iter().map(|version| {
         let builds = version.targets.into_iter().flat_map(|target| target.builds);
         builds.map(|build| build.executable).collect::<Vec<_>>()

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 fn run() -> Result<bool, Box<dyn Error>> {
     let executions: usize = std::env::args().nth(1).map_or(Ok(100), |text| text.parse())?;
     let project = Project::compared()?;
-    let store = Store::open(&project.path().join(".rbench/results.sqlite"), &|| {})?;
+    let store = Store::open(&project.tree.path().join(".rbench/results.sqlite"), &|| {})?;
     let times = project.build_and(&["HEAD~1", "HEAD"], BUILDS, |workshop, built| {
         measure(&project, &store, workshop, &built, executions)
     })?;
@@ -167,7 +167,7 @@ fn executables(project: &Project, version: &VersionBuilds) -> Vec<Executable> {
         package: "compared".to_owned(),
         target: "work".to_owned(),
         path: path.to_owned(),
-        directory: project.path(),
+        directory: project.tree.path().to_owned(),
         variables: Vec::new(),
     };
     builds.map(|build| executable(&build.executable)).collect()

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -12,55 +11,28 @@ use cargo_rbench::{
     source::{Checkouts, Repository},
 };
 
+pub use working_tree::WorkingTree;
+
+mod working_tree;
+
 /// A copy of a fixture as a repository, with everything rbench keeps about it beside.
 pub struct Project {
     scratch: tempfile::TempDir,
+    /// Its files.
+    pub tree: WorkingTree,
 }
 
 impl Project {
     /// Copies a fixture and commits it.
     pub fn of_fixture(name: &str) -> Result<Self, Box<dyn Error>> {
-        let project = Self { scratch: tempfile::tempdir()? };
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
-        copy(&fixture, &project.path())?;
-        git2::Repository::init(project.path())?;
-        project.commit("Base")?;
-        Ok(project)
-    }
-
-    /// The working tree.
-    pub fn path(&self) -> PathBuf {
-        self.scratch.path().join("project")
+        let scratch = tempfile::tempdir()?;
+        let tree = WorkingTree::of_fixture(name, scratch.path().join("project"))?;
+        Ok(Self { scratch, tree })
     }
 
     /// A directory for anything else.
     pub fn scratch(&self) -> &Path {
         self.scratch.path()
-    }
-
-    /// Changes a file of the working tree.
-    #[allow(dead_code, reason = "not every example changes something")]
-    pub fn edit(
-        &self,
-        file: &str,
-        edit: impl FnOnce(String) -> String,
-    ) -> Result<(), Box<dyn Error>> {
-        let path = self.path().join(file);
-        Ok(fs::write(&path, edit(fs::read_to_string(&path)?))?)
-    }
-
-    /// Commits the working tree.
-    pub fn commit(&self, message: &str) -> Result<(), Box<dyn Error>> {
-        let git = git2::Repository::open(self.path())?;
-        let mut index = git.index()?;
-        index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;
-        index.write()?;
-        let tree = git.find_tree(index.write_tree()?)?;
-        let author = git2::Signature::now("rbench", "rbench@example.invalid")?;
-        let parent = git.head().ok().and_then(|head| head.peel_to_commit().ok());
-        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        git.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
-        Ok(())
     }
 
     /// Compiles each revision once and links it with the first `seeds` matched layouts.
@@ -81,7 +53,7 @@ impl Project {
         seeds: u32,
         work: impl FnOnce(&Workshop<'_>, Vec<VersionBuilds>) -> Result<T, Box<dyn Error>>,
     ) -> Result<T, Box<dyn Error>> {
-        let repository = Repository::discover(&self.path())?;
+        let repository = Repository::discover(self.tree.path())?;
         let (cache, target) = (self.scratch().join("cache"), self.scratch().join("target"));
         let site = Site::new(&cache, &repository.identity()?, &target);
         let _lock = site.lock(|_| ())?;
@@ -90,7 +62,7 @@ impl Project {
             workspace: PathBuf::new(),
             settings: CompileSettings::default(),
             inherited: std::env::vars_os().collect(),
-            users_workspace: self.path(),
+            users_workspace: self.tree.path().to_owned(),
             configs: Vec::new(),
             progress_columns: None,
             watch: &|_| (),
@@ -118,26 +90,10 @@ impl Project {
     #[allow(dead_code, reason = "not every example compares")]
     pub fn compared() -> Result<Self, Box<dyn Error>> {
         let project = Self::of_fixture("compared")?;
-        let harness = concat!(env!("CARGO_MANIFEST_DIR"), "/harness");
-        project.edit("Cargo.toml", |text| text.replace("../../harness", harness))?;
-        fs::write(project.path().join(".gitignore"), "target\n")?;
-        project.commit("Name the harness where it is")?;
-        project.edit("src/lib.rs", |text| text.replace("u64 = 1_000", "u64 = 30_000"))?;
-        project.commit("Work more")?;
+        let tree = &project.tree;
+        std::fs::write(tree.path().join(".gitignore"), "target\n")?;
+        tree.edit("src/lib.rs", |text| text.replace("u64 = 1_000", "u64 = 30_000"))?;
+        tree.commit("Work more")?;
         Ok(project)
     }
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        match entry.file_type()? {
-            kind if kind.is_dir() && entry.file_name() == "target" => {}
-            kind if kind.is_dir() => copy(&entry.path(), &to)?,
-            _ => fs::copy(entry.path(), to).map(drop)?,
-        }
-    }
-    Ok(())
 }
