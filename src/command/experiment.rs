@@ -136,6 +136,22 @@ impl Experiment<'_> {
         Ok(Stored { id: self.store.begin(&plan)?, done: HashSet::new() })
     }
 
+    /// Keeps which builds there were: what is judged later must know their layouts, and which of them
+    /// are the same programs.
+    fn record_builds(&self, stored: &Stored, builds: &[VersionBuilds; 2]) -> Result<()> {
+        for (version, of_version) in builds.iter().enumerate() {
+            let layout = of_version.layout;
+            for TargetBuilds { target, builds } in &of_version.targets {
+                for build in builds {
+                    let digest = &build.record.digest;
+                    self.store
+                        .record_build(stored.id, version, target, build.seed, layout, digest)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the experiment in the store.
     pub fn finish(&self, stored: &Stored) -> Result<()> {
         self.store.finish(stored.id)
@@ -179,6 +195,7 @@ impl Experiment<'_> {
         builds: &[VersionBuilds; 2],
         wanted: &[Benchmark],
     ) -> Result<Vec<Collected>> {
+        self.record_builds(stored, builds)?;
         let seeds: Vec<LayoutSeed> = builds[BASE]
             .targets
             .first()
