@@ -18,6 +18,9 @@ use crate::{
 /// The name of the configuration file.
 pub const FILE_NAME: &str = "bench.toml";
 
+/// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
+const STORE: &str = ".rbench/results.sqlite";
+
 /// How versions are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildSettings {
@@ -77,6 +80,9 @@ pub struct BenchToml {
     /// `[verdict]`
     #[serde(default)]
     verdict: VerdictTable,
+    /// `[store]`
+    #[serde(default)]
+    store: StoreTable,
     /// `[[harness]]`
     #[serde(default)]
     harness: Vec<HarnessTable>,
@@ -103,6 +109,13 @@ struct VerdictTable {
     confidence: Option<f64>,
     min_effect: Option<f64>,
     confirm: Option<bool>,
+}
+
+/// `[store]`: where results are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct StoreTable {
+    path: Option<PathBuf>,
 }
 
 /// `[[harness]]`: says outright which harness a bench target has.
@@ -164,6 +177,10 @@ impl BenchToml {
                 .hint("bench.toml.example in rbench's repository has every key")
         })?;
         parsed.check_harnesses(path)?;
+        if parsed.store.path.as_ref().is_some_and(|path| path.file_name().is_none()) {
+            return Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because("`path` in [store] names no file"));
+        }
         match parsed.build.builds {
             Some(0) => Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
                 .because("`builds` in [build] is 0")
@@ -185,6 +202,11 @@ impl BenchToml {
                 ))
                 .hint(format!("the harnesses are {}", known.join(", "))))
         })
+    }
+
+    /// The file that keeps results, in the workspace or at an absolute path.
+    pub fn store(&self, workspace: &Path) -> PathBuf {
+        workspace.join(self.store.path.as_deref().unwrap_or(Path::new(STORE)))
     }
 
     /// The harness that the file says a bench target has.
@@ -309,6 +331,7 @@ mod tests {
         // Keys without a default are commented out with a single `#`; bring them to life.
         let table = parse(example).unwrap();
         assert_eq!(BuildSettings::resolve(&table, &flags()), BuildSettings::default());
+        assert_eq!(table.store.path.as_deref(), Some(Path::new(STORE)));
         for key in [
             "builds",
             "layout",
@@ -321,6 +344,7 @@ mod tests {
             "locked",
             "offline",
             "jobs",
+            "path",
         ] {
             assert!(
                 example
@@ -357,6 +381,16 @@ mod tests {
         assert_eq!(file.harness_of(&target("b")), None);
         let unknown = parse("[[harness]]\nbench = 'x'\nharness = 'diwan'\n").unwrap_err();
         assert!(unknown.to_string().contains("no harness `diwan`"), "{unknown}");
+    }
+
+    #[test]
+    fn the_store_lies_in_the_workspace_unless_the_file_says_where() {
+        let store = |text: &str| parse(text).unwrap().store(Path::new("/w"));
+        assert_eq!(store(""), Path::new("/w/.rbench/results.sqlite"));
+        assert_eq!(store("[store]\npath = 'a/b.sqlite'"), Path::new("/w/a/b.sqlite"));
+        assert_eq!(store("[store]\npath = '/srv/b.sqlite'"), Path::new("/srv/b.sqlite"));
+        let refused = parse("[store]\npath = ''").unwrap_err();
+        assert!(refused.to_string().contains("names no file"), "{refused}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Project {
 
     /// The file that keeps what was measured.
     pub fn store(&self) -> PathBuf {
-        self.workspace.join(".rbench").join("results.sqlite")
+        self.file.store(&self.workspace)
     }
 
     /// The directory with the files of a version.
