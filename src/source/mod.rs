@@ -9,6 +9,7 @@ mod files;
 mod left_out;
 mod lfs;
 mod manifest;
+mod order;
 mod range;
 mod repository;
 mod revision;
@@ -21,5 +22,6 @@ mod uncommitted;
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};
+pub use order::Placed;
 pub use range::is_range;
 pub use repository::Repository;
