@@ -8,6 +8,7 @@ mod exec;
 mod experiment;
 mod gc;
 mod list;
+mod past;
 mod project;
 
 use crate::{
