@@ -87,7 +87,7 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
             let target = BenchTarget { package: "p".to_owned(), target: format!("t{target}") };
             for (index, seed) in seeds.iter().enumerate() {
                 let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
-                store.record_build(experiment, 0, &target, *seed, Layout::Matched, &digest)?;
+                store.record_builds(experiment, [(0, &target, *seed, Layout::Matched, digest)])?;
             }
         }
         let mut executions = Vec::new();

@@ -6,11 +6,9 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 pub use groups::{
-    CompileArgs, FilterArgs, Format, MeasureArgs, OutputArgs, ReportArgs, ReportFormat, TargetArgs,
-    VerdictArgs,
+    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
+    ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
-
-use crate::model::{Layout, Strategy};
 
 /// Regression benchmarking across builds.
 ///
@@ -32,6 +30,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Measure two versions against each other and judge every benchmark.
     Compare(CompareArgs),
+    /// Measure one version, or the versions of a range, and keep what was measured.
+    Run(RunArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
@@ -52,15 +52,9 @@ pub struct BuildArgs {
     /// How many builds of each bench target.
     #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub builds: Option<u32>,
-    /// How functions are arranged.
-    #[arg(long)]
-    pub layout: Option<Layout>,
-    /// Where builds come from.
-    #[arg(long)]
-    pub strategy: Option<Strategy>,
-    /// The seed that all layout seeds are drawn from.
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
+    /// How builds are laid out.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -81,33 +75,33 @@ pub struct CompareArgs {
     /// The version that is new.
     #[arg(default_value = "HEAD")]
     pub head: String,
-    /// Only benchmarks whose id matches this regular expression.
-    #[arg(long = "filter", value_name = "REGEX")]
-    pub patterns: Vec<String>,
-    /// Take the filters for whole ids.
-    #[arg(long)]
-    pub exact: bool,
-    /// Only say what would be measured, and how long that takes at least.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Exit with 0 even if a benchmark regressed.
-    #[arg(long)]
-    pub advisory: bool,
-    /// How versions are measured.
+    /// What is measured, and how.
     #[command(flatten)]
-    pub measure: MeasureArgs,
+    pub experiment: ExperimentArgs,
     /// How benchmarks are judged.
     #[command(flatten)]
     pub verdict: VerdictArgs,
-    /// Which bench targets.
-    #[command(flatten)]
-    pub target: TargetArgs,
-    /// What cargo is told.
-    #[command(flatten)]
-    pub compile: CompileArgs,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// `cargo rbench run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The version: anything git understands, `.` for the uncommitted tree, or a range `A..B`, whose
+    /// versions are measured newest first; those that were measured before are left out.
+    #[arg(default_value = "HEAD", value_name = "REV")]
+    pub revision: String,
+    /// Of a range, at most so many versions, evenly spread.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: Option<u32>,
+    /// What is measured, and how.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// `cargo rbench diff`.

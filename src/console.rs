@@ -3,6 +3,7 @@
 use std::{
     io::{IsTerminal, Write},
     sync::Mutex,
+    time::Instant,
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,7 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::{
     build::{Event, Site, SiteLock},
     failure::{Exit, OrFail, Result},
+    report::quantity,
 };
+
+/// How wide a text is that is for no terminal.
+pub const PLAIN_COLUMNS: usize = 100;
 
 /// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
 /// terminal, else one plain line for each step.
@@ -31,6 +36,15 @@ impl Console {
         self.terminal.then(|| {
             terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
         })
+    }
+
+    /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
+    /// [`PLAIN_COLUMNS`].
+    pub fn result_columns() -> usize {
+        let terminal = terminal_size::terminal_size_of(std::io::stdout());
+        let variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+        let columns = terminal.map(|(width, _)| width.0.into()).or_else(variable);
+        columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
     }
 
     /// Shows one event of a build.
@@ -79,7 +93,7 @@ impl Console {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Executions { bar, count, told: 0 }
+        Executions { bar, count, told: 0, begun: Instant::now() }
     }
 
     /// Prints a line about what goes on.
@@ -123,6 +137,7 @@ pub struct Executions {
     count: usize,
     /// Tenths of the whole that have been told.
     told: usize,
+    begun: Instant,
 }
 
 impl Executions {
@@ -138,7 +153,9 @@ impl Executions {
         let tenths = 10 * done / self.count.max(1);
         if tenths > self.told {
             self.told = tenths;
-            anstream::eprintln!("measured {done} of {} executions", self.count);
+            let rest = self.count.saturating_sub(done) as f64 / done.max(1) as f64;
+            let left = quantity::duration(self.begun.elapsed().mul_f64(rest));
+            anstream::eprintln!("measured {done} of {} executions, {left} left", self.count);
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod measure;
 pub mod model;
 pub mod report;
 pub mod settings;
+pub mod shell;
 pub mod source;
 pub mod stats;
 pub mod store;

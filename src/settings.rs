@@ -4,12 +4,17 @@
 //! benchmark, and must be the same for all versions of an experiment. Lists from flags and from the
 //! file are not joined; a flag replaces the file's list.
 
+mod effort;
+
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use effort::{BenchmarkTable, ExperimentTable};
+pub use effort::{Effort, Efforts};
+
 use crate::{
-    cli::{CompileArgs, MeasureArgs, TargetArgs, VerdictArgs},
+    cli::{CompileArgs, LayoutArgs, TargetArgs, VerdictArgs},
     failure::{Exit, Failure, OrFail, Result},
     model::{BenchTarget, CompileSettings, HarnessKind, Layout, Strategy, TargetFilter},
     stats::Criteria,
@@ -48,25 +53,6 @@ impl Default for BuildSettings {
     }
 }
 
-/// How versions are measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExperimentSettings {
-    /// m: executions of each build.
-    pub executions: u32,
-    /// n: measurements in an execution.
-    pub measurements: u32,
-    /// How long to run before the first measurement, in milliseconds.
-    pub warm_up_ms: u64,
-    /// How long one measurement lasts at least, in milliseconds.
-    pub floor_ms: u64,
-}
-
-impl Default for ExperimentSettings {
-    fn default() -> Self {
-        Self { executions: 2, measurements: 10, warm_up_ms: 50, floor_ms: 1 }
-    }
-}
-
 /// `bench.toml` as it is written: every key may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -77,6 +63,9 @@ pub struct BenchToml {
     /// `[experiment]`
     #[serde(default)]
     experiment: ExperimentTable,
+    /// `[[benchmark]]`
+    #[serde(default)]
+    benchmark: Vec<BenchmarkTable>,
     /// `[verdict]`
     #[serde(default)]
     verdict: VerdictTable,
@@ -89,15 +78,6 @@ pub struct BenchToml {
     /// `[[command]]`
     #[serde(default)]
     command: Vec<CommandTable>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct ExperimentTable {
-    executions: Option<u32>,
-    measurements: Option<u32>,
-    warm_up_ms: Option<u64>,
-    floor_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -177,15 +157,20 @@ impl BenchToml {
                 .hint("bench.toml.example in rbench's repository has every key")
         })?;
         parsed.check_harnesses(path)?;
-        if parsed.store.path.as_ref().is_some_and(|path| path.file_name().is_none()) {
-            return Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
-                .because("`path` in [store] names no file"));
+        let refused = |reason: String| {
+            Failure::new(Exit::Usage, format!("cannot use {}", path.display())).because(reason)
+        };
+        if parsed.build.builds == Some(0) {
+            return Err(refused("`builds` in [build] is 0".to_owned())
+                .hint("ask for at least one build; what is judged needs two"));
         }
-        match parsed.build.builds {
-            Some(0) => Err(Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
-                .because("`builds` in [build] is 0")
-                .hint("ask for at least one build; what is judged needs two")),
-            _ => Ok(parsed),
+        if parsed.store.path.as_ref().is_some_and(|path| path.file_name().is_none()) {
+            return Err(refused("`path` in [store] names no file".to_owned()));
+        }
+        let own = parsed.benchmark.iter().find_map(BenchmarkTable::defect);
+        match parsed.experiment.defect().or(own) {
+            Some(defect) => Err(refused(defect)),
+            None => Ok(parsed),
         }
     }
 }
@@ -227,8 +212,8 @@ fn names(package: Option<&String>, bench: &str, target: &BenchTarget) -> bool {
 }
 
 impl BuildSettings {
-    /// The settings for compiling, without those for layouts.
-    pub fn resolve(file: &BenchToml, flags: &CompileArgs) -> Self {
+    /// What flags, file and defaults say together.
+    pub fn resolve(file: &BenchToml, flags: &CompileArgs, layout: &LayoutArgs) -> Self {
         let default = Self::default();
         let table = file.build.clone();
         let list = |flags: &[String], file: Option<Vec<String>>| match flags {
@@ -237,9 +222,9 @@ impl BuildSettings {
         };
         Self {
             builds: table.builds.unwrap_or(default.builds),
-            layout: table.layout.unwrap_or(default.layout),
-            strategy: table.strategy.unwrap_or(default.strategy),
-            seed: table.seed.unwrap_or(default.seed),
+            layout: layout.layout.or(table.layout).unwrap_or(default.layout),
+            strategy: layout.strategy.or(table.strategy).unwrap_or(default.strategy),
+            seed: layout.seed.or(table.seed).unwrap_or(default.seed),
             compile: CompileSettings {
                 profile: flags.profile.clone().or(table.profile).unwrap_or(default.compile.profile),
                 features: list(&flags.features, table.features),
@@ -250,19 +235,6 @@ impl BuildSettings {
                 offline: flags.offline || table.offline.unwrap_or(false),
                 jobs: flags.jobs.or(table.jobs),
             },
-        }
-    }
-}
-
-impl ExperimentSettings {
-    /// The settings for measuring.
-    pub fn resolve(file: &BenchToml, flags: &MeasureArgs) -> Self {
-        let (default, table) = (Self::default(), &file.experiment);
-        Self {
-            executions: flags.executions.or(table.executions).unwrap_or(default.executions),
-            measurements: flags.measurements.or(table.measurements).unwrap_or(default.measurements),
-            warm_up_ms: flags.warm_up.or(table.warm_up_ms).unwrap_or(default.warm_up_ms),
-            floor_ms: flags.floor.or(table.floor_ms).unwrap_or(default.floor_ms),
         }
     }
 }
@@ -330,7 +302,10 @@ mod tests {
         let example = include_str!("../bench.toml.example");
         // Keys without a default are commented out with a single `#`; bring them to life.
         let table = parse(example).unwrap();
-        assert_eq!(BuildSettings::resolve(&table, &flags()), BuildSettings::default());
+        assert_eq!(
+            BuildSettings::resolve(&table, &flags(), &LayoutArgs::default()),
+            BuildSettings::default()
+        );
         assert_eq!(table.store.path.as_deref(), Some(Path::new(STORE)));
         for key in [
             "builds",
@@ -359,7 +334,7 @@ mod tests {
     fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
         let file = parse("[build]\nprofile = 'release'\nfeatures = ['a']\njobs = 1\n").unwrap();
         let flags = CompileArgs { features: vec!["b".to_owned()], jobs: Some(2), ..flags() };
-        let settings = BuildSettings::resolve(&file, &flags);
+        let settings = BuildSettings::resolve(&file, &flags, &LayoutArgs::default());
         assert_eq!(settings.compile.profile, "release");
         assert_eq!(settings.compile.features, ["b"]);
         assert_eq!(settings.compile.jobs, Some(2));

@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::environment::Environment;
-use crate::model::{BenchTarget, CompileSettings};
+use crate::{
+    model::{BenchTarget, CompileSettings},
+    shell::quoted,
+};
 
 /// Where cargo runs and what it sees.
 #[derive(Clone, Debug)]
@@ -113,7 +116,7 @@ pub fn reproduction(
     let inside = Path::new("/tmp/at").join(commit).join(workspace);
     format!(
         "git worktree add --detach /tmp/at/{commit} {commit} && cd {} && {}",
-        super::tool::quoted(&inside.to_string_lossy()),
+        quoted(&inside),
         words.join(" ")
     )
 }

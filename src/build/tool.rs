@@ -5,7 +5,10 @@ use std::{
     process::{Command, ExitCode, Output, Stdio},
 };
 
-use crate::failure::{Exit, Failure, Result};
+use crate::{
+    failure::{Exit, Failure, Result},
+    shell::quoted,
+};
 
 /// How much of a tool's output an error shows, in lines.
 const TAIL_LINES: usize = 30;
@@ -72,29 +75,16 @@ pub fn end_with_parent(_: &mut Command) {}
 /// The command as one could type it: with its directory, and with those of its variables that this
 /// process does not have.
 pub fn shown(command: &Command) -> String {
-    let directory = command
-        .get_current_dir()
-        .map(|directory| format!("cd {} && ", quoted(&directory.to_string_lossy())));
+    let directory =
+        command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let own = |name: &OsStr| std::env::var_os(name);
     let variables = command
         .get_envs()
         .filter_map(|(name, value)| value.map(|value| (name, value)))
         .filter(|(name, value)| own(name).as_deref() != Some(value))
-        .map(|(name, value)| format!("{}={}", name.display(), quoted(&value.to_string_lossy())));
-    let words = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| quoted(&word.to_string_lossy()));
+        .map(|(name, value)| format!("{}={}", name.display(), quoted(value)));
+    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted);
     directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a POSIX shell takes it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// The last lines of a tool's output.
@@ -144,12 +134,5 @@ mod tests {
         command.current_dir("/a b").env("RBENCH_X", "1 2").args(["-o", "out"]);
         command.env("PATH", std::env::var_os("PATH").unwrap());
         assert_eq!(shown(&command), "cd '/a b' && RBENCH_X='1 2' cc -o out");
-    }
-
-    #[test]
-    fn words_with_spaces_or_quotes_are_quoted_for_a_shell() {
-        assert_eq!(quoted("-Clink-arg=-fuse-ld=lld"), "-Clink-arg=-fuse-ld=lld");
-        assert_eq!(quoted("it's here"), r"'it'\''s here'");
-        assert_eq!(quoted(""), "''");
     }
 }

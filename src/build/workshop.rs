@@ -1,7 +1,7 @@
 //! The workshop: one repository's paths, settings and watcher, and the place cargo runs at.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
 };
@@ -94,6 +94,15 @@ impl Workshop<'_> {
                     .any(|name| directory.join(name).is_file())
             });
         Environment::of_user(self.inherited.iter().cloned(), has_toolchain_file)
+    }
+
+    /// The user's variables that decide what cargo and rustc make, as `NAME=value`.
+    pub fn identifying_environment(&self) -> Vec<String> {
+        let environment = Environment::of_user(self.inherited.iter().cloned(), false);
+        let text = |(name, value): (&OsStr, &OsStr)| {
+            format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
+        };
+        environment.identifying().map(text).collect()
     }
 
     /// Makes cargo call rbench as the wrapper of rustc, and turns off what would make builds differ.

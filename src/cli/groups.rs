@@ -62,10 +62,28 @@ pub struct CompileArgs {
     pub jobs: Option<u32>,
 }
 
+/// How builds are laid out.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Layouts")]
+pub struct LayoutArgs {
+    /// How functions are arranged.
+    #[arg(long)]
+    pub layout: Option<Layout>,
+    /// Where builds come from.
+    #[arg(long)]
+    pub strategy: Option<Strategy>,
+    /// The seed that layouts, order and initial states are drawn from.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+}
+
 /// How versions are measured.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct MeasureArgs {
+    /// A first look: 5 builds, 1 execution, 5 measurements.
+    #[arg(long)]
+    pub quick: bool,
     /// How many builds each version gets.
     #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub builds: Option<u32>,
@@ -81,21 +99,38 @@ pub struct MeasureArgs {
     /// How long one measurement lasts at least, in milliseconds.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=3_600_000))]
     pub floor: Option<u64>,
-    /// How functions are arranged.
-    #[arg(long)]
-    pub layout: Option<Layout>,
-    /// Where builds come from.
-    #[arg(long)]
-    pub strategy: Option<Strategy>,
-    /// The seed of layouts, order and initial states.
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
     /// The CPU to run benchmarks on.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
     /// How long one execution may take, in seconds; derived from what is asked if absent.
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     pub deadline: Option<u64>,
+}
+
+/// What an experiment measures, and how.
+#[derive(Debug, Args)]
+pub struct ExperimentArgs {
+    /// Only benchmarks whose id matches this regular expression.
+    #[arg(long = "filter", value_name = "REGEX")]
+    pub patterns: Vec<String>,
+    /// Take the filters for whole ids.
+    #[arg(long)]
+    pub exact: bool,
+    /// Only say what would be measured, and how long that takes at least.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How versions are measured.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// How builds are laid out.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What cargo is told.
+    #[command(flatten)]
+    pub compile: CompileArgs,
 }
 
 /// How benchmarks are judged.
@@ -120,6 +155,21 @@ pub struct VerdictArgs {
     /// Do not measure again on fresh builds what is flagged.
     #[arg(long)]
     pub no_confirm: bool,
+    /// What else than a failure ends with an exit code other than 0.
+    #[arg(long, value_name = "WHAT", default_value = "regression")]
+    pub fail_on: FailOn,
+    /// Exit with 0 whatever the verdicts are; a benchmark that fails still counts.
+    #[arg(long, conflicts_with = "fail_on")]
+    pub advisory: bool,
+}
+
+/// Verdicts that a caller wants to be stopped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A regression: 1.
+    Regression,
+    /// A regression, or without one a verdict that is inconclusive: 5.
+    Inconclusive,
 }
 
 /// How results are printed.

@@ -1,13 +1,17 @@
 //! The benchmarks of a version: each bench target compiled, its harness found, its benchmarks listed.
 
-use std::{ffi::OsString, fs, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use cargo_metadata::camino::Utf8Path;
 
 use super::project::Project;
 use crate::{
     build::{Compilation, CompiledTarget, Event, SiteLock, Source, Workshop, Workspace},
-    cli::{CompileArgs, FilterArgs, TargetArgs},
+    cli::{CompileArgs, FilterArgs, LayoutArgs, TargetArgs},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
@@ -38,8 +42,10 @@ pub struct Listing {
 
 /// What is asked for.
 pub struct Wanted<'a> {
-    /// The version, as typed.
-    pub revision: &'a str,
+    /// The version.
+    pub version: &'a Version,
+    /// The directory with its files.
+    pub checkout: &'a Path,
     /// Which bench targets to compile.
     pub targets: TargetFilter,
     /// Which of their benchmarks are meant.
@@ -67,13 +73,16 @@ pub fn find(
 ) -> Result<(Listing, SiteLock)> {
     let Request { revision, filter, target, compile } = request;
     let project = Project::find(target.manifest_path.as_deref())?;
-    let settings = BuildSettings::resolve(&project.file, compile);
+    let settings = BuildSettings::resolve(&project.file, compile, &LayoutArgs::default());
     let filter = Filter::new(&filter.patterns, filter.exact, &target.package, &target.bench)?;
     let lock = console.lock(&project.site)?;
     let watch = |event: Event<'_>| console.build_event(&event);
     let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
-    let wanted = Wanted { revision, targets: settings::target_filter(target), filter };
-    Ok((list(&project, &workshop, &wanted, conditions, console)?, lock))
+    let version = project.repository.resolve(revision)?;
+    let checkout = project.checkout(&version, console)?;
+    let targets = settings::target_filter(target);
+    let wanted = Wanted { version: &version, checkout: &checkout, targets, filter };
+    Ok((list(&project, &workshop, &wanted, conditions)?, lock))
 }
 
 /// Compiles the version and lists its benchmarks. A target that cannot be listed is a failure of its
@@ -83,11 +92,8 @@ pub fn list(
     workshop: &Workshop<'_>,
     wanted: &Wanted<'_>,
     conditions: &Conditions<'_>,
-    console: &Console,
 ) -> Result<Listing> {
-    let version = project.repository.resolve(wanted.revision)?;
-    let checkout = project.checkout(&version, console)?;
-    let source = Source { version: &version, checkout: &checkout };
+    let source = Source { version: wanted.version, checkout: wanted.checkout };
     let (compilation, workspace) = workshop.compile_for_running(source, &wanted.targets)?;
 
     let mut targets = Vec::new();
@@ -120,7 +126,7 @@ pub fn list(
         }
     }
     choose(&mut targets, &wanted.filter, &failures)?;
-    Ok(Listing { version, targets, failures })
+    Ok(Listing { version: wanted.version.clone(), targets, failures })
 }
 
 /// Leaves only what the filter means.

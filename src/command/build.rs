@@ -50,14 +50,8 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
 }
 
 fn settings(args: &BuildArgs, project: &Project) -> BuildSettings {
-    let resolved = BuildSettings::resolve(&project.file, &args.compile);
-    BuildSettings {
-        builds: args.builds.unwrap_or(resolved.builds),
-        layout: args.layout.unwrap_or(resolved.layout),
-        strategy: args.strategy.unwrap_or(resolved.strategy),
-        seed: args.seed.unwrap_or(resolved.seed),
-        ..resolved
-    }
+    let resolved = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
+    BuildSettings { builds: args.builds.unwrap_or(resolved.builds), ..resolved }
 }
 
 fn versions(project: &Project, revisions: &[String]) -> Result<Vec<Version>> {

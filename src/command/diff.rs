@@ -3,7 +3,7 @@
 use super::project::Project;
 use crate::{
     build::{Event, Source},
-    cli::{DiffArgs, Format},
+    cli::{DiffArgs, Format, LayoutArgs},
     code::FunctionSet,
     console::Console,
     failure::{Exit, OrFail, Result},
@@ -16,7 +16,7 @@ use crate::{
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let project = Project::find(args.target.manifest_path.as_deref())?;
-    let settings = BuildSettings::resolve(&project.file, &args.compile);
+    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let filter = settings::target_filter(&args.target);
     let versions =
         [project.repository.resolve(&args.base)?, project.repository.resolve(&args.head)?];

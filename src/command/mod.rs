@@ -10,6 +10,7 @@ mod gc;
 mod list;
 mod past;
 mod project;
+mod run;
 
 use crate::{
     cli::{Cli, Command},
@@ -21,6 +22,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Run(args) => run::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),

@@ -11,9 +11,10 @@ use serde::Serialize;
 use super::quantity;
 use crate::{
     build::VersionBuilds,
+    cli::{FailOn, VerdictArgs},
     failure::{Exit, Failure},
     model::{BenchTarget, Benchmark, Unit, Version},
-    stats::{Change, Components, Interval, Judgement, Method, Stage, Summary, Verdict},
+    stats::{Change, Components, Interval, Judgement, Method, Stage, Summary},
 };
 
 /// The version of the JSON form.
@@ -48,8 +49,6 @@ pub struct ComparisonRow {
     verdict: &'static str,
     /// The verdict as a sentence, with its reason.
     reason: String,
-    #[serde(skip)]
-    exit: Exit,
     /// Absent where nothing was judged.
     measured: Option<Measured>,
 }
@@ -115,7 +114,6 @@ impl ComparisonRow {
         Self {
             verdict: verdict.name(),
             reason: verdict.to_string(),
-            exit: exit_of(verdict),
             measured: decisive.map(|(stage, summaries)| Measured::of(stage, summaries)),
         }
     }
@@ -141,14 +139,6 @@ impl Measured {
                 measurements: shares.execution,
             }),
         }
-    }
-}
-
-fn exit_of(verdict: &Verdict) -> Exit {
-    match verdict {
-        Verdict::Regressed { .. } => Exit::Regression,
-        Verdict::Failed { .. } => Exit::Benchmark,
-        _ => Exit::Success,
     }
 }
 
@@ -184,10 +174,10 @@ impl ComparisonReport {
     }
 
     /// Warns where fewer builds differ than were asked for.
-    pub fn warn_about_builds(&mut self, builds: &[VersionBuilds; 2], asked: u32) {
+    pub fn warn_about_builds(&mut self, builds: &[VersionBuilds], asked: usize) {
         for target in builds.iter().flat_map(|builds| &builds.targets) {
             let distinct = target.distinct();
-            if distinct < asked as usize {
+            if distinct < asked {
                 self.warn(format!("{}: only {distinct} of {asked} builds differ", target.target));
             }
         }
@@ -222,13 +212,16 @@ impl ComparisonReport {
         });
     }
 
-    /// The exit code: a regression counts more than a failed benchmark.
-    pub fn exit(&self) -> Exit {
-        let has = |exit: Exit| self.benchmarks.iter().any(|named| named.row.exit == exit);
-        if has(Exit::Regression) {
+    /// The exit code: a regression counts more than a failed benchmark, and that more than an
+    /// inconclusive verdict.
+    pub fn exit(&self, wanted: &VerdictArgs) -> Exit {
+        let has = |verdict: &str| self.benchmarks.iter().any(|named| named.row.verdict == verdict);
+        if has("regressed") && !wanted.advisory {
             Exit::Regression
-        } else if has(Exit::Benchmark) || !self.failed_targets.is_empty() {
+        } else if has("failed") || !self.failed_targets.is_empty() {
             Exit::Benchmark
+        } else if has("inconclusive") && wanted.fail_on == FailOn::Inconclusive {
+            Exit::Inconclusive
         } else {
             Exit::Success
         }

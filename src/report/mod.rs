@@ -6,6 +6,8 @@ mod diff;
 mod execution;
 mod list;
 pub mod quantity;
+pub mod style;
+pub mod table;
 
 pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};
 pub use comparison::{ComparisonReport, ComparisonRow};

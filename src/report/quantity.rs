@@ -32,6 +32,11 @@ pub fn nanoseconds(time: f64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A number of things: `1 benchmark`, `7 benchmarks`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A size in the unit that suits it: `512 B`, `3.4 MiB`.
 pub fn bytes(size: u64) -> String {
     const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];

@@ -157,9 +157,7 @@ impl Comparison {
 
     /// The direction of the change if the comparison intervals do not overlap.
     pub fn differs(&self) -> Option<Direction> {
-        let reach =
-            t_quantile(1.0 - self.false_alarm_rate / 2.0, self.freedom) * self.standard_error;
-        Direction::of(self.log_change).filter(|_| self.log_change.abs() > reach)
+        Direction::of(self.log_change).filter(|_| self.log_change.abs() > self.reach)
     }
 
     /// The change with its interval at another confidence, strictly between 0 and 1 (else NaN).

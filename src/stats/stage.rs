@@ -15,7 +15,7 @@ use super::{
 const EQUIVALENCE: f64 = 0.90;
 
 /// The power at which the smallest visible change is told.
-const POWER: f64 = 0.80;
+pub const POWER: f64 = 0.80;
 
 /// What the builds of one stage say about one benchmark.
 #[derive(Clone, Debug, PartialEq)]

@@ -40,6 +40,8 @@ pub struct BuildSummary {
     pub squares_within_executions: f64,
     /// `Σ_j (mean_i y[j][i] − mean)²`, in the squared unit.
     pub squares_between_executions: f64,
+    /// `Σ_j (f[j] − value)²` of the estimates `f[j]` of the executions, in the squared unit.
+    pub squares_between_estimates: f64,
 }
 
 impl Summary {
@@ -123,15 +125,17 @@ impl Workspace {
             });
         }
         let between = Moments::of(&self.means);
+        let estimates = Moments::of(&self.estimates);
         BuildSummary {
             seed: build.seed(),
-            value: Moments::of(&self.estimates).mean,
+            value: estimates.mean,
             mean: between.mean,
             executions: between.count,
             measurements,
             inverse_measurements: inverses / between.count as f64,
             squares_within_executions: squares,
             squares_between_executions: between.squares,
+            squares_between_estimates: estimates.squares,
         }
     }
 }
@@ -161,6 +165,7 @@ mod tests {
                 inverse_measurements: 0.375, // (1/2 + 1/4) / 2
                 squares_within_executions: 2.0 + 22.0,
                 squares_between_executions: 4.5, // 2 · 1.5²
+                squares_between_estimates: 8.0,  // 2 · 2²
             }
         );
     }

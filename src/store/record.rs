@@ -19,19 +19,19 @@ use crate::{
 const BLOCK_VALUES: usize = 1 << 17;
 
 impl Store<'_> {
-    /// Stores that a version of the experiment has this build.
-    pub fn record_build(
+    /// Stores which builds versions of the experiment have: each with the index of its version, its
+    /// bench target, seed, layout and digest. One that is there is replaced.
+    pub fn record_builds<'a>(
         &self,
         experiment: ExperimentId,
-        version: usize,
-        target: &BenchTarget,
-        seed: LayoutSeed,
-        layout: Layout,
-        digest: &Digest,
+        builds: impl IntoIterator<Item = (usize, &'a BenchTarget, LayoutSeed, Layout, Digest)>,
     ) -> Result<()> {
-        self.write("store a build", |connection| {
+        self.write("store builds", |connection| {
             refuse_if_finished(connection, experiment)?;
-            insert_build(connection, experiment, version, target, seed, layout, digest)
+            for (version, target, seed, layout, digest) in builds {
+                insert_build(connection, experiment, version, target, seed, layout, &digest)?;
+            }
+            Ok(())
         })
     }
 

@@ -93,6 +93,11 @@ fn an_interrupted_comparison_goes_on_where_it_stopped() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:#?}");
     assert!(rest.iter().any(|line| line.contains("the same command goes on")), "{rest:#?}");
 
+    let other = [&slow[..], &["--seed", "7", "--warm-up", "1"]].concat();
+    let other = without_first(&other, "--warm-up");
+    let outcome = project.rbench(&other).run().assert_exit(1);
+    outcome.assert_stderr_has(&["is not continued, since it had another", "seed: 1, not 7"]);
+
     let outcome = project.rbench(&slow).run().assert_exit(1);
     outcome.assert_stderr_has(&["going on where an earlier run stopped"]);
     outcome.assert_stdout_has(&["changing: regressed"]);
@@ -104,6 +109,20 @@ fn an_interrupted_comparison_goes_on_where_it_stopped() {
 fn without_first<'a>(arguments: &[&'a str], flag: &str) -> Vec<&'a str> {
     let at = arguments.iter().position(|argument| *argument == flag).unwrap();
     [&arguments[..at], &arguments[at + 2..]].concat()
+}
+
+#[test]
+fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
+    let project = project("1_010");
+    // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.
+    let unsure = [&QUICK[..], &["--min-effect", "0.00001", "--false-alarm-rate", "0.000001"]];
+    let unsure = unsure.concat();
+    project.rbench(&unsure).ok();
+    project.rbench(&[&unsure[..], &["--fail-on", "inconclusive"]].concat()).run().assert_exit(5);
+
+    project.replace("src/lib.rs", "u64 = 1_010", "u64 = 30_000");
+    project.commit("Do far more");
+    project.rbench(&[&QUICK[..], &["--advisory"]].concat()).ok();
 }
 
 #[test]

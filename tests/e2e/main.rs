@@ -28,6 +28,7 @@ mod paths;
 mod real_size;
 mod reproducibility;
 mod right_code;
+mod run;
 mod support;
 mod tidy;
 mod untouched;

@@ -1,10 +1,8 @@
 //! What to run, as a value: composed purely, run elsewhere, and shown as a command to retype.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fmt,
-    path::PathBuf,
-};
+use std::{ffi::OsString, fmt, path::PathBuf};
+
+use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
 ///
@@ -32,26 +30,19 @@ pub struct Invocation {
 
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cd {} &&", quoted(self.directory.as_os_str()))?;
+        write!(f, "cd {} &&", quoted(&self.directory))?;
         if !self.variables.is_empty() {
             f.write_str(" env")?;
         }
         for (name, value) in &self.variables {
             write!(f, " {}={}", name.display(), quoted(value))?;
         }
-        write!(f, " {}", quoted(self.program.as_os_str()))?;
+        write!(f, " {}", quoted(&self.program))?;
         for argument in &self.arguments {
             write!(f, " {}", quoted(argument))?;
         }
         Ok(())
     }
-}
-
-/// `word` as one word of a shell. Bytes that are no UTF-8 are replaced, and so is NUL, which no
-/// argument can have.
-fn quoted(word: &OsStr) -> String {
-    let word = word.to_string_lossy().replace('\0', "\u{fffd}");
-    shlex::try_quote(&word).map_or_else(|_| word.clone(), std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ fn full() -> (TempDir, Store<'static>) {
     record_all(&store, finished, &benchmark("parse"));
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    store.record_build(finished, 1, &target, seed, Layout::Pad, &digest).unwrap();
+    store.record_builds(finished, [(1, &target, seed, Layout::Pad, digest)]).unwrap();
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();

@@ -154,7 +154,7 @@ fn builds_and_versions_that_could_not_be_built_are_told() {
     let experiment = store.begin(&plan()).unwrap();
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    store.record_build(experiment, 0, &target, seed, Layout::Matched, &digest).unwrap();
+    store.record_builds(experiment, [(0, &target, seed, Layout::Matched, digest)]).unwrap();
     store.record_unbuildable(experiment, 1, &Failure::new(Exit::Build, "cannot compile")).unwrap();
     let layout = Layout::Matched;
     let expected = RecordedBuild { version: 0, target, seed, layout, digest };

@@ -1,0 +1,115 @@
+//! What an experiment is going to do: for the user, as a line; for the store, as a value.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Experiment;
+use crate::{
+    measure::machine::this_machine,
+    model::{
+        Asked, Benchmark, CompileSettings, Dimensions, ExperimentPlan, Layout, PlannedVersion,
+        Version,
+    },
+    report::quantity,
+    settings::{Effort, Efforts},
+};
+
+/// What an execution takes beyond the time that is asked of it: starting, tuning, storing.
+const BEYOND_ASKED: Duration = Duration::from_millis(5);
+
+/// All settings that decide what is measured, and nothing else: where they are equal, results may be
+/// compared. How often something is built or executed, and how fast cargo compiles, are not among them.
+#[derive(Serialize)]
+struct Settings<'a> {
+    layout: Layout,
+    profile: &'a str,
+    features: &'a [String],
+    all_features: bool,
+    no_default_features: bool,
+    /// Variables that cargo and rustc heed.
+    environment: Vec<String>,
+    cpu: Option<usize>,
+    efforts: &'a Efforts,
+}
+
+impl Experiment<'_> {
+    /// The line that is shown before anything is measured.
+    pub fn announcement(&self, benchmarks: &[Benchmark], versions: usize, confirm: bool) -> String {
+        let Effort { builds, executions, measurements, .. } = self.efforts.common();
+        let own = benchmarks
+            .iter()
+            .filter(|benchmark| self.efforts.of(benchmark) != self.efforts.common())
+            .count();
+        let versions_times = u32::try_from(versions).unwrap_or(u32::MAX);
+        let time = self.least_time(benchmarks).saturating_mul(versions_times);
+        format!(
+            "plan: {} of {}, {builds} builds x {executions} executions x {measurements} \
+             measurements{}, layout {}; measuring takes at least {}{}",
+            quantity::count(benchmarks.len(), "benchmark"),
+            quantity::count(versions, "version"),
+            if own > 0 { format!(" ({own} with numbers of their own)") } else { String::new() },
+            self.builds.layout,
+            quantity::duration(time),
+            if confirm { ", and again for what is flagged" } else { "" },
+        )
+    }
+
+    /// How long the executions of a version of these benchmarks take at least.
+    pub fn least_time(&self, benchmarks: &[Benchmark]) -> Duration {
+        let of_one = |benchmark: &Benchmark| {
+            let effort = self.efforts.of(benchmark);
+            let each = asked(effort).least_time().saturating_add(BEYOND_ASKED);
+            each.saturating_mul(effort.builds.saturating_mul(effort.executions))
+        };
+        benchmarks.iter().map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The experiment as the store knows it, over these versions and their toolchains.
+    pub fn plan(&self, versions: impl Iterator<Item = (Version, String)>) -> ExperimentPlan {
+        let settings = self.settings();
+        let Effort { builds, executions, measurements, .. } = self.efforts.common();
+        ExperimentPlan {
+            versions: versions
+                .map(|(version, toolchain)| PlannedVersion { version, toolchain })
+                .collect(),
+            machine: this_machine(),
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
+            settings,
+            dimensions: Dimensions {
+                builds: builds as usize,
+                executions: executions as usize,
+                measurements: measurements as usize,
+            },
+            seed: self.builds.seed,
+        }
+    }
+
+    fn settings(&self) -> String {
+        let CompileSettings { profile, features, all_features, no_default_features, .. } =
+            &self.builds.compile;
+        let settings = Settings {
+            layout: self.builds.layout,
+            profile,
+            features,
+            all_features: *all_features,
+            no_default_features: *no_default_features,
+            environment: self.workshop.identifying_environment(),
+            cpu: self.conditions.cpu,
+            efforts: self.efforts,
+        };
+        serde_json::json!(settings).to_string()
+    }
+}
+
+/// What one execution is asked to do, but for iterations and initial state.
+pub(super) fn asked(effort: Effort) -> Asked {
+    Asked {
+        measurements: effort.measurements as usize,
+        warm_up: Duration::from_millis(effort.warm_up_ms),
+        floor: Duration::from_millis(effort.floor_ms),
+        iterations: None,
+        seed: 0,
+    }
+}

@@ -1,0 +1,39 @@
+//! The colours of reports: few, and never the only carrier of a meaning.
+//!
+//! Texts hold escape sequences; the console takes them out where the terminal, `NO_COLOR` or a pipe asks
+//! for it, and [`plain`] does for files.
+
+use anstyle::{AnsiColor, Style};
+
+/// The heads of tables and sections.
+pub const HEAD: Style = Style::new().bold();
+/// What is worse, and failures of the whole.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What is better.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// What needs a look: failed, not shown either way, a warning.
+pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+/// What is there for completeness.
+pub const QUIET: Style = Style::new().dimmed();
+
+/// `text` in this style.
+pub fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// `text` without any style.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_painted_is_the_same_text_without_its_style() {
+        let painted = paint(BAD, "regressed");
+        assert_ne!(painted, "regressed");
+        assert_eq!(plain(&painted), "regressed");
+    }
+}

@@ -1,0 +1,212 @@
+//! Tables for people: aligned, with styled heads, and never wider than the terminal as long as that is
+//! possible.
+//!
+//! A table that is too wide first leaves out its columns of least value, then shortens names in the
+//! middle. It never wraps.
+
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::style;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A name that may be shortened gets so many columns before others are left out for it.
+const COMFORTABLE: usize = 24;
+
+/// No name is shortened to less.
+const LEAST: usize = 8;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    head: &'static str,
+    right: bool,
+    shortened: bool,
+    dropped: Option<u8>,
+    joined: bool,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Column {
+    /// A column of words.
+    pub const fn left(head: &'static str) -> Self {
+        Self { head, right: false, shortened: false, dropped: None, joined: false }
+    }
+
+    /// A column of numbers.
+    pub const fn right(head: &'static str) -> Self {
+        Self { right: true, ..Self::left(head) }
+    }
+
+    /// Its cells may be shortened in the middle.
+    #[must_use]
+    pub const fn shortened(self) -> Self {
+        Self { shortened: true, ..self }
+    }
+
+    /// It is left out where the table is too wide: the lowest rank first, columns of one rank together.
+    #[must_use]
+    pub const fn dropped(self, rank: u8) -> Self {
+        Self { dropped: Some(rank), ..self }
+    }
+
+    /// It belongs to the column before: it follows after one space.
+    #[must_use]
+    pub const fn joined(self) -> Self {
+        Self { joined: true, ..self }
+    }
+
+    const fn gap(&self) -> usize {
+        if self.joined { 1 } else { GAP }
+    }
+}
+
+impl Cell {
+    /// A cell in a style.
+    pub fn styled(style: Style, text: impl Into<String>) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(Style::new(), text)
+    }
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row, with a cell for each column; those that lack are empty.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let mut cells: Vec<Cell> = cells.into_iter().collect();
+        cells.resize_with(self.columns.len(), Cell::default);
+        self.rows.push(cells);
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table for a terminal with so many columns: lines, each with its end.
+    pub fn fit(&self, width: usize) -> String {
+        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
+        let kept = self.kept(&natural, width);
+        let excess = self.total(&kept, |at| natural[at]).saturating_sub(width);
+        let widths = self.shortened(&kept, &natural, excess);
+        let heads = self.columns.iter().map(|column| Cell::styled(style::HEAD, column.head));
+        let mut text = self.line(&kept, &widths, &heads.collect::<Vec<_>>());
+        for row in &self.rows {
+            text += &self.line(&kept, &widths, row);
+        }
+        text
+    }
+
+    /// The width that a column would like to have.
+    fn natural(&self, at: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[at].text.width());
+        cells.fold(self.columns[at].head.width(), usize::max)
+    }
+
+    /// The columns that find a place: those that have anything to say, less those of least value.
+    fn kept(&self, natural: &[usize], width: usize) -> Vec<usize> {
+        let says =
+            |at: &usize| self.rows.is_empty() || self.rows.iter().any(|r| !r[*at].text.is_empty());
+        let mut kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
+        let modest = |at: usize| {
+            if self.columns[at].shortened { natural[at].min(COMFORTABLE) } else { natural[at] }
+        };
+        while self.total(&kept, modest) > width {
+            let rank = |at: usize| self.columns[at].dropped;
+            let Some(lowest) = kept.iter().filter_map(|&at| rank(at)).min() else { break };
+            kept.retain(|&at| rank(at) != Some(lowest));
+        }
+        kept
+    }
+
+    fn total(&self, kept: &[usize], width: impl Fn(usize) -> usize) -> usize {
+        let gaps: usize = kept.iter().skip(1).map(|&at| self.columns[at].gap()).sum();
+        gaps + kept.iter().map(|&at| width(at)).sum::<usize>()
+    }
+
+    /// The widths of the columns that are kept, names shortened to make up for `excess`.
+    fn shortened(&self, kept: &[usize], natural: &[usize], excess: usize) -> Vec<usize> {
+        let mut widths = natural.to_vec();
+        let mut excess = excess;
+        for &at in kept.iter().filter(|&&at| self.columns[at].shortened) {
+            let less = excess.min(widths[at].saturating_sub(LEAST));
+            widths[at] -= less;
+            excess -= less;
+        }
+        widths
+    }
+
+    fn line(&self, kept: &[usize], widths: &[usize], cells: &[Cell]) -> String {
+        let mut line = String::new();
+        // Spaces are written only when something follows, so that no line ends with them.
+        let mut spaces = 0;
+        for (place, &at) in kept.iter().enumerate() {
+            let (column, cell) = (&self.columns[at], &cells[at]);
+            if place > 0 {
+                spaces += column.gap();
+            }
+            let text = shorten(&cell.text, widths[at]);
+            let fill = widths[at].saturating_sub(text.width());
+            let (before, after) = if column.right { (fill, 0) } else { (0, fill) };
+            spaces += before;
+            if !text.is_empty() {
+                line += &" ".repeat(std::mem::take(&mut spaces));
+                line += &style::paint(cell.style, &text);
+            }
+            spaces += after;
+        }
+        line + "\n"
+    }
+}
+
+/// `text` in at most `width` columns: what is too long loses its middle.
+///
+/// The end gets a little more than the beginning: it tells benchmarks of one group apart.
+pub fn shorten(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let (head, tail) = (room / 2, room - room / 2);
+    let beginning: String = fitting(text.chars(), head).into_iter().collect();
+    let end: String = fitting(text.chars().rev(), tail).into_iter().rev().collect();
+    format!("{beginning}…{end}")
+}
+
+/// The first characters that fit into `width` columns.
+fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
+    let mut used = 0;
+    characters
+        .take_while(|character| {
+            used += character.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Tables at many widths.
+
+use proptest::prelude::*;
+
+use super::{super::style::plain, *};
+
+fn table() -> Table {
+    let mut table = Table::new([
+        Column::left("benchmark").shortened(),
+        Column::right("value"),
+        Column::right("").joined().dropped(2),
+        Column::right("share").dropped(1),
+        Column::left("verdict"),
+    ]);
+    let rows = [
+        ["parse/words/1024", "4.384 µs", "± 1.9 %", "96 %", "regressed"],
+        ["a_rather_long_name_of_a_group/and_a_function/2", "7 ns", "± 10.3 %", "4 %", "unchanged"],
+    ];
+    for row in rows {
+        table.row(row.map(Cell::from));
+    }
+    table
+}
+
+#[test]
+fn numbers_are_aligned_to_the_right_and_lines_end_with_their_last_word() {
+    assert_eq!(
+        plain(&table().fit(120)),
+        "benchmark                                          value           share  verdict\n\
+         parse/words/1024                                4.384 µs  ± 1.9 %   96 %  regressed\n\
+         a_rather_long_name_of_a_group/and_a_function/2      7 ns ± 10.3 %    4 %  unchanged\n"
+    );
+}
+
+#[test]
+fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_names() {
+    assert_eq!(
+        plain(&table().fit(60)),
+        "benchmark                          value           verdict\n\
+         parse/words/1024                4.384 µs  ± 1.9 %  regressed\n\
+         a_rather_long_…nd_a_function/2      7 ns ± 10.3 %  unchanged\n"
+    );
+    assert_eq!(
+        plain(&table().fit(40)),
+        "benchmark               value  verdict\n\
+         parse/words/1024     4.384 µs  regressed\n\
+         a_rather_…unction/2      7 ns  unchanged\n"
+    );
+}
+
+#[test]
+fn a_column_without_any_text_is_left_out() {
+    let mut table = Table::new([Column::left("a"), Column::right("b"), Column::left("c")]);
+    table.row(["x", "", "y"].map(Cell::from));
+    assert_eq!(plain(&table.fit(80)), "a  c\nx  y\n");
+}
+
+#[test]
+fn styles_surround_the_words_and_not_the_spaces() {
+    let mut table = Table::new([Column::right("n")]);
+    table.row([Cell::styled(style::BAD, "7")]);
+    table.row([Cell::from("1234")]);
+    let text = table.fit(80);
+    assert!(text.contains(&format!("   {}\n", style::paint(style::BAD, "7"))), "{text:?}");
+    assert!(text.contains("\n1234\n"), "{text:?}");
+}
+
+#[test]
+fn wide_characters_count_as_the_columns_that_they_take() {
+    assert_eq!(shorten("排序/字符串", 8), "排…符串");
+    let mut table = Table::new([Column::left("名"), Column::left("v")]);
+    table.row(["排序", "x"].map(Cell::from));
+    assert_eq!(plain(&table.fit(80)), "名    v\n排序  x\n");
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_wider_than_what_cannot_be_left_out(
+        names in prop::collection::vec("[a-z/排]{0,60}", 1..5), width in 0..150_usize,
+    ) {
+        let mut table = table();
+        for name in names {
+            table.row([name.as_str(), "1.000 ms", "", "", "inconclusive"].map(Cell::from));
+        }
+        // 8 of the name, 8 of the number, 12 of the verdict, and two gaps.
+        let least = LEAST.max("benchmark".len()) + 8 + 12 + 2 * GAP;
+        for line in plain(&table.fit(width)).lines() {
+            prop_assert!(line.width() <= width.max(least), "{line:?}");
+            prop_assert!(!line.ends_with(' '));
+        }
+    }
+
+    #[test]
+    fn what_is_shortened_keeps_its_ends(text in "[a-z]{1,40}", width in 3..40_usize) {
+        let short = shorten(&text, width);
+        prop_assert_eq!(short.width(), text.width().min(width));
+        prop_assert_eq!(short.chars().next(), text.chars().next());
+        prop_assert_eq!(short.chars().last(), text.chars().last());
+    }
+}

@@ -1,0 +1,35 @@
+//! Words for a shell: what rbench shows can be typed.
+
+use std::{borrow::Cow, ffi::OsStr};
+
+/// `word` as one word of a POSIX shell. Bytes that are no UTF-8 are replaced, and so is NUL, which no
+/// argument can have.
+pub fn quoted(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref().to_string_lossy().replace('\0', "\u{fffd}");
+    // Inside a word these mean nothing, and `HEAD~1` and `-Clink-arg=x` read better without quotes.
+    let inside = |c: char| c.is_ascii_alphanumeric() || "-_+./:,@%=~".contains(c);
+    if word.starts_with(|c: char| inside(c) && !"=~".contains(c)) && word.chars().all(inside) {
+        return word;
+    }
+    shlex::try_quote(&word).map_or_else(|_| word.clone(), Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_words_stay_as_they_are_and_others_come_back_as_one_word() {
+        for plain in ["-Clink-arg=-fuse-ld=lld", "HEAD~1", "/a/b-c.d_e:f,g@h+i%j", "v1.0", "."] {
+            assert_eq!(quoted(plain), plain);
+        }
+        for word in ["it's here", "", "~", "=ls", "^(a|b)$", "größe", "a\nb"] {
+            assert_eq!(shlex::split(&quoted(word)).unwrap(), [word]);
+        }
+    }
+
+    #[test]
+    fn nul_is_replaced() {
+        assert_eq!(shlex::split(&quoted("a\0b")).unwrap(), ["a\u{fffd}b"]);
+    }
+}

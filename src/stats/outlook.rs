@@ -1,0 +1,199 @@
+//! What a larger experiment would see: the smallest change that it flags with a power of 80 %, and how
+//! much larger it must be for a change of a given size.
+//!
+//! With `l` builds, `SE_D² = D² / l`, where `D²` is the variance of one build's contribution to the
+//! change: of a difference `d[k]` if paired, else of both versions' `x[k]` together. Of it, `W / m` comes
+//! from executions (and their measurements), as (19) of Kalibera et al. 2006 has it with unbiased
+//! components, and only the rest stays when executions are added. `W` is estimated from the estimates of
+//! the executions of one build, so it holds for any estimator.
+
+use super::{
+    matching::Method, power::noncentrality_for, stage::POWER, stage::Stage, summary::Summary,
+};
+
+/// Where executions explain at least this share of the variance, more of them help nearly as much as more
+/// builds, and need no further links.
+const EXECUTIONS_DOMINATE: f64 = 0.9;
+
+/// How a comparison would do with other dimensions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// `l`, of the version that has fewer.
+    builds: usize,
+    /// `m`, on average; 1 at least.
+    executions: f64,
+    /// `SE_D²·l`, on the log scale.
+    variance: f64,
+    /// The share of it that executions explain; none where no build has two.
+    within: Option<f64>,
+    /// `ν / (l − 1)`.
+    freedom_per_build: f64,
+    false_alarm_rate: f64,
+}
+
+/// What to add to an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// So many builds in all.
+    Builds(usize),
+    /// So many executions of each build in all.
+    Executions(usize),
+}
+
+impl Outlook {
+    /// From what one stage saw of base and head.
+    pub fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
+        let comparison = &stage.comparison;
+        let builds = comparison.builds[0].min(comparison.builds[1]);
+        let variance = comparison.standard_error.powi(2) * builds as f64;
+        let relative = summaries.each_ref().map(variance_of_executions);
+        let within = match relative {
+            [Some(base), Some(head)] if variance > 0.0 => Some(((base + head) / variance).min(1.0)),
+            _ => None,
+        };
+        let pairs = builds as f64 - 1.0;
+        Self {
+            builds,
+            executions: executions(summaries),
+            variance,
+            within,
+            freedom_per_build: match comparison.method {
+                Method::Paired { .. } => 1.0,
+                Method::Welch(_) => comparison.freedom / pairs,
+            },
+            false_alarm_rate: comparison.false_alarm_rate,
+        }
+    }
+
+    /// The smallest relative increase that so many builds, with as many executions each as now, flag with
+    /// a power of 80 %; NaN for fewer than 2.
+    pub fn with_builds(&self, builds: usize) -> f64 {
+        self.detectable(builds, 1.0)
+    }
+
+    /// The same for as many builds as now, with so many executions each. None where it is not known how
+    /// much executions add.
+    pub fn with_executions(&self, executions: usize) -> Option<f64> {
+        let within = self.within?;
+        Some(
+            self.detectable(
+                self.builds,
+                1.0 - within + within * self.executions / executions as f64,
+            ),
+        )
+    }
+
+    /// The least to be added for a change of `wanted` to be flagged with a power of 80 %: executions where
+    /// nearly all variance comes from them, else builds. None if `most` of either are not enough.
+    pub fn more(&self, wanted: f64, most: usize) -> Option<More> {
+        if self.within.is_some_and(|within| within >= EXECUTIONS_DOMINATE) {
+            let reaches =
+                |executions| self.with_executions(executions).is_some_and(|d| d <= wanted);
+            if let Some(executions) = smallest(2, most, reaches) {
+                return Some(More::Executions(executions));
+            }
+        }
+        smallest(self.builds.max(2), most, |builds| self.with_builds(builds) <= wanted)
+            .map(More::Builds)
+    }
+
+    fn detectable(&self, builds: usize, share_left: f64) -> f64 {
+        if self.false_alarm_rate >= POWER {
+            return 0.0;
+        }
+        let freedom = self.freedom_per_build * (builds as f64 - 1.0);
+        let error = (self.variance * share_left / builds as f64).sqrt();
+        (noncentrality_for(freedom, self.false_alarm_rate, POWER) * error).exp_m1()
+    }
+}
+
+/// The smallest number from `least` to `most` that reaches, where all above one that reaches do.
+fn smallest(least: usize, most: usize, reaches: impl Fn(usize) -> bool) -> Option<usize> {
+    let numbers: Vec<usize> = (least..=most).collect();
+    numbers.get(numbers.partition_point(|&number| !reaches(number))).copied()
+}
+
+fn executions(summaries: &[Summary; 2]) -> f64 {
+    let builds = || summaries.iter().flat_map(Summary::builds);
+    let total: usize = builds().map(|build| build.executions).sum();
+    (total as f64 / builds().count().max(1) as f64).max(1.0)
+}
+
+/// The variance that executions add to the logarithm of one build's value: the variance of the estimates
+/// of a build, pooled, over `m` and the squared value. None without a second execution anywhere.
+fn variance_of_executions(summary: &Summary) -> Option<f64> {
+    let builds = summary.builds();
+    let freedom: usize = builds.iter().map(|build| build.executions - 1).sum();
+    let squares: f64 = builds.iter().map(|build| build.squares_between_estimates).sum();
+    let inverse = builds.iter().map(|build| 1.0 / build.executions as f64).sum::<f64>();
+    let value = summary.values().mean;
+    let mean_inverse = inverse / builds.len() as f64;
+    (freedom > 0).then(|| squares / freedom as f64 * mean_inverse / (value * value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Criteria, Estimator, Measurements, Pairing},
+    };
+
+    /// Builds of two executions that differ by `±within` about a value of 100 that moves by `±layout`,
+    /// the other way in the other version.
+    fn outlook(layout: f64, within: f64, builds: u32) -> (Outlook, Stage) {
+        let version = |sign: f64| {
+            let values = (0..builds).map(|seed| {
+                let value = 100.0 + if seed % 2 == 0 { sign * layout } else { -sign * layout };
+                (u64::from(seed), [[value - within], [value + within]])
+            });
+            Summary::of(&Measurements::new(Metric::wall(), values).unwrap(), Estimator::Minimum)
+        };
+        let summaries = [version(1.0), version(-1.0)];
+        let stage = Stage::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+            .unwrap();
+        (Outlook::of(&stage, &summaries), stage)
+    }
+
+    #[test]
+    fn as_many_builds_as_there_were_see_what_the_stage_says() {
+        let (outlook, stage) = outlook(3.0, 0.5, 8);
+        assert!((outlook.with_builds(8) - stage.smallest_detectable()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn four_times_the_builds_see_less_than_half_the_change() {
+        let (outlook, _) = outlook(1.0, 0.1, 8);
+        assert!(outlook.with_builds(32) < outlook.with_builds(8) / 2.0);
+    }
+
+    #[test]
+    fn builds_are_advised_where_layout_is_what_varies_and_executions_where_they_are() {
+        let (layout, _) = outlook(1.0, 0.1, 10);
+        let Some(More::Builds(builds)) = layout.more(0.01, 200) else { panic!("{layout:?}") };
+        assert!(layout.with_builds(builds) <= 0.01 && layout.with_builds(builds - 1) > 0.01);
+        let (executions, _) = outlook(0.4, 1.0, 10);
+        let advised = executions.more(0.005, 200);
+        let Some(More::Executions(count)) = advised else { panic!("{advised:?} {executions:?}") };
+        assert!(executions.with_executions(count).unwrap() <= 0.005);
+        assert!(executions.with_executions(count - 1).unwrap() > 0.005);
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_not_advised() {
+        let (outlook, _) = outlook(20.0, 0.1, 10);
+        assert_eq!(outlook.more(0.001, 100), None);
+    }
+
+    #[test]
+    fn one_execution_of_each_build_says_nothing_of_executions() {
+        let version = |values: [f64; 3]| {
+            let builds = (0..).zip(values.map(|value| [[value]]));
+            Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+        };
+        let summaries = [version([1.0, 2.0, 3.0]), version([2.0, 1.0, 3.0])];
+        let stage = Stage::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+            .unwrap();
+        assert_eq!(Outlook::of(&stage, &summaries).with_executions(9), None);
+    }
+}
