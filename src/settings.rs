@@ -14,7 +14,7 @@ use effort::{BenchmarkTable, ExperimentTable};
 pub use effort::{Effort, Efforts};
 
 use crate::{
-    cli::{CompileArgs, LayoutArgs, TargetArgs, VerdictArgs},
+    cli::{CompileArgs, CriteriaArgs, LayoutArgs, TargetArgs},
     failure::{Exit, Failure, OrFail, Result},
     model::{BenchTarget, CompileSettings, HarnessKind, Layout, Strategy, TargetFilter},
     stats::Criteria,
@@ -240,7 +240,7 @@ impl BuildSettings {
 }
 
 /// How benchmarks are judged.
-pub fn criteria(file: &BenchToml, flags: &VerdictArgs) -> Result<Criteria> {
+pub fn criteria(file: &BenchToml, flags: &CriteriaArgs) -> Result<Criteria> {
     let (default, table) = (Criteria::default(), &file.verdict);
     let what = "cannot use the settings for verdicts";
     let refused =

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::experiment::{self, Builds, Collected, Experiment, Side, with_experiment};
+use super::{
+    experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
+    stored,
+};
 use crate::{
     cli::{CompareArgs, ReportFormat},
     console::Console,
@@ -26,7 +29,12 @@ const BUSY: f64 = 0.5;
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let interrupt = Interrupt::on_signals()?;
-    let Some(report) = report(args, &console, &interrupt)? else { return Ok(Exit::Success) };
+    let report = if args.stored {
+        Some(stored::report(args, &console)?)
+    } else {
+        report(args, &console, &interrupt)?
+    };
+    let Some(report) = report else { return Ok(Exit::Success) };
     for path in &args.report.output {
         let format = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => ReportFormat::Json,
@@ -47,7 +55,7 @@ pub fn report(
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     with_experiment(&args.experiment, console, interrupt, |experiment, filter| {
-        let criteria = settings::criteria(&experiment.project.file, &args.verdict)?;
+        let criteria = settings::criteria(&experiment.project.file, &args.verdict.criteria)?;
         let resolve = |revision: &str| experiment.project.repository.resolve(revision);
         let versions = [resolve(&args.base)?, resolve(&args.head)?];
         let mut sides = Vec::with_capacity(versions.len());

@@ -4,13 +4,16 @@ mod benchmarks;
 mod build;
 mod compare;
 mod diff;
+mod exchange;
 mod exec;
 mod experiment;
 mod gc;
+mod history;
 mod list;
 mod past;
 mod project;
 mod run;
+mod stored;
 
 use crate::{
     cli::{Cli, Command},
@@ -26,6 +29,9 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
+        Command::History(args) => history::run(args),
+        Command::Export(args) => exchange::export(args),
+        Command::Import(args) => exchange::import(args),
         Command::Gc(args) => gc::run(args),
     }
 }

@@ -4,6 +4,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet},
+    path::Path,
     rc::Rc,
     time::SystemTime,
 };
@@ -71,12 +72,12 @@ pub struct Judging<'c> {
 
 impl<'s> Past<'s> {
     /// Reads what experiments there are. An empty store is a failure that says how to fill it.
-    pub fn read(store: &'s Store<'s>, shown: &str) -> Result<Self> {
+    pub fn read(store: &'s Store<'s>, path: &Path) -> Result<Self> {
         let experiments = store.experiments()?;
         let (finished, rest): (Vec<Experiment>, Vec<_>) =
             experiments.into_iter().partition(|experiment| experiment.finished.is_some());
         if finished.is_empty() {
-            return Err(nothing_stored(shown, rest.len()));
+            return Err(nothing_stored(path, rest.len()));
         }
         let tell = |Experiment { id, plan, unbuildable, begun, .. }| {
             (plan, Told { id, begun, unbuildable })
@@ -106,6 +107,17 @@ impl<'s> Past<'s> {
     /// The version as the experiment has it.
     pub fn version(&self, part: Part) -> &Version {
         &self.plans[part.experiment].versions[part.version].version
+    }
+
+    /// Where the files of a version were measured, oldest first.
+    pub fn parts_of(&self, wanted: &Version) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (experiment, plan) in self.plans.iter().enumerate() {
+            let versions = plan.versions.iter().enumerate();
+            let same = versions.filter(|(_, planned)| planned.version.tree == wanted.tree);
+            parts.extend(same.map(|(version, _)| Part { experiment, version }));
+        }
+        parts
     }
 
     /// The experiments that tell of a moment, and of how it changed since the one that it follows.
@@ -206,10 +218,10 @@ impl<'s> Past<'s> {
 }
 
 impl BenchmarkPast<'_> {
-    /// Where a moment's files were measured with this benchmark, or it failed, oldest first.
-    pub fn parts(&self, moment: &Moment) -> Result<Vec<Part>> {
+    /// Those of the parts where this benchmark was measured, or failed.
+    pub fn among(&self, all: &[Part]) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
-        for part in &moment.parts {
+        for part in all {
             let measured = self.values.contains_key(&self.key(*part, Stage::First));
             if measured || self.past.failure(&self.benchmark, *part)?.is_some() {
                 parts.push(*part);
@@ -426,8 +438,10 @@ fn no_measurements() -> Judgement {
     Judgement::of(Verdict::Failed { reason: "it gave no measurements".to_owned() })
 }
 
-fn nothing_stored(shown: &str, unfinished: usize) -> Failure {
-    let failure = Failure::new(Exit::Usage, format!("nothing is stored yet in {shown}"));
+/// The failure of finding results in a store with so many unfinished experiments and no other.
+pub fn nothing_stored(path: &Path, unfinished: usize) -> Failure {
+    let what = format!("nothing is stored yet in {}", path.display());
+    let failure = Failure::new(Exit::Usage, what);
     match unfinished {
         0 => failure.hint("measure two versions with: cargo rbench compare HEAD~1 HEAD"),
         count => failure

@@ -1,0 +1,110 @@
+//! `cargo rbench compare --stored`: two versions judged by what is stored of them, without measuring.
+
+use super::{
+    past::{BenchmarkPast, Judging, Past},
+    project::Project,
+};
+use crate::{
+    cli::CompareArgs,
+    console::Console,
+    failure::{Exit, Failure, Result},
+    harness::Filter,
+    model::{Benchmark, Part, Relation, Version},
+    report::{ComparisonReport, ComparisonRow},
+    settings,
+    stats::{Judgement, Verdict},
+};
+
+/// The comparison of what is stored.
+pub fn report(args: &CompareArgs, console: &Console) -> Result<ComparisonReport> {
+    let target = &args.experiment.target;
+    let project = Project::find(target.manifest_path.as_deref())?;
+    let criteria = settings::criteria(&project.file, &args.verdict.criteria)?;
+    let experiment = &args.experiment;
+    let filter =
+        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)?;
+    let versions =
+        [project.repository.resolve(&args.base)?, project.repository.resolve(&args.head)?];
+    project.with_stored(console, |store| {
+        let past = Past::read(store, &project.store())?;
+        let judging = Judging { criteria: &criteria, allow_different: args.allow_different };
+        let benchmarks = filter.choose(store.benchmarks()?)?;
+        let excluded = |benchmark: &Benchmark| target.exclude.contains(&benchmark.package);
+        let benchmarks: Vec<Benchmark> =
+            benchmarks.into_iter().filter(|benchmark| !excluded(benchmark)).collect();
+        compare(&past, &versions, &benchmarks, &judging)
+    })
+}
+
+fn compare(
+    past: &Past<'_>,
+    versions: &[Version; 2],
+    benchmarks: &[Benchmark],
+    judging: &Judging<'_>,
+) -> Result<ComparisonReport> {
+    let parts = versions.each_ref().map(|version| past.parts_of(version));
+    for (version, parts) in versions.iter().zip(&parts) {
+        if parts.is_empty() {
+            return Err(not_stored(version));
+        }
+    }
+    let mut report = ComparisonReport::new(&versions[0], &versions[1]);
+    let experiments: Vec<usize> = parts.iter().flatten().map(|part| part.experiment).collect();
+    let (mut apart, mut unlike) = (0, None);
+    for benchmark in benchmarks {
+        let Some(of_benchmark) = past.of_benchmark(benchmark, experiments.iter().copied())? else {
+            continue;
+        };
+        let measured = parts.each_ref().map(|parts| of_benchmark.among(parts));
+        let [base, head] = measured;
+        let (base, head) = (base?, head?);
+        match (base.is_empty(), head.is_empty()) {
+            (true, true) => continue,
+            (true, false) => report.only_in(&versions[1], vec![benchmark.clone()]),
+            (false, true) => report.only_in(&versions[0], vec![benchmark.clone()]),
+            (false, false) => {
+                let (relation, judgement) = judge(past, &of_benchmark, &base, &head, judging)?;
+                match relation {
+                    Some(Relation::Apart(_)) => apart += 1,
+                    Some(Relation::Unlike { reasons, .. }) => unlike = Some(reasons),
+                    _ => {}
+                }
+                report.add(benchmark, ComparisonRow::judged(&judgement));
+            }
+        }
+    }
+    if let Some(reasons) = unlike.filter(|_| judging.allow_different) {
+        let reasons = reasons.join("; ");
+        report.warn(format!("measured differently, and compared as asked for: {reasons}"));
+    }
+    if apart > 0 {
+        report.warn(format!(
+            "{apart} of these were measured in two experiments: their changes allow for what varies \
+             between experiments; measured together, they would be surer: cargo rbench compare {} {}",
+            versions[0].short(),
+            versions[1].short()
+        ));
+    }
+    Ok(report)
+}
+
+fn judge(
+    past: &Past<'_>,
+    benchmark: &BenchmarkPast<'_>,
+    base: &[Part],
+    head: &[Part],
+    judging: &Judging<'_>,
+) -> Result<(Option<Relation>, Judgement)> {
+    let relation = Relation::of(base, head, &past.plans);
+    let judgement = match &relation {
+        Some(relation) => benchmark.judge(relation, judging)?,
+        None => Judgement::of(Verdict::Failed { reason: "it was not measured".to_owned() }),
+    };
+    Ok((relation, judgement))
+}
+
+fn not_stored(version: &Version) -> Failure {
+    Failure::new(Exit::Usage, format!("nothing is stored of {version}"))
+        .hint(format!("measure it with: cargo rbench run {}", version.revision))
+        .hint("what is stored: cargo rbench history")
+}
