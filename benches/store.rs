@@ -4,13 +4,14 @@
 //! an experiment of its own; prints the size of the file per double measured, and the time of one
 //! benchmark's whole history, of all benchmarks' newest two results, and of storing one execution.
 //!
-//! `cargo bench --bench store -- [C] [B] [clock|any]`: `clock` makes measurements as harnesses do, whole
-//! nanoseconds divided by iterations; `any` takes doubles with all their bits random.
+//! `cargo bench --bench store -- [C] [B] [clock|any] [FILE]`: `clock` makes measurements as harnesses do,
+//! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The store is
+//! kept if it is told a file that is not there yet.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::{
     hint::black_box,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -39,7 +40,7 @@ fn main() -> Result<()> {
     let (commits, benchmarks) = (number(0, 100), number(1, 20));
     let clock = arguments.get(2).is_none_or(|kind| kind != "any");
     let directory = tempfile::tempdir().or_fail(Exit::Internal, || "cannot make a directory")?;
-    let path = directory.path().join("results.sqlite");
+    let path = arguments.get(3).map_or(directory.path().join("results.sqlite"), PathBuf::from);
     let store = Store::open(&path, &|| {})?;
     let benchmarks: Vec<Benchmark> = (0..benchmarks).map(benchmark).collect();
 
@@ -83,20 +84,25 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
         let mut random = Random::stream(1, commit as u64);
         let mut start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let seeds = LayoutSeed::list(1, BUILDS);
-        for target in 0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET) {
-            let target = BenchTarget { package: "p".to_owned(), target: format!("t{target}") };
-            for (index, seed) in seeds.iter().enumerate() {
+        let targets: Vec<BenchTarget> = (0..benchmarks.len().div_ceil(BENCHMARKS_PER_TARGET))
+            .map(|target| BenchTarget { package: "p".to_owned(), target: format!("t{target}") })
+            .collect();
+        let builds = targets.iter().flat_map(|target| {
+            seeds.iter().enumerate().map(move |(index, seed)| {
                 let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
-                store.record_builds(experiment, [(0, &target, *seed, Layout::Matched, digest)])?;
-            }
-        }
+                (0, target, *seed, Layout::Matched, digest)
+            })
+        });
+        store.record_builds(experiment, builds)?;
         let mut executions = Vec::new();
         for round in 0..EXECUTIONS {
             for seed in &seeds {
                 for benchmark in benchmarks {
                     let turn = Turn { version: 0, stage: Stage::First, round, seed: *seed };
                     let execution = execution(&mut random, start, clock);
-                    start += execution.resources.wall + Duration::from_micros(800);
+                    start += Duration::from_millis(
+                        1 + whole(execution.resources.wall.as_secs_f64() * 1e3),
+                    );
                     executions.push((benchmark, turn, execution));
                 }
             }
@@ -179,7 +185,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             warm_up: Duration::from_millis(100),
             floor: Duration::from_millis(1),
             iterations: Some(ITERATIONS),
-            seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            seed: noisy(0.5, 1.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48,
         },
         series: vec![Series {
             metric: Metric::wall(),

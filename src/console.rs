@@ -98,7 +98,8 @@ impl Console {
 
     /// Prints a line about what goes on.
     pub fn line(&self, text: &str) {
-        anstream::eprintln!("{text}");
+        // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
+        let _ = writeln!(anstream::stderr(), "{text}");
     }
 
     /// Lets a long result be written to standard output. A reader that has gone away is no failure.
@@ -160,7 +161,9 @@ impl Executions {
             self.told = tenths;
             let rest = self.count.saturating_sub(done) as f64 / done.max(1) as f64;
             let left = quantity::duration(self.begun.elapsed().mul_f64(rest));
-            anstream::eprintln!("measured {done} of {} executions, {left} left", self.count);
+            let count = self.count;
+            let _ =
+                writeln!(anstream::stderr(), "measured {done} of {count} executions, {left} left");
         }
     }
 }

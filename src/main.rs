@@ -1,7 +1,7 @@
 //! `cargo rbench`: parse, dispatch, exit code. Cargo and rustc may also have started this program as
 //! their wrapper or linker.
 
-use std::process::ExitCode;
+use std::{io::Write as _, process::ExitCode};
 
 use cargo_rbench::{build, cli::Cli, command};
 
@@ -13,7 +13,8 @@ fn main() -> ExitCode {
     match command::run(&cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            anstream::eprintln!("error: {failure}");
+            // On a terminal that was closed, the exit code alone tells.
+            let _ = writeln!(anstream::stderr(), "error: {failure}");
             failure.exit().into()
         }
     }

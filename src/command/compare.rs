@@ -8,9 +8,14 @@ use super::{
 };
 use crate::{
     cli::{CompareArgs, ReportFormat},
+    code::FunctionSet,
     console::Console,
     failure::{Exit, OrFail, Result},
-    measure::process::Interrupt,
+    measure::{
+        machine::this_machine,
+        machine_state::{self, MachineState},
+        process::Interrupt,
+    },
     model::{self, Benchmark},
     report::{ComparisonReport, ComparisonRow, quantity},
     settings,
@@ -21,9 +26,6 @@ use crate::{
 const BASE: usize = 0;
 /// See [`BASE`].
 const HEAD: usize = 1;
-
-/// Above this load per core, rbench says that the machine is busy.
-const BUSY: f64 = 0.5;
 
 /// Measures, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
@@ -41,10 +43,13 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
             Some("md") => ReportFormat::Markdown,
             _ => ReportFormat::Text,
         };
-        fs::write(path, rendered(&report, format)?)
+        fs::write(path, written(&report, format)?)
             .or_fail(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
     }
-    Console::result(&rendered(&report, args.report.format)?)?;
+    Console::result(&match args.report.format {
+        ReportFormat::Text => report.terminal(Console::result_columns()),
+        other => written(&report, other)?,
+    })?;
     Ok(report.exit(&args.verdict))
 }
 
@@ -54,6 +59,8 @@ pub fn report(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
+    // Before rbench itself keeps the machine busy.
+    let idle = MachineState::now();
     with_experiment(&args.experiment, console, interrupt, |experiment, filter| {
         let criteria = settings::criteria(&experiment.project.file, &args.verdict.criteria)?;
         let resolve = |revision: &str| experiment.project.repository.resolve(revision);
@@ -68,11 +75,16 @@ pub fn report(
         if args.experiment.dry_run {
             return Ok(None);
         }
-        compare(experiment, &sides, &common, &criteria).map(Some)
+        let mut report = compare(experiment, &sides, &common, &criteria)?;
+        if report.has_measurements() {
+            report.warn_of(&idle.disturbances());
+        }
+        Ok(Some(report))
     })
 }
 
-fn rendered(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
+/// The report as it is written to a file.
+fn written(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
     Ok(match format {
         ReportFormat::Text => report.text(),
         ReportFormat::Markdown => report.markdown(),
@@ -95,6 +107,8 @@ fn compare(
     criteria: &Criteria,
 ) -> Result<ComparisonReport> {
     let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
+    report.judged_by(criteria);
+    report.measured_on(this_machine(), experiment.efforts.common().dimensions());
     for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
         let others = sides[other].benchmarks();
         let only = sides[version].benchmarks().into_iter().filter(|one| !others.contains(one));
@@ -112,11 +126,6 @@ fn compare(
         .iter()
         .cloned()
         .partition(|benchmark| builds.are_identical(&experiment::target_of(benchmark)));
-    if let Some(load) =
-        experiment::load_per_core().filter(|load| *load > BUSY && !measured.is_empty())
-    {
-        report.warn(format!("the machine is busy: a load of {load:.1} per core"));
-    }
     for benchmark in &same {
         report.add(benchmark, ComparisonRow::judged(&Judgement::of(Verdict::Identical)));
     }
@@ -137,8 +146,11 @@ fn measure_and_judge(
 ) -> Result<()> {
     let pairing = Pairing::of_layouts(builds.versions.iter().map(|of_version| of_version.layout));
 
+    count_functions(experiment, sides, measured, report);
     let stored = experiment.begin(sides, builds)?;
+    let before = MachineState::now();
     let first = experiment.measure(&stored, model::Stage::First, sides, builds, measured)?;
+    report.warn_of(&MachineState::now().disturbances_since(&before));
     let stages: Vec<Option<Judged>> =
         first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
     let flagged: Vec<usize> = stages
@@ -157,9 +169,14 @@ fn measure_and_judge(
         ));
         let fresh = experiment.build(sides, experiment.seeds(&names, builds.seeds.len()))?;
         experiment.keep_builds(&stored, &fresh)?;
-        experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?
+        let before = MachineState::now();
+        let second = experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?;
+        report.warn_of(&MachineState::now().disturbances_since(&before));
+        second
     };
     experiment.finish(&stored)?;
+    let executions = first.iter().chain(&second).flat_map(|collected| &collected.resources);
+    report.warn_of(machine_state::preempted(executions).as_slice());
 
     let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {
@@ -179,7 +196,8 @@ fn row(
 ) -> ComparisonRow {
     let reason = match (first, &collected.failure) {
         (Some(first), None) => {
-            return ComparisonRow::judged(&Judgement::by_stages(first, second, judged, criteria));
+            let judgement = Judgement::by_stages(first, second, judged, criteria);
+            return ComparisonRow::of_stages(&judgement, first, criteria);
         }
         (_, Some(failure)) => failure.to_string(),
         (None, None) => "it gave no measurements".to_owned(),
@@ -191,4 +209,27 @@ fn row(
 fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
     let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
     Some(Judged::of([&base?, &head?], pairing, criteria))
+}
+
+/// Counts the functions that differ in the bench targets that are measured. That they cannot be counted
+/// is no reason not to measure.
+fn count_functions(
+    experiment: &Experiment<'_>,
+    sides: &[Side],
+    measured: &[Benchmark],
+    report: &mut ComparisonReport,
+) {
+    let functions = |version: usize| experiment.functions(&sides[version]);
+    match functions(BASE).and_then(|base| Ok((base, functions(HEAD)?))) {
+        Ok((base, head)) => {
+            for (target, base) in &base {
+                let is_measured = measured.iter().any(|one| experiment::target_of(one) == *target);
+                let same = head.iter().find(|(other, _)| other == target);
+                if let Some((_, head)) = same.filter(|_| is_measured) {
+                    report.functions(target, &FunctionSet::diff(base, head));
+                }
+            }
+        }
+        Err(failure) => report.warn(format!("functions were not compared: {}", failure.what())),
+    }
 }

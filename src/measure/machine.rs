@@ -35,7 +35,7 @@ fn cpu_model(cpuinfo: &str) -> String {
 }
 
 /// How many CPUs a list like `0-3,6` has.
-fn processors(list: &str) -> u32 {
+pub(super) fn processors(list: &str) -> u32 {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);

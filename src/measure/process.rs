@@ -8,6 +8,7 @@ mod environment;
 mod interrupt;
 mod invocation;
 mod launcher;
+mod orphan;
 mod output;
 mod pin;
 mod reap;
@@ -106,14 +107,16 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
         Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
     // A launcher has counters of its own.
     let mut counters = invocation.launcher.is_none().then(Counters::prepare);
-    let start = SystemTime::now();
+    let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
     let Started { group, watch, listener } = spawn(invocation, &mut capture)?;
+    let running = interrupt.running(group.0);
     let ended_from_here =
         Wait { group, watch: &watch, limits, interrupt, clock }.for_the_end(&mut capture);
     let wall = clock.elapsed();
     // The child is a zombie now, so its id cannot have gone to another group.
     group.signal(Signal::KILL);
+    drop(running);
     let ended_from_here = ended_from_here?;
     capture.drain();
     let mut usage = reap::reap(group.0)
@@ -135,6 +138,14 @@ pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> R
     })
 }
 
+/// The time in whole milliseconds: what is below says nothing about when a process ran, and would be
+/// kept for ever.
+fn whole_millis(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    time.checked_sub(Duration::from_nanos(u64::from(since.subsec_nanos() % 1_000_000)))
+        .unwrap_or(time)
+}
+
 /// A child, or its launcher, that has been started.
 struct Started {
     group: Group,
@@ -151,6 +162,7 @@ fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<Started> {
     environment::apply(&mut command, invocation);
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    orphan::end_with_this_process(&mut command);
     let pinned = Pinned::to(invocation.cpu)?;
     let child = command.spawn();
     drop(pinned);

@@ -1,20 +1,27 @@
 //! The report of `compare`: every benchmark with both versions' intervals, the change, the verdict,
 //! and where the variance lies.
 
+mod advice;
+mod figures;
+mod grounds;
 mod markdown;
+mod row;
+mod summary;
 mod text;
 
-use std::time::Duration;
-
+use advice::NextStep;
+pub use row::ComparisonRow;
 use serde::Serialize;
+use summary::{Counts, GeometricMean};
 
-use super::quantity;
 use crate::{
     build::VersionBuilds,
     cli::{FailOn, VerdictArgs},
+    code::FunctionDiff,
     failure::{Exit, Failure},
-    model::{BenchTarget, Benchmark, Unit, Version},
-    stats::{Change, Components, Interval, Judgement, Method, Stage, Summary},
+    measure::disturbance::Disturbance,
+    model::{BenchTarget, Benchmark, Dimensions, Machine, Version},
+    stats::Criteria,
 };
 
 /// The version of the JSON form.
@@ -24,14 +31,34 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonReport {
     schema_version: u32,
+    rbench: &'static str,
     base: Version,
     head: Version,
-    warnings: Vec<String>,
+    /// By which benchmarks were judged.
+    criteria: Option<CriteriaReport>,
+    /// What was asked: builds, executions of each, measurements of each.
+    dimensions: Option<Dimensions>,
+    machine: Option<Machine>,
+    warnings: Vec<Warning>,
+    /// How the machine code of each bench target differs.
+    functions: Vec<FunctionCounts>,
     benchmarks: Vec<NamedRow>,
-    /// Benchmarks that one version has and the other has not.
-    unmatched: Vec<Unmatched>,
+    /// Benchmarks that only the head has.
+    added: Vec<Unmatched>,
+    /// Benchmarks that only the base has.
+    removed: Vec<Unmatched>,
     /// Bench targets whose benchmarks could not be listed.
     failed_targets: Vec<FailedTarget>,
+}
+
+/// The report with what follows from it.
+#[derive(Serialize)]
+struct Complete<'a> {
+    #[serde(flatten)]
+    report: &'a ComparisonReport,
+    counts: Counts,
+    geometric_mean: Option<GeometricMean>,
+    next_steps: Vec<NextStep>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -43,53 +70,32 @@ struct NamedRow {
     row: ComparisonRow,
 }
 
-/// What is said of one benchmark.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct CriteriaReport {
+    estimator: &'static str,
+    rule: &'static str,
+    false_alarm_rate: f64,
+    confidence: f64,
+    min_effect: f64,
+    confirm: bool,
+}
+
 #[derive(Clone, Debug, Serialize)]
-pub struct ComparisonRow {
-    verdict: &'static str,
-    /// The verdict as a sentence, with its reason.
-    reason: String,
-    /// Absent where nothing was judged.
-    measured: Option<Measured>,
+struct Warning {
+    kind: &'static str,
+    text: String,
+    /// The number in the text, if it is about one.
+    value: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Measured {
-    unit: &'static str,
-    base: IntervalReport,
-    head: IntervalReport,
-    change: ChangeReport,
-    p: f64,
-    /// Builds of base and head that take part.
-    builds: [usize; 2],
-    paired: bool,
-    /// How much of the variance pairing took away.
-    pairing_gain: Option<f64>,
-    /// The smallest increase that would have been seen with a power of 80 %.
-    smallest_detectable: f64,
-    /// Shares of the head's variance.
-    variance: Option<Shares>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct IntervalReport {
-    value: f64,
-    low: f64,
-    high: f64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct ChangeReport {
-    estimate: f64,
-    low: f64,
-    high: f64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Shares {
-    builds: f64,
-    executions: f64,
-    measurements: f64,
+struct FunctionCounts {
+    package: String,
+    target: String,
+    changed: usize,
+    added: usize,
+    removed: usize,
+    unchanged: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -97,7 +103,6 @@ struct Unmatched {
     package: String,
     target: String,
     id: String,
-    only_in: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -107,70 +112,69 @@ struct FailedTarget {
     error: String,
 }
 
-impl ComparisonRow {
-    /// The row of what was judged.
-    pub fn judged(Judgement { verdict, decisive }: &Judgement) -> Self {
-        let decisive = decisive.as_ref();
-        Self {
-            verdict: verdict.name(),
-            reason: verdict.to_string(),
-            measured: decisive.map(|(stage, summaries)| Measured::of(stage, summaries)),
-        }
-    }
-}
-
-impl Measured {
-    fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
-        let comparison = &stage.comparison;
-        let shares = Components::of(&summaries[1]).shares();
-        Self {
-            unit: summaries[1].metric().unit.symbol(),
-            base: comparison.base.into(),
-            head: comparison.head.into(),
-            change: comparison.change.into(),
-            p: comparison.p,
-            builds: comparison.builds,
-            paired: matches!(comparison.method, Method::Paired { .. }),
-            pairing_gain: comparison.gain,
-            smallest_detectable: stage.smallest_detectable(),
-            variance: shares.map(|shares| Shares {
-                builds: shares.version,
-                executions: shares.build,
-                measurements: shares.execution,
-            }),
-        }
-    }
-}
-
-impl From<Interval> for IntervalReport {
-    fn from(interval: Interval) -> Self {
-        Self { value: interval.center, low: interval.low, high: interval.high }
-    }
-}
-
-impl From<Change> for ChangeReport {
-    fn from(change: Change) -> Self {
-        Self { estimate: change.estimate, low: change.low, high: change.high }
-    }
-}
-
 impl ComparisonReport {
     /// A report about two versions, without benchmarks yet.
     pub fn new(base: &Version, head: &Version) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
+            rbench: env!("CARGO_PKG_VERSION"),
             base: base.clone(),
             head: head.clone(),
+            criteria: None,
+            dimensions: None,
+            machine: None,
             warnings: Vec::new(),
+            functions: Vec::new(),
             benchmarks: Vec::new(),
-            unmatched: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
             failed_targets: Vec::new(),
         }
     }
 
+    /// Says how benchmarks were judged.
+    pub fn judged_by(&mut self, criteria: &Criteria) {
+        self.criteria = Some(CriteriaReport {
+            estimator: criteria.estimator.name(),
+            rule: criteria.rule.name(),
+            false_alarm_rate: criteria.false_alarm_rate,
+            confidence: criteria.confidence,
+            min_effect: criteria.min_effect,
+            confirm: criteria.confirm,
+        });
+    }
+
+    /// Says what was asked of the experiment, and what measured it.
+    pub fn measured_on(&mut self, machine: Machine, dimensions: Dimensions) {
+        self.machine = Some(machine);
+        self.dimensions = Some(dimensions);
+    }
+
+    /// Says how many functions of a bench target differ.
+    pub fn functions(&mut self, target: &BenchTarget, diff: &FunctionDiff) {
+        self.functions.push(FunctionCounts {
+            package: target.package.clone(),
+            target: target.target.clone(),
+            changed: diff.changed.len(),
+            added: diff.added.len(),
+            removed: diff.removed.len(),
+            unchanged: diff.unchanged,
+        });
+    }
+
     /// Adds a warning for the top of the report.
     pub fn warn(&mut self, text: String) {
-        self.warnings.push(text);
+        self.warnings.push(Warning { kind: "experiment", text, value: None });
+    }
+
+    /// Warns of what disturbs, or disturbed, the measurements; of each kind once.
+    pub fn warn_of(&mut self, disturbances: &[Disturbance]) {
+        for disturbance in disturbances {
+            let (kind, value) = (disturbance.kind(), disturbance.value());
+            if self.warnings.iter().all(|warning| warning.kind != kind) {
+                self.warnings.push(Warning { kind, text: disturbance.to_string(), value });
+            }
+        }
     }
 
     /// Warns where fewer builds differ than were asked for.
@@ -178,7 +182,14 @@ impl ComparisonReport {
         for target in builds.iter().flat_map(|builds| &builds.targets) {
             let distinct = target.distinct();
             if distinct < asked {
-                self.warn(format!("{}: only {distinct} of {asked} builds differ", target.target));
+                let text = format!("{}: only {distinct} of {asked} builds differ", target.target);
+                if self.warnings.iter().all(|warning| warning.text != text) {
+                    self.warnings.push(Warning {
+                        kind: "builds",
+                        text,
+                        value: Some(distinct as f64),
+                    });
+                }
             }
         }
     }
@@ -193,13 +204,18 @@ impl ComparisonReport {
         });
     }
 
+    /// Whether any benchmark was executed, whatever came of it.
+    pub fn has_measurements(&self) -> bool {
+        self.benchmarks.iter().any(|named| named.row.verdict != "identical")
+    }
+
     /// Adds benchmarks that only this version has.
     pub fn only_in(&mut self, version: &Version, benchmarks: Vec<Benchmark>) {
-        self.unmatched.extend(benchmarks.into_iter().map(|benchmark| Unmatched {
+        let list = if *version == self.base { &mut self.removed } else { &mut self.added };
+        list.extend(benchmarks.into_iter().map(|benchmark| Unmatched {
             package: benchmark.package,
             target: benchmark.target,
             id: benchmark.name.id,
-            only_in: version.to_string(),
         }));
     }
 
@@ -215,12 +231,12 @@ impl ComparisonReport {
     /// The exit code: a regression counts more than a failed benchmark, and that more than an
     /// inconclusive verdict.
     pub fn exit(&self, wanted: &VerdictArgs) -> Exit {
-        let has = |verdict: &str| self.benchmarks.iter().any(|named| named.row.verdict == verdict);
-        if has("regressed") && !wanted.advisory {
+        let counts = self.counts();
+        if counts.regressed > 0 && !wanted.advisory {
             Exit::Regression
-        } else if has("failed") || !self.failed_targets.is_empty() {
+        } else if counts.failed + counts.failed_targets > 0 {
             Exit::Benchmark
-        } else if has("inconclusive") && wanted.fail_on == FailOn::Inconclusive {
+        } else if counts.inconclusive > 0 && wanted.fail_on == FailOn::Inconclusive {
             Exit::Inconclusive
         } else {
             Exit::Success
@@ -229,71 +245,14 @@ impl ComparisonReport {
 
     /// For programs.
     pub fn json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(self)
-    }
-
-    /// How many benchmarks have each verdict: `2 regressed, 7 unchanged`.
-    fn counts(&self) -> String {
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for named in &self.benchmarks {
-            match counts.iter_mut().find(|(verdict, _)| *verdict == named.row.verdict) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((named.row.verdict, 1)),
-            }
-        }
-        let counts: Vec<String> =
-            counts.into_iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-        counts.join(", ")
+        serde_json::to_string_pretty(&Complete {
+            counts: self.counts(),
+            geometric_mean: self.geometric_mean(),
+            next_steps: self.next_steps(),
+            report: self,
+        })
     }
 }
 
-impl NamedRow {
-    /// The row of a table: name, base, head, change, variance, pairing, verdict.
-    fn cells(&self) -> Vec<String> {
-        let Some(measured) = &self.row.measured else {
-            let nothing = || "-".to_owned();
-            let mut cells = vec![self.id.clone()];
-            cells.extend(std::iter::repeat_with(nothing).take(5));
-            cells.push(self.row.verdict.to_owned());
-            return cells;
-        };
-        let percent = |value: f64| format!("{:+.2}", 100.0 * value);
-        let change = &measured.change;
-        vec![
-            self.id.clone(),
-            measured.base.text(measured.unit),
-            measured.head.text(measured.unit),
-            format!(
-                "{} % ({} .. {})",
-                percent(change.estimate),
-                percent(change.low),
-                percent(change.high)
-            ),
-            measured.variance.map_or("-".to_owned(), |shares| {
-                format!(
-                    "{:.0}/{:.0}/{:.0} %",
-                    100.0 * shares.builds,
-                    100.0 * shares.executions,
-                    100.0 * shares.measurements
-                )
-            }),
-            measured.pairing_gain.map_or("-".to_owned(), |gain| format!("{:+.0} %", -100.0 * gain)),
-            self.row.verdict.to_owned(),
-        ]
-    }
-}
-
-impl IntervalReport {
-    fn text(&self, unit: &str) -> String {
-        let half = (self.high - self.low) / 2.0;
-        let relative = 100.0 * half / self.value;
-        if unit == Unit::Nanoseconds.symbol() {
-            let value = Duration::from_secs_f64(self.value.max(0.0) * 1e-9);
-            if self.value < 1e9 {
-                return format!("{} ± {relative:.1} %", quantity::nanoseconds(self.value));
-            }
-            return format!("{} ± {relative:.1} %", quantity::duration(value));
-        }
-        format!("{:.1} {unit} ± {relative:.1} %", self.value)
-    }
-}
+#[cfg(test)]
+mod tests;

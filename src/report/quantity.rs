@@ -16,11 +16,24 @@ pub fn duration(time: Duration) -> String {
 
 /// A time per iteration, with four digits: `0.2501 ns`, `3.806 µs`, `12.40 ms`.
 pub fn nanoseconds(time: f64) -> String {
-    const UNITS: [&str; 4] = ["ns", "µs", "ms", "s"];
-    let mut value = time;
+    four_digits(time, 1000.0, ["ns", "µs", "ms", "s"])
+}
+
+/// A measured size, with four digits: `3.400 MiB`.
+pub fn measured_bytes(size: f64) -> String {
+    four_digits(size, 1024.0, ["B", "KiB", "MiB", "GiB"])
+}
+
+/// A measured number of `things`, with four digits: `1.235 M instructions`.
+pub fn measured_count(number: f64, things: &str) -> String {
+    let text = four_digits(number, 1000.0, ["", "k", "M", "G"]);
+    format!("{} {things}", text.trim_end())
+}
+
+fn four_digits(mut value: f64, step: f64, units: [&str; 4]) -> String {
     let mut unit = 0;
-    while value >= 999.95 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
+    while value >= step - 0.05 && unit + 1 < units.len() {
+        value /= step;
         unit += 1;
     }
     let decimals = match value {
@@ -29,7 +42,7 @@ pub fn nanoseconds(time: f64) -> String {
         value if value >= 0.99995 => 3,
         _ => 4,
     };
-    format!("{value:.decimals$} {}", UNITS[unit])
+    format!("{value:.decimals$} {}", units[unit])
 }
 
 /// A number of things: `1 benchmark`, `7 benchmarks`.
@@ -67,6 +80,13 @@ mod tests {
         assert_eq!(nanoseconds(3806.0), "3.806 µs");
         assert_eq!(nanoseconds(12_400_000.0), "12.40 ms");
         assert_eq!(nanoseconds(999.96), "1.000 µs");
+    }
+
+    #[test]
+    fn measured_sizes_and_counts_have_four_digits() {
+        assert_eq!(measured_bytes(3_565_158.0), "3.400 MiB");
+        assert_eq!(measured_count(1_234_567.0, "instructions"), "1.235 M instructions");
+        assert_eq!(measured_count(87.3, "cycles"), "87.30 cycles");
     }
 
     #[test]

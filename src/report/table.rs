@@ -13,7 +13,7 @@ use super::style;
 const GAP: usize = 2;
 
 /// A name that may be shortened gets so many columns before others are left out for it.
-const COMFORTABLE: usize = 24;
+const COMFORTABLE: usize = 16;
 
 /// No name is shortened to less.
 const LEAST: usize = 8;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{BenchToml, names};
 use crate::{
     cli::MeasureArgs,
-    model::{BenchTarget, Benchmark},
+    model::{BenchTarget, Benchmark, Dimensions},
 };
 
 /// What is spent on one benchmark, of each version.
@@ -27,6 +27,18 @@ pub struct Effort {
     pub warm_up_ms: u64,
     /// How long one measurement lasts at least, in milliseconds.
     pub floor_ms: u64,
+}
+
+impl Effort {
+    /// The three numbers that the statistics know it by.
+    pub const fn dimensions(&self) -> Dimensions {
+        let Self { builds, executions, measurements, .. } = *self;
+        Dimensions {
+            builds: builds as usize,
+            executions: executions as usize,
+            measurements: measurements as usize,
+        }
+    }
 }
 
 impl Default for Effort {

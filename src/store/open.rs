@@ -7,8 +7,9 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::{PATIENCE, SILENT_WAIT, Store, WaitNotice, error::Error, migrations};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
-/// Larger rows fit a page, and a history is read in fewer pieces, than with SQLite's default.
-const PAGE_SIZE: u32 = 16_384;
+/// A block of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
+/// history is read in few pieces.
+const PAGE_SIZE: u32 = 32_768;
 
 impl<'a> Store<'a> {
     /// Opens the store in the file `path`, and makes it, and the directory it lies in, if there is

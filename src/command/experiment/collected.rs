@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     failure::Failure,
-    model::{Execution, LayoutSeed, Metric},
+    model::{Execution, LayoutSeed, Metric, Resources},
     stats::{Measurements, Misfit},
 };
 
@@ -13,6 +13,8 @@ use crate::{
 pub struct Collected {
     values: Vec<BTreeMap<u32, Vec<Vec<f64>>>>,
     metric: Option<Metric>,
+    /// What each execution took.
+    pub resources: Vec<Resources>,
     /// Why it has none, if it failed.
     pub failure: Option<Failure>,
 }
@@ -20,7 +22,12 @@ pub struct Collected {
 impl Collected {
     /// Nothing yet of so many versions.
     pub(super) fn new(versions: usize, failure: Option<Failure>) -> Self {
-        Self { values: vec![BTreeMap::new(); versions], metric: None, failure }
+        Self {
+            values: vec![BTreeMap::new(); versions],
+            metric: None,
+            resources: Vec::new(),
+            failure,
+        }
     }
 
     /// The measurements of one version, fit for statistics.
@@ -31,6 +38,7 @@ impl Collected {
     }
 
     pub(super) fn add(&mut self, version: usize, seed: LayoutSeed, execution: &Execution) {
+        self.resources.push(execution.resources.clone());
         // The first metric is what the harness is for; all others describe the same run.
         let Some(series) = execution.series.first() else { return };
         self.metric.get_or_insert_with(|| series.metric.clone());

@@ -19,8 +19,9 @@ use super::{
 use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds, Workshop},
     cli::ExperimentArgs,
+    code::FunctionSet,
     console::Console,
-    failure::{OrFail, Result},
+    failure::Result,
     harness::{Conditions, Filter},
     measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
@@ -113,6 +114,12 @@ impl Experiment<'_> {
         Ok(Side { version, checkout, listing })
     }
 
+    /// The machine code of every bench target of a side, function by function.
+    pub fn functions(&self, side: &Side) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let source = Source { version: &side.version, checkout: &side.checkout };
+        self.workshop.functions(source, &self.targets)
+    }
+
     /// As many layout seeds as any of these benchmarks has builds: those of the experiment that come
     /// after the first `used`.
     pub fn seeds(&self, benchmarks: &[Benchmark], used: usize) -> Vec<LayoutSeed> {
@@ -174,14 +181,4 @@ impl Builds {
 /// The bench target of a benchmark.
 pub fn target_of(benchmark: &Benchmark) -> BenchTarget {
     BenchTarget { package: benchmark.package.clone(), target: benchmark.target.clone() }
-}
-
-/// The load of the machine over the last minute, per core, where the system tells.
-pub fn load_per_core() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/loadavg")
-        .or_fail(crate::failure::Exit::Internal, || "cannot read the load")
-        .ok()?;
-    let load: f64 = text.split(' ').next()?.parse().ok()?;
-    let cores = std::thread::available_parallelism().ok()?;
-    Some(load / cores.get() as f64)
 }

@@ -7,10 +7,7 @@ use serde::Serialize;
 use super::Experiment;
 use crate::{
     measure::machine::this_machine,
-    model::{
-        Asked, Benchmark, CompileSettings, Dimensions, ExperimentPlan, Layout, PlannedVersion,
-        Version,
-    },
+    model::{Asked, Benchmark, CompileSettings, ExperimentPlan, Layout, PlannedVersion, Version},
     report::quantity,
     settings::{Effort, Efforts},
 };
@@ -68,7 +65,6 @@ impl Experiment<'_> {
     /// The experiment as the store knows it, over these versions and their toolchains.
     pub fn plan(&self, versions: impl Iterator<Item = (Version, String)>) -> ExperimentPlan {
         let settings = self.settings();
-        let Effort { builds, executions, measurements, .. } = self.efforts.common();
         ExperimentPlan {
             versions: versions
                 .map(|(version, toolchain)| PlannedVersion { version, toolchain })
@@ -77,11 +73,7 @@ impl Experiment<'_> {
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
             settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
             settings,
-            dimensions: Dimensions {
-                builds: builds as usize,
-                executions: executions as usize,
-                measurements: measurements as usize,
-            },
+            dimensions: self.efforts.common().dimensions(),
             seed: self.builds.seed,
         }
     }

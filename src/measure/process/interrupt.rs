@@ -6,9 +6,20 @@ use std::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
     },
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, Ordering},
+    },
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, Signal, kill_process_group},
+};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    low_level,
+};
 
 use crate::failure::{Exit, OrFail, Result};
 
@@ -18,6 +29,7 @@ pub struct Interrupt {
     /// Readable from the moment on that it is set; nothing ever reads from it.
     reader: UnixStream,
     writer: UnixStream,
+    running: Arc<Running>,
 }
 
 impl Interrupt {
@@ -27,22 +39,45 @@ impl Interrupt {
             UnixStream::pair().or_fail(Exit::Internal, || "cannot open a socket pair")?;
         // When the buffer is full it is set all the more: nobody must ever wait for room.
         writer.set_nonblocking(true).or_fail(Exit::Internal, || "cannot set up a socket pair")?;
-        Ok(Self { reader, writer })
+        Ok(Self { reader, writer, running: Arc::default() })
     }
 
-    /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process.
+    /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child
+    /// runs: it is to be ended, and what came of it told.
+    ///
+    /// While none runs there is nothing to be ended in order, and a signal ends this process at once.
+    /// So does a second SIGINT, which kills the child's group.
     pub fn on_signals() -> Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
         let interrupt = Self::new()?;
+        let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let (running, asked) = (Arc::clone(&interrupt.running), Arc::clone(&asked));
+            let end_or_ask = move || {
+                // Others than people send the same signal twice and mean one: GNU timeout does.
+                let again = asked.swap(true, Ordering::SeqCst) && signal == SIGINT;
+                if again || !running.is_any() {
+                    running.kill();
+                    end_this_process();
+                }
+            };
+            let what = || format!("cannot handle signal {signal}");
+            // SAFETY: it uses atomics and makes system calls, and neither allocates nor locks.
+            #[expect(unsafe_code, reason = "no safe way has a process group killed by a handler")]
+            unsafe { low_level::register(signal, end_or_ask) }.or_fail(Exit::Internal, what)?;
             interrupt
                 .writer
                 .try_clone()
-                .and_then(|writer| signal_hook::low_level::pipe::register(signal, writer))
-                .or_fail(Exit::Internal, || format!("cannot handle signal {signal}"))?;
+                .and_then(|writer| low_level::pipe::register(signal, writer))
+                .or_fail(Exit::Internal, what)?;
         }
         Ok(interrupt)
+    }
+
+    /// Says that a child with this group runs, until the value given is dropped; that must be before
+    /// the child is reaped.
+    pub(super) fn running(&self, group: Pid) -> NoMore<'_> {
+        self.running.0.store(group.as_raw_pid(), Ordering::SeqCst);
+        NoMore(&self.running)
     }
 
     /// Sets it.
@@ -65,6 +100,44 @@ impl AsFd for Interrupt {
     }
 }
 
+/// The process group of the child that runs; 0 if none does.
+#[derive(Debug, Default)]
+struct Running(AtomicI32);
+
+impl Running {
+    fn group(&self) -> Option<Pid> {
+        Pid::from_raw(self.0.load(Ordering::SeqCst))
+    }
+
+    fn is_any(&self) -> bool {
+        self.group().is_some()
+    }
+
+    fn kill(&self) {
+        if let Some(group) = self.group() {
+            // That none is left is no failure.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Says, dropped, that no child runs any more.
+pub(super) struct NoMore<'r>(&'r Running);
+
+impl Drop for NoMore<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(0, Ordering::SeqCst);
+    }
+}
+
+/// What a handler may do of what an orderly end does.
+fn end_this_process() -> ! {
+    const SAID: &[u8] = b"\nerror: stopped\n  what is finished is kept\n\
+        hint: the same command goes on where this one stopped\n";
+    let _ = rustix::io::write(rustix::stdio::stderr(), SAID);
+    low_level::exit(Exit::Interrupted as i32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,22 +152,28 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_sets_it_instead_of_ending_the_process() {
-        use std::{thread, time::Duration};
+    fn a_signal_sets_it_while_a_child_runs_instead_of_ending_the_process() {
+        use std::{process::Command, thread, time::Duration};
 
-        use rustix::process::{Signal, getpid, kill_process};
+        use rustix::process::{getpid, kill_process};
 
         let interrupt = Interrupt::on_signals().unwrap();
         assert!(!interrupt.is_set());
-        kill_process(getpid(), Signal::HUP).unwrap();
-        // Another thread may be the one that handles it.
-        for _ in 0..1000 {
-            if interrupt.is_set() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let running = interrupt.running(Pid::from_child(&child));
+        // A second one means the same.
+        for _ in 0..2 {
+            kill_process(getpid(), Signal::HUP).unwrap();
         }
-        panic!("the signal was not noticed");
+        // Another thread may be the one that handles it.
+        let noticed = (0..1000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            interrupt.is_set()
+        });
+        drop(running);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(noticed);
     }
 
     #[test]

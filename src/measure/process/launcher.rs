@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     counters::Counters,
+    orphan,
     reap::{self, Usage},
 };
 use crate::model::Resources;
@@ -118,6 +119,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let (floor, tell_floor) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
+    orphan::end_with_this_process(&mut command);
     fork_and_tell_floor(&mut command, tell_floor);
     let mut counters = Counters::prepare();
     let clock = Instant::now();

@@ -1,4 +1,4 @@
-//! Pins a child to a CPU, without code of ours between fork and exec.
+//! Pins a child to a CPU, which it inherits: the code between fork and exec stays small.
 
 use crate::failure::Result;
 

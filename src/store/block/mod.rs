@@ -16,8 +16,9 @@ use crate::model::{Execution, LayoutSeed, Series};
 pub(super) use decode::{decode, first_metric, values};
 pub(super) use encode::encode;
 
-/// The format, raised when the columns change; then [`decode`](fn@decode) reads both.
-const FORMAT: u8 = 1;
+/// The format, raised when the columns change; then [`decode`](fn@decode) reads both. 1 was never
+/// released.
+const FORMAT: u8 = 2;
 
 /// How many bytes of checksum there are.
 const CHECKSUM: usize = 4;

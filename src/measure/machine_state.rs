@@ -1,0 +1,176 @@
+//! The state that the machine is in: what is running beside the benchmarks, and how its CPUs are driven.
+//!
+//! Taken before and after measuring; what the system does not tell is no warning.
+
+mod parse;
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+use super::disturbance::Disturbance;
+use crate::model::Resources;
+
+/// Above this load per core, the machine is busy.
+const BUSY: f64 = 0.5;
+
+/// The share of all CPU time that others may use unsaid.
+const OTHERS: f64 = 0.1;
+
+/// The share of all CPU time that the host may take unsaid.
+const STOLEN: f64 = 0.01;
+
+/// A quota below this many CPUs pauses even a benchmark of one thread.
+const LEAST_QUOTA: f64 = 1.0;
+
+/// Involuntary context switches per second that an execution may have: a CPU shared with another busy
+/// process is switched a hundred times a second and more, one with a quiet system a few times.
+pub const MANY_SWITCHES: u32 = 50;
+
+/// The share of executions that may have more.
+const PREEMPTED: f64 = 0.1;
+
+/// By how much the wall clock may depart from the monotonic clock unsaid: corrections by a time server
+/// are slower.
+const CLOCK_SET: Duration = Duration::from_secs(1);
+
+/// The machine at one moment.
+#[derive(Clone, Debug)]
+pub struct MachineState {
+    load_per_core: Option<f64>,
+    governor: Option<String>,
+    on_battery: bool,
+    quota: Option<f64>,
+    throttled: Option<Duration>,
+    times: Option<parse::CpuTimes>,
+    own: Option<u64>,
+    clock: Clock,
+}
+
+/// Both clocks at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    wall: SystemTime,
+    monotonic: Instant,
+}
+
+impl MachineState {
+    /// The machine now.
+    pub fn now() -> Self {
+        Self::read(Path::new("/"))
+    }
+
+    /// As the files below `root` tell.
+    fn read(root: &Path) -> Self {
+        let text = |path: &str| fs::read_to_string(root.join(path)).ok();
+        let groups =
+            text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
+        let cpus = text("sys/devices/system/cpu/online")
+            .map(|online| super::machine::processors(&online))
+            .filter(|cpus| *cpus > 0);
+        Self {
+            load_per_core: text("proc/loadavg")
+                .and_then(|load| Some(parse::load(&load)? / f64::from(cpus?))),
+            governor: governor(root, cpus.unwrap_or(0)),
+            on_battery: on_battery(root),
+            quota: groups
+                .iter()
+                .filter_map(|dir| parse::quota(&text(&format!("{dir}/cpu.max"))?))
+                .reduce(f64::min),
+            throttled: groups
+                .iter()
+                .filter_map(|dir| parse::throttled(&text(&format!("{dir}/cpu.stat"))?))
+                .reduce(Duration::max),
+            times: text("proc/stat").and_then(|stat| parse::cpu_times(&stat)),
+            own: text("proc/self/stat").and_then(|stat| parse::own_time(&stat)),
+            clock: Clock { wall: SystemTime::now(), monotonic: Instant::now() },
+        }
+    }
+
+    /// What disturbs measurements that begin in this state. The load is that of others only if rbench
+    /// itself has not worked yet: take it before anything is compiled.
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        let load = self.load_per_core.filter(|load| *load > BUSY);
+        let quota = self.quota.filter(|cpus| *cpus < LEAST_QUOTA);
+        let governor = self.governor.clone().filter(|name| name != "performance");
+        let found = [
+            load.map(|per_core| Disturbance::Load { per_core }),
+            governor.map(|name| Disturbance::Governor { name }),
+            self.on_battery.then_some(Disturbance::Battery),
+            quota.map(|cpus| Disturbance::Quota { cpus }),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// What happened between an earlier state and this one.
+    pub fn disturbances_since(&self, earlier: &Self) -> Vec<Disturbance> {
+        let mut found = Vec::new();
+        if let (Some(before), Some(after)) = (earlier.times, self.times)
+            && let Some(passed) = after.since(before)
+        {
+            let own = self.own.zip(earlier.own).map(|(now, then)| now.saturating_sub(then));
+            let share = |time: u64| time as f64 / passed.total as f64;
+            let others = own.map(|own| share(passed.busy.saturating_sub(own)));
+            found.extend(others.filter(|s| *s > OTHERS).map(|share| Disturbance::Others { share }));
+            let stolen = Some(share(passed.stolen)).filter(|share| *share > STOLEN);
+            found.extend(stolen.map(|share| Disturbance::Stolen { share }));
+        }
+        let throttled = self.throttled.zip(earlier.throttled);
+        let waited = throttled.map(|(now, then)| now.saturating_sub(then).as_secs_f64());
+        found.extend(waited.filter(|s| *s > 0.0).map(|seconds| Disturbance::Throttled { seconds }));
+        found.extend(self.clock.set_since(earlier.clock));
+        found
+    }
+}
+
+impl Clock {
+    fn set_since(self, earlier: Self) -> Option<Disturbance> {
+        let expected = earlier.wall + self.monotonic.saturating_duration_since(earlier.monotonic);
+        let seconds = match self.wall.duration_since(expected) {
+            Ok(ahead) if ahead > CLOCK_SET => ahead.as_secs_f64(),
+            Err(behind) if behind.duration() > CLOCK_SET => -behind.duration().as_secs_f64(),
+            _ => return None,
+        };
+        Some(Disturbance::ClockSet { seconds })
+    }
+}
+
+/// What the context switches of all executions say.
+pub fn preempted<'a>(executions: impl IntoIterator<Item = &'a Resources>) -> Option<Disturbance> {
+    let (mut all, mut many) = (0_u32, 0_u32);
+    for Resources { wall, involuntary_switches, .. } in executions {
+        all += 1;
+        let allowed = f64::from(MANY_SWITCHES) * wall.as_secs_f64().max(0.1);
+        many += u32::from(*involuntary_switches as f64 > allowed);
+    }
+    let share = f64::from(many) / f64::from(all.max(1));
+    (share > PREEMPTED).then_some(Disturbance::Preempted { share })
+}
+
+/// The governor of the first CPU that has another than `performance`, else of any.
+fn governor(root: &Path, cpus: u32) -> Option<String> {
+    let of = |cpu: u32| {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+        Some(fs::read_to_string(root.join(path)).ok()?.trim().to_owned())
+    };
+    let governors: Vec<String> = (0..cpus).filter_map(of).collect();
+    governors.iter().find(|name| *name != "performance").or(governors.first()).cloned()
+}
+
+/// Whether a battery of the machine is being emptied.
+fn on_battery(root: &Path) -> bool {
+    let Ok(supplies) = fs::read_dir(root.join("sys/class/power_supply")) else { return false };
+    let discharging = |supply: &Path| {
+        let text = |name: &str| fs::read_to_string(supply.join(name)).unwrap_or_default();
+        // The battery of a mouse says `Device`.
+        text("type").trim() == "Battery"
+            && text("scope").trim() != "Device"
+            && text("status").trim() == "Discharging"
+    };
+    supplies.flatten().any(|supply| discharging(&supply.path()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Machines made of files.
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn machine(files: &[(&str, &str)]) -> MachineState {
+    let root = TempDir::new().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    MachineState::read(root.path())
+}
+
+const TWO_CPUS: (&str, &str) = ("sys/devices/system/cpu/online", "0-1\n");
+
+#[test]
+fn a_machine_that_tells_nothing_has_no_warnings() {
+    let nothing = machine(&[]);
+    assert_eq!(nothing.disturbances(), []);
+    assert_eq!(machine(&[]).disturbances_since(&nothing), []);
+}
+
+#[test]
+fn a_quiet_machine_has_no_warnings() {
+    let quiet = machine(&[
+        TWO_CPUS,
+        ("proc/loadavg", "0.40 3.00 3.00 1/90 1\n"),
+        ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+        ("sys/class/power_supply/BAT0/type", "Battery\n"),
+        ("sys/class/power_supply/BAT0/status", "Charging\n"),
+        ("sys/class/power_supply/mouse/type", "Battery\n"),
+        ("sys/class/power_supply/mouse/scope", "Device\n"),
+        ("sys/class/power_supply/mouse/status", "Discharging\n"),
+        ("proc/self/cgroup", "0::/a\n"),
+        ("sys/fs/cgroup/a/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
+    ]);
+    assert_eq!(quiet.disturbances(), []);
+}
+
+#[test]
+fn everything_that_disturbs_before_measuring_is_said_with_its_number() {
+    let busy = machine(&[
+        TWO_CPUS,
+        ("proc/loadavg", "3.00 0.00 0.00 1/90 1\n"),
+        ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+        ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
+        ("sys/class/power_supply/BAT0/type", "Battery\n"),
+        ("sys/class/power_supply/BAT0/status", "Discharging\n"),
+        ("proc/self/cgroup", "0::/a/b\n"),
+        ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+    ]);
+    assert_eq!(
+        busy.disturbances(),
+        [
+            Disturbance::Load { per_core: 1.5 },
+            Disturbance::Governor { name: "powersave".to_owned() },
+            Disturbance::Battery,
+            Disturbance::Quota { cpus: 0.5 },
+        ]
+    );
+}
+
+#[test]
+fn what_others_used_while_measuring_is_what_rbench_and_its_children_did_not() {
+    let at = |busy: u64, idle: u64, stolen: u64, own: u64, throttled: u64| {
+        machine(&[
+            ("proc/stat", &format!("cpu  {busy} 0 0 {idle} 0 0 0 {stolen} 0 0\n")),
+            ("proc/self/stat", &format!("1 (x) S 1 2 3 4 5 6 7 8 9 10 {own} 0 0 0 0\n")),
+            ("proc/self/cgroup", "0::/\n"),
+            ("sys/fs/cgroup/cpu.stat", &format!("throttled_usec {throttled}\n")),
+        ])
+    };
+    let before = at(1000, 1000, 0, 100, 0);
+    assert_eq!(at(1500, 1500, 5, 595, 0).disturbances_since(&before), [], "all ours");
+    assert_eq!(
+        at(1500, 1500, 0, 200, 0).disturbances_since(&before),
+        [Disturbance::Others { share: 0.4 }]
+    );
+    assert_eq!(
+        at(1400, 1400, 200, 500, 500_000).disturbances_since(&before),
+        [Disturbance::Stolen { share: 0.2 }, Disturbance::Throttled { seconds: 0.5 }]
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_is_told_from_one_that_goes() {
+    let before = Clock { wall: SystemTime::UNIX_EPOCH, monotonic: Instant::now() };
+    let after = |wall: u64| Clock {
+        wall: SystemTime::UNIX_EPOCH + Duration::from_secs(wall),
+        monotonic: before.monotonic + Duration::from_secs(100),
+    };
+    assert_eq!(after(100).set_since(before), None);
+    assert_eq!(after(101).set_since(before), None);
+    assert_eq!(after(3700).set_since(before), Some(Disturbance::ClockSet { seconds: 3600.0 }));
+    assert_eq!(after(40).set_since(before), Some(Disturbance::ClockSet { seconds: -60.0 }));
+}
+
+#[test]
+fn executions_that_lost_the_cpu_often_are_counted() {
+    let execution = |switches| Resources {
+        start: SystemTime::UNIX_EPOCH,
+        wall: Duration::from_millis(500),
+        user: Duration::ZERO,
+        system: Duration::ZERO,
+        peak_memory: None,
+        voluntary_switches: 0,
+        involuntary_switches: switches,
+        instructions: None,
+        cycles: None,
+    };
+    let of = |switches: [u64; 4]| preempted(switches.map(execution).iter());
+    assert_eq!(of([0, 10, 25, 3]), None);
+    assert_eq!(of([0, 100, 26, 3]), Some(Disturbance::Preempted { share: 0.5 }));
+    assert_eq!(preempted([]), None);
+}
+
+#[test]
+fn this_machine_can_be_asked() {
+    let now = MachineState::now();
+    assert!(cfg!(not(target_os = "linux")) || now.times.is_some() && now.own.is_some());
+    drop(now.disturbances());
+}
