@@ -36,6 +36,8 @@ pub enum Command {
     Run(RunArgs),
     /// Show how benchmarks changed over the stored commits.
     History(HistoryArgs),
+    /// Show everything that is stored of a version.
+    Show(ShowArgs),
     /// Write everything that is stored as lines of JSON.
     Export(ExportArgs),
     /// Take in what `export` wrote, here or on another machine.

@@ -13,6 +13,7 @@ mod list;
 mod past;
 mod project;
 mod run;
+mod show;
 mod stored;
 
 use crate::{
@@ -30,6 +31,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::History(args) => history::run(args),
+        Command::Show(args) => show::run(args),
         Command::Export(args) => exchange::export(args),
         Command::Import(args) => exchange::import(args),
         Command::Gc(args) => gc::run(args),

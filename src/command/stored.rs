@@ -103,7 +103,8 @@ fn judge(
     Ok((relation, judgement))
 }
 
-fn not_stored(version: &Version) -> Failure {
+/// The failure of finding results of a version.
+pub fn not_stored(version: &Version) -> Failure {
     Failure::new(Exit::Usage, format!("nothing is stored of {version}"))
         .hint(format!("measure it with: cargo rbench run {}", version.revision))
         .hint("what is stored: cargo rbench history")

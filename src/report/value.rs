@@ -24,6 +24,12 @@ pub fn with_interval(interval: &Interval, unit: Unit) -> String {
     format!("{} ± {percent:.1} %", value(interval.center, unit))
 }
 
+/// An amount of bytes that need not be whole: `3.4 MiB`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is positive")]
+pub fn bytes(amount: f64) -> String {
+    quantity::bytes(amount.round() as u64)
+}
+
 /// A change in per cent: `+2.10 %`.
 pub fn change(share: f64) -> String {
     // Adding 0.0 turns a negative zero into a positive one.

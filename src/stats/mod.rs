@@ -64,6 +64,7 @@ pub mod refusal;
 pub mod rule;
 pub mod sessions;
 pub mod simulation;
+pub mod slow;
 pub mod stage;
 pub mod summary;
 pub mod tuning;
