@@ -159,7 +159,7 @@ fn history(
         let relation = base.and_then(|base| Relation::of(&parts[base], &parts[index], &past.plans));
         let part = relation.as_ref().map_or(last, |relation| relation.parts()[1]);
         let judgement = match &relation {
-            Some(relation) => Some(benchmark.judge(relation, judging)?),
+            Some(relation) => Some(benchmark.judge(relation, judging)?.0),
             None => None,
         };
         let alike = newest.is_none_or(|newest| {

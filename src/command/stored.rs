@@ -9,7 +9,7 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
-    model::{Benchmark, Part, Relation, Version},
+    model::{Benchmark, Relation, Version},
     report::{ComparisonReport, ComparisonRow},
     settings,
     stats::{Judgement, Verdict},
@@ -49,6 +49,10 @@ fn compare(
         }
     }
     let mut report = ComparisonReport::new(&versions[0], &versions[1]);
+    report.judged_by(judging.criteria);
+    if let Some(newest) = parts[1].last().map(|part| &past.plans[part.experiment]) {
+        report.measured_on(newest.machine.clone(), newest.dimensions);
+    }
     let experiments: Vec<usize> = parts.iter().flatten().map(|part| part.experiment).collect();
     let (mut apart, mut unlike) = (0, None);
     for benchmark in benchmarks {
@@ -63,13 +67,13 @@ fn compare(
             (true, false) => report.only_in(&versions[1], vec![benchmark.clone()]),
             (false, true) => report.only_in(&versions[0], vec![benchmark.clone()]),
             (false, false) => {
-                let (relation, judgement) = judge(past, &of_benchmark, &base, &head, judging)?;
+                let relation = Relation::of(&base, &head, &past.plans);
+                report.add(benchmark, row(&of_benchmark, relation.as_ref(), judging)?);
                 match relation {
                     Some(Relation::Apart(_)) => apart += 1,
                     Some(Relation::Unlike { reasons, .. }) => unlike = Some(reasons),
                     _ => {}
                 }
-                report.add(benchmark, ComparisonRow::judged(&judgement));
             }
         }
     }
@@ -88,19 +92,20 @@ fn compare(
     Ok(report)
 }
 
-fn judge(
-    past: &Past<'_>,
+fn row(
     benchmark: &BenchmarkPast<'_>,
-    base: &[Part],
-    head: &[Part],
+    relation: Option<&Relation>,
     judging: &Judging<'_>,
-) -> Result<(Option<Relation>, Judgement)> {
-    let relation = Relation::of(base, head, &past.plans);
-    let judgement = match &relation {
-        Some(relation) => benchmark.judge(relation, judging)?,
-        None => Judgement::of(Verdict::Failed { reason: "it was not measured".to_owned() }),
+) -> Result<ComparisonRow> {
+    let Some(relation) = relation else {
+        let reason = "it was not measured".to_owned();
+        return Ok(ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason })));
     };
-    Ok((relation, judgement))
+    Ok(match benchmark.judge(relation, judging)? {
+        (judgement, Some(first)) => ComparisonRow::of_stages(&judgement, &first, judging.criteria),
+        // More builds would not make a difference of two sessions surer: no advice.
+        (judgement, None) => ComparisonRow::judged(&judgement),
+    })
 }
 
 /// The failure of finding results of a version.

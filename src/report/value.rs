@@ -1,6 +1,6 @@
 //! Values of a metric for people, and small drawings of them.
 
-use super::quantity;
+pub(super) use super::comparison::{bare_percent, percent, value};
 use crate::{model::Unit, stats::Interval};
 
 /// The eight heights of a sparkline.
@@ -10,30 +10,10 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// look like news.
 const CALM: f64 = 1.05;
 
-/// A value in a unit: `4.384 µs`, `12 instructions`.
-pub fn value(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Nanoseconds => quantity::nanoseconds(value),
-        unit => format!("{value:.1} {unit}"),
-    }
-}
-
 /// A value with the half-width of its interval: `4.384 µs ± 1.9 %`.
 pub fn with_interval(interval: &Interval, unit: Unit) -> String {
     let percent = 100.0 * interval.half_width() / interval.center;
     format!("{} ± {percent:.1} %", value(interval.center, unit))
-}
-
-/// An amount of bytes that need not be whole: `3.4 MiB`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is positive")]
-pub fn bytes(amount: f64) -> String {
-    quantity::bytes(amount.round() as u64)
-}
-
-/// A change in per cent: `+2.10 %`.
-pub fn change(share: f64) -> String {
-    // Adding 0.0 turns a negative zero into a positive one.
-    format!("{:+.2} %", 100.0 * share + 0.0)
 }
 
 /// One character for each value, `·` where there is none; the lowest bar is the least of them.
@@ -61,12 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_the_unit_that_suits_them() {
+    fn a_value_has_its_unit_and_the_half_width_of_its_interval() {
         let interval = Interval::about(4384.0, 43.84);
         assert_eq!(with_interval(&interval, Unit::Nanoseconds), "4.384 µs ± 1.0 %");
-        assert_eq!(value(12.0, Unit::Instructions), "12.0 instructions");
-        assert_eq!(change(-0.000_001), "-0.00 %");
-        assert_eq!(change(0.5), "+50.00 %");
     }
 
     #[test]

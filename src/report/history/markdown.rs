@@ -29,7 +29,7 @@ impl HistoryReport {
                     "| `{}` | {} | {shown} | {} | {}{} | {} |\n",
                     version.version.short(),
                     version.time.map_or(String::new(), date::day),
-                    change.map_or(String::new(), |change| value::change(change.estimate)),
+                    change.map_or(String::new(), |change| value::percent(change.estimate)),
                     against.map_or("", |against| against.verdict),
                     if against.is_some_and(|a| a.measured == "apart") { " (apart)" } else { "" },
                     version.summary.replace('|', "\\|")

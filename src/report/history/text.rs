@@ -98,6 +98,15 @@ impl HistoryReport {
         if versions().any(|version| !version.in_repository) {
             text += "( ) not in this repository any more\n";
         }
+        let mut reasons: Vec<&str> = against()
+            .filter(|against| against.verdict == "not-comparable")
+            .map(|against| against.reason.as_str())
+            .collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        for reason in reasons {
+            text += &format!("{reason}\n");
+        }
         let refused = versions().rev().find_map(|version| {
             let against = version.against.as_ref()?;
             let refused = against.measured == "apart" && against.verdict == "not-comparable";
@@ -203,10 +212,10 @@ impl VersionReport {
     /// The cells for the change, its interval, the verdict and its sign.
     fn verdict(&self) -> [Cell; 4] {
         let Some(against) = &self.against else { return Default::default() };
-        let change = |change: &ChangeReport| value::change(change.estimate);
+        let change = |change: &ChangeReport| value::percent(change.estimate);
         let range = |change: &ChangeReport| {
-            let [low, high] = [change.low, change.high].map(|end| 100.0 * end);
-            format!("({low:+.2} .. {high:+.2})")
+            let [low, high] = [change.low, change.high].map(value::bare_percent);
+            format!("({low} .. {high})")
         };
         let of = |text: &dyn Fn(&ChangeReport) -> String| {
             Cell::from(against.change.as_ref().map_or(String::new(), text))
@@ -220,7 +229,7 @@ impl VersionReport {
     fn sentence(&self) -> Option<&str> {
         let against = self.against.as_ref();
         match against.map(|against| against.verdict) {
-            Some("regressed" | "improved" | "failed" | "not-comparable") => {
+            Some("regressed" | "improved" | "failed") => {
                 against.map(|against| against.reason.as_str())
             }
             Some(_) => None,

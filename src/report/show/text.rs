@@ -254,7 +254,7 @@ impl Measured {
         }
         let rate = |amount: u64| amount as f64 / (self.value * 1e-9);
         let texts = self.throughput.iter().map(|throughput| match throughput.unit {
-            "bytes" => format!("{}/s", value::bytes(rate(throughput.amount))),
+            "bytes" => format!("{}/s", quantity::measured_bytes(rate(throughput.amount))),
             unit => format!("{:.4e} {unit}/s", rate(throughput.amount)),
         });
         texts.collect::<Vec<_>>().join(", ")
