@@ -218,10 +218,12 @@ impl<'p> BenchmarkPast<'p> {
         Measurements::new(self.metric.clone(), values).ok()
     }
 
-    /// Whether both versions are the same programs in all their builds.
+    /// Whether both versions are the same programs: in all builds of the one that has fewer, since only
+    /// one of them may have been measured again on fresh builds.
     fn same_programs(&self, parts: [Part; 2]) -> Result<bool> {
         let [base, head] = self.builds(parts)?;
-        Ok(!base.is_empty() && base == head)
+        let (fewer, more) = if base.len() < head.len() { (base, head) } else { (head, base) };
+        Ok(!fewer.is_empty() && fewer.iter().all(|build| more.contains(build)))
     }
 
     /// Whether builds of equal seeds are the same programs.
