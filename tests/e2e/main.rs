@@ -13,6 +13,7 @@
 mod bad_input;
 mod cache;
 mod compare;
+mod compare_report;
 mod diff;
 mod directions;
 mod distinct;

@@ -29,7 +29,7 @@ impl ComparisonReport {
             code(&self.base.to_string()),
             self.verdicts()
         );
-        if let Some(mean) = self.geometric_mean() {
+        if let Some(mean) = self.geometric_mean().filter(|mean| mean.benchmarks > 1) {
             let change = figures::percent(mean.change);
             text += &format!(" Geometric mean of {} judged: {change}.", mean.benchmarks);
         }
@@ -46,13 +46,20 @@ impl ComparisonReport {
         if !loud.is_empty() {
             text += &markdown_table(self, &loud, LOUD);
         }
-        text += &self.details(&loud);
+        text += &self.details(&told);
         if !calm.is_empty() {
-            text +=
-                &folded(&format!("{} unchanged", calm.len()), &markdown_table(self, &calm, CALM));
+            text += &folded(&self.calm(), &markdown_table(self, &calm, CALM));
         }
         text += &self.not_judged();
         text + &self.folded_steps()
+    }
+
+    /// What is folded: `2 inconclusive, 5 unchanged`.
+    fn calm(&self) -> String {
+        let counts = self.counts();
+        let both = [(counts.inconclusive, "inconclusive"), (counts.unchanged, "unchanged")];
+        let told = both.iter().filter(|(count, _)| *count > 0);
+        told.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
     }
 
     fn line(&self, named: &NamedRow) -> String {

@@ -7,6 +7,7 @@ use super::{ComparisonReport, NamedRow, Unmatched, figures};
 use crate::{
     console::PLAIN_COLUMNS,
     report::{
+        quantity,
         style::{self, paint},
         table::{Cell, Column, Table, shorten},
     },
@@ -56,10 +57,10 @@ impl ComparisonReport {
         let (dimensions, criteria) = (self.dimensions?, self.criteria?);
         let confirmed = if criteria.confirm { ", confirmed on fresh builds" } else { "" };
         Some(format!(
-            "{} builds x {} executions x {} measurements; estimator {}, rule {} at {}{confirmed}",
-            dimensions.builds,
-            dimensions.executions,
-            dimensions.measurements,
+            "{} x {} x {}; estimator {}, rule {} at {}{confirmed}",
+            quantity::count(dimensions.builds, "build"),
+            quantity::count(dimensions.executions, "execution"),
+            quantity::count(dimensions.measurements, "measurement"),
             criteria.estimator,
             criteria.rule,
             figures::size(criteria.false_alarm_rate),
@@ -148,16 +149,10 @@ impl ComparisonReport {
 
     fn summary(&self, prose: Prose) -> String {
         let mut lines = vec![paint(style::HEAD, &self.verdicts())];
-        if let Some(mean) = self.geometric_mean() {
-            let whom = if mean.benchmarks == 1 {
-                "the 1 benchmark".to_owned()
-            } else {
-                format!("the {} benchmarks", mean.benchmarks)
-            };
-            lines.push(format!(
-                "geometric mean of {whom} judged: {}",
-                figures::percent(mean.change)
-            ));
+        if let Some(mean) = self.geometric_mean().filter(|mean| mean.benchmarks > 1) {
+            let change = figures::percent(mean.change);
+            let count = mean.benchmarks;
+            lines.push(format!("geometric mean of the {count} benchmarks judged: {change}"));
         }
         let identical = self.with_verdict("identical");
         if !identical.is_empty() {

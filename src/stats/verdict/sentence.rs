@@ -95,8 +95,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// Beyond this the digits of a change say nothing: very few builds have very long intervals.
+/// Beyond this a size is only called large: very few builds see next to nothing.
 const LARGE: f64 = 10.0;
+
+/// Beyond this, so is a change; from [`LARGE`] on it has no decimals.
+const HUGE: f64 = 100.0;
 
 /// A share as a person reads it.
 struct Percent {
@@ -116,11 +119,17 @@ impl Percent {
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.share > LARGE {
-            return write!(f, "more than {:.0} %", 100.0 * LARGE);
+        let limit = if self.signed { HUGE } else { LARGE };
+        if self.share > limit {
+            return write!(f, "more than {:.0} %", 100.0 * limit);
         }
         // Adding 0.0 turns a negative zero into a positive one.
         let percent = 100.0 * self.share + 0.0;
-        if self.signed { write!(f, "{percent:+.2} %") } else { write!(f, "{percent:.2} %") }
+        let decimals = if self.share > LARGE { 0 } else { 2 };
+        if self.signed {
+            write!(f, "{percent:+.decimals$} %")
+        } else {
+            write!(f, "{percent:.decimals$} %")
+        }
     }
 }

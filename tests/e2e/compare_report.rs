@@ -1,0 +1,82 @@
+//! What `compare` says reaches its reader in the form that suits: a terminal, a file, a pull request.
+
+use std::fs;
+
+use crate::support::TestProject;
+
+/// The least that can be judged, and quick.
+const QUICK: [&str; 11] =
+    ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5"];
+
+/// A benchmark with thirty times the work, one with the same, and one that is new.
+fn project() -> TestProject {
+    let project = TestProject::with_harness("compared");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.replace(
+        "benches/work.rs",
+        "    suite.bench(\"steady\"",
+        "    suite.bench(\"new\", |bencher| bencher.iter(compared::steady));\n    suite.bench(\"steady\"",
+    );
+    project.commit("Change the work and add a benchmark");
+    project
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_force_them() {
+    let project = project();
+    let plain = project.rbench(&QUICK).env("TERM", "xterm-256color").run().assert_exit(1);
+    assert!(!plain.stdout().contains('\u{1b}'), "{}", plain.told());
+    let file = project.beside("report.txt");
+    let forced = [&QUICK[..], &["--output", file.to_str().unwrap()]].concat();
+    let forced = project.rbench(&forced).env("CLICOLOR_FORCE", "1").run().assert_exit(1);
+    assert!(forced.stdout().contains("\u{1b}[1m\u{1b}[31mregressed"), "{}", forced.told());
+    assert!(!fs::read_to_string(file).unwrap().contains('\u{1b}'), "files are plain");
+    let refused =
+        project.rbench(&QUICK).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().assert_exit(1);
+    assert!(!refused.stdout().contains('\u{1b}'), "{}", refused.told());
+}
+
+#[test]
+fn a_table_is_as_wide_as_columns_says() {
+    let project = project();
+    let at = |columns: &str| {
+        let outcome = project.rbench(&QUICK).env("COLUMNS", columns).run().assert_exit(1);
+        let stdout = outcome.stdout();
+        let head = stdout.lines().find(|line| line.starts_with("benchmark")).unwrap();
+        head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(at("60"), ["benchmark", "base", "head", "change", "verdict"]);
+    assert_eq!(at("80"), ["benchmark", "base", "head", "change", "interval", "verdict"]);
+    assert!(at("200").ends_with(&["variance".to_owned(), "b/e/m".to_owned(), "paired".to_owned()]));
+}
+
+#[test]
+fn several_files_of_one_comparison_say_the_same() {
+    let project = project();
+    let files = ["report.md", "report.json", "report.txt"].map(|name| project.beside(name));
+    let mut arguments = QUICK.to_vec();
+    for file in &files {
+        arguments.extend(["--output", file.to_str().unwrap()]);
+    }
+    let outcome = project.rbench(&[&arguments[..], &["--format", "json"]].concat()).run();
+    let json = outcome.assert_exit(1).json("compare");
+    let [markdown, written, text] = files.map(|file| fs::read_to_string(file).unwrap());
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), json);
+    assert!(markdown.starts_with("### Benchmarks: regressed\n"), "{markdown}");
+    assert_eq!(json["counts"]["regressed"], 1);
+    assert_eq!(json["counts"]["added"], 1);
+    assert_eq!(json["added"][0]["id"], "new");
+    assert_eq!(json["dimensions"]["builds"], 4);
+    assert_eq!(json["criteria"]["rule"], "overlap");
+    assert!(json["machine"]["cores"].as_u64().unwrap() > 0);
+    assert!(json["functions"][0]["changed"].as_u64().unwrap() > 0, "{}", json["functions"]);
+    let rows = json["benchmarks"].as_array().unwrap();
+    let changing = rows.iter().find(|row| row["id"] == "changing").unwrap();
+    assert_eq!(changing["measured"]["stages"].as_array().unwrap().len(), 2);
+    assert_eq!(changing["grounds"]["kind"], "confirmed");
+    for told in [&text, &markdown] {
+        for part in ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD", "new"] {
+            assert!(told.contains(part), "no {part} in {told}");
+        }
+    }
+}
