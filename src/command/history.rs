@@ -24,6 +24,9 @@ const SHOWN: usize = 20;
 /// The dates of commits choose so many times as many as are shown; the repository then orders them.
 const CANDIDATES: usize = 4;
 
+/// How many of a version's newest results are looked at, unless it was measured together with another.
+const NEWEST: usize = 4;
+
 /// Reads, judges, reports.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::new(false);
@@ -56,9 +59,15 @@ fn report(
     let benchmarks = filter.choose(store.benchmarks()?)?;
     let (moments, hidden) = chosen(args, repository, past)?;
     let mut report = HistoryReport::new(args.patterns.is_empty(), hidden, past.unfinished);
+    if repository.is_shallow() && moments.iter().any(|moment| !moment.known) {
+        report.warn(
+            "this clone is shallow, so the order of older commits is not known; fetch them with: \
+                     git fetch --unshallow",
+        );
+    }
     let experiments: Vec<usize> = moments
         .iter()
-        .flat_map(|moment| past.experiments_for(moment, base_of(moment, &moments)))
+        .flat_map(|moment| experiments_for(moment, base_of(moment, &moments)))
         .collect();
     for benchmark in &benchmarks {
         if let Some(of_benchmark) = past.of_benchmark(benchmark, experiments.iter().copied())? {
@@ -80,12 +89,11 @@ fn chosen(
         (None, None) => SHOWN,
     };
     let commits = commits_by_date(past);
-    let candidates = match &args.since {
-        Some(revision) => repository.since(revision, commits.iter().copied())?,
-        None => {
-            let newest = commits.iter().take(shown.saturating_mul(CANDIDATES));
-            newest.map(|commit| (*commit).to_owned()).collect()
-        }
+    let candidates = if let Some(revision) = &args.since {
+        repository.since(revision, commits.iter().copied())?
+    } else {
+        let newest = commits.iter().take(shown.saturating_mul(CANDIDATES));
+        newest.map(|commit| (*commit).to_owned()).collect()
     };
     let placed = repository.in_order(candidates.iter().map(String::as_str))?;
     let known: Vec<KnownCommit> = placed
@@ -137,6 +145,21 @@ fn base_of<'m>(moment: &Moment, moments: &'m [Moment]) -> Option<&'m Moment> {
     moments.get(moment.follows?)
 }
 
+/// The experiments that tell of a moment, and of how it changed since the one that it follows.
+fn experiments_for(moment: &Moment, base: Option<&Moment>) -> Vec<usize> {
+    let newest = |moment: &Moment| {
+        moment.parts.iter().rev().take(NEWEST).map(|part| part.experiment).collect::<Vec<_>>()
+    };
+    let mut wanted = newest(moment);
+    if let Some(base) = base {
+        let of_base: HashSet<usize> = base.parts.iter().map(|part| part.experiment).collect();
+        let together = moment.parts.iter().rev().map(|part| part.experiment);
+        wanted.extend(together.filter(|experiment| of_base.contains(experiment)).take(NEWEST));
+        wanted.extend(newest(base));
+    }
+    wanted
+}
+
 /// All versions of one benchmark, each against the nearest before it that was measured.
 fn history(
     past: &Past<'_>,
@@ -145,15 +168,22 @@ fn history(
     judging: &Judging<'_>,
 ) -> Result<BenchmarkHistory> {
     let mut parts = Vec::with_capacity(moments.len());
+    let mut is_measured = Vec::with_capacity(moments.len());
     for moment in moments {
-        parts.push(benchmark.among(&moment.parts)?);
+        let of_moment = benchmark.among(&moment.parts)?;
+        let failed = match of_moment.last() {
+            Some(part) => past.failure(&benchmark.benchmark, *part)?.is_some(),
+            None => true,
+        };
+        is_measured.push(!failed);
+        parts.push(of_moment);
     }
     let newest = parts.iter().rev().find_map(|parts| parts.last()).copied();
     let mut history = BenchmarkHistory::new(&benchmark.benchmark, &benchmark.metric);
     for (index, moment) in moments.iter().enumerate() {
         let Some(last) = parts[index].last().copied() else { continue };
         let mut base = moment.follows;
-        while let Some(before) = base.filter(|before| parts[*before].is_empty()) {
+        while let Some(before) = base.filter(|before| !is_measured[*before]) {
             base = moments[before].follows;
         }
         let relation = base.and_then(|base| Relation::of(&parts[base], &parts[index], &past.plans));

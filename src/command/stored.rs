@@ -1,7 +1,7 @@
 //! `cargo rbench compare --stored`: two versions judged by what is stored of them, without measuring.
 
 use super::{
-    past::{BenchmarkPast, Judging, Past},
+    past::{Judging, Past},
     project::Project,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     model::{Benchmark, Relation, Version},
     report::{ComparisonReport, ComparisonRow},
     settings,
-    stats::{Judgement, Verdict},
+    stats::Verdict,
 };
 
 /// The comparison of what is stored.
@@ -54,7 +54,7 @@ fn compare(
         report.measured_on(newest.machine.clone(), newest.dimensions);
     }
     let experiments: Vec<usize> = parts.iter().flatten().map(|part| part.experiment).collect();
-    let (mut apart, mut unlike) = (0, None);
+    let (mut apart, mut refused, mut unlike) = (0, 0, None);
     for benchmark in benchmarks {
         let Some(of_benchmark) = past.of_benchmark(benchmark, experiments.iter().copied())? else {
             continue;
@@ -63,20 +63,33 @@ fn compare(
         let [base, head] = measured;
         let (base, head) = (base?, head?);
         match (base.is_empty(), head.is_empty()) {
-            (true, true) => continue,
+            (true, true) => {}
             (true, false) => report.only_in(&versions[1], vec![benchmark.clone()]),
             (false, true) => report.only_in(&versions[0], vec![benchmark.clone()]),
             (false, false) => {
-                let relation = Relation::of(&base, &head, &past.plans);
-                report.add(benchmark, row(&of_benchmark, relation.as_ref(), judging)?);
-                match relation {
-                    Some(Relation::Apart(_)) => apart += 1,
-                    Some(Relation::Unlike { reasons, .. }) => unlike = Some(reasons),
-                    _ => {}
+                let Some(relation) = Relation::of(&base, &head, &past.plans) else { continue };
+                let (judgement, first) = of_benchmark.judge(&relation, judging)?;
+                match (relation, &judgement.verdict) {
+                    (Relation::Together(_), _)
+                    | (_, Verdict::Identical | Verdict::Failed { .. }) => {}
+                    (Relation::Apart(_), Verdict::NotComparable { .. }) => refused += 1,
+                    (Relation::Apart(_), _) => apart += 1,
+                    (Relation::Unlike { reasons, .. }, _) => unlike = Some(reasons),
                 }
+                report.add(
+                    benchmark,
+                    match first {
+                        Some(first) => {
+                            ComparisonRow::of_stages(&judgement, &first, judging.criteria)
+                        }
+                        // More builds would not make a difference of two sessions surer: no advice.
+                        None => ComparisonRow::judged(&judgement),
+                    },
+                );
             }
         }
     }
+    let together = format!("cargo rbench compare {} {}", versions[0].short(), versions[1].short());
     if let Some(reasons) = unlike.filter(|_| judging.allow_different) {
         let reasons = reasons.join("; ");
         report.warn(format!("measured differently, and compared as asked for: {reasons}"));
@@ -84,28 +97,15 @@ fn compare(
     if apart > 0 {
         report.warn(format!(
             "{apart} of these were measured in two experiments: their changes allow for what varies \
-             between experiments; measured together, they would be surer: cargo rbench compare {} {}",
-            versions[0].short(),
-            versions[1].short()
+             between experiments; measured together, they would be surer: {together}"
+        ));
+    }
+    if refused > 0 {
+        report.warn(format!(
+            "{refused} of these cannot be compared across experiments: measure them together with {together}"
         ));
     }
     Ok(report)
-}
-
-fn row(
-    benchmark: &BenchmarkPast<'_>,
-    relation: Option<&Relation>,
-    judging: &Judging<'_>,
-) -> Result<ComparisonRow> {
-    let Some(relation) = relation else {
-        let reason = "it was not measured".to_owned();
-        return Ok(ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason })));
-    };
-    Ok(match benchmark.judge(relation, judging)? {
-        (judgement, Some(first)) => ComparisonRow::of_stages(&judgement, &first, judging.criteria),
-        // More builds would not make a difference of two sessions surer: no advice.
-        (judgement, None) => ComparisonRow::judged(&judgement),
-    })
 }
 
 /// The failure of finding results of a version.

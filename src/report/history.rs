@@ -154,6 +154,11 @@ impl HistoryReport {
         Self { schema_version: SCHEMA_VERSION, warnings, hidden, benchmarks: Vec::new(), overview }
     }
 
+    /// Adds a warning.
+    pub fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
     /// Adds a benchmark.
     pub fn add(&mut self, benchmark: BenchmarkHistory) {
         let against = || benchmark.versions.iter().filter_map(|version| version.against.as_ref());
@@ -260,3 +265,6 @@ impl AgainstReport {
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
+
+#[cfg(test)]
+mod tests;

@@ -229,6 +229,13 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
     let since = history(&project, &["--since", "HEAD~1"]);
     assert_eq!(field(&since, "/commit"), [&*commits[1].0, &*commits[2].0]);
     assert_eq!(field(&since, "/against/commit"), ["-", &*commits[1].0]);
+
+    let shallow = TestProject::bare("a shallow clone");
+    let from = format!("file://{}", project.root().display());
+    shallow.git(&["clone", "--quiet", "--depth", "1", &from, "."]);
+    let file = project.beside("results.jsonl");
+    shallow.rbench(&["import", file.to_str().unwrap()]).ok();
+    shallow.rbench(&["history"]).ok().assert_stdout_has(&["git fetch --unshallow"]);
     let unknown = project.rbench(&["history", "--since", "v9"]).fails_with(2);
     unknown.assert_stderr_has(&["cannot find revision `v9`"]);
 }
@@ -258,4 +265,28 @@ fn a_benchmark_that_is_not_stored_is_told_with_what_is_near() {
     import(&project, lines);
     let outcome = project.rbench(&["history", "pares"]).fails_with(2);
     outcome.assert_stderr_has(&["no benchmark matches", "`parse/1`"]);
+}
+
+#[test]
+fn what_compare_said_is_what_is_said_later() {
+    let project = TestProject::with_harness("compared");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.commit("Change the work");
+    let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5"];
+    let compare = [&["compare", "--format", "json"], &quick[..]].concat();
+    let measured = project.rbench(&compare).run().assert_exit(1).json("compare");
+    let stored = ["compare", "--stored", "--format", "json"];
+    let stored = project.rbench(&stored).run().assert_exit(1).json("compare");
+    let rows = |report: &Value| {
+        let mut rows = report["benchmarks"].as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["id"].to_string());
+        rows
+    };
+    assert_eq!(rows(&measured), rows(&stored));
+
+    let report = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
+    let against = &report["benchmarks"][0]["versions"][1]["against"];
+    let row = rows(&measured).into_iter().find(|row| row["id"] == "changing").unwrap();
+    assert_eq!((&against["verdict"], &against["reason"]), (&row["verdict"], &row["reason"]));
+    assert_eq!(against["measured"], "together");
 }

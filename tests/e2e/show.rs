@@ -71,6 +71,17 @@ fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
     project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
     let history = project.rbench(&["history", "changing"]).ok();
     history.assert_stdout_has(&["failed"]);
+
+    // What comes after it is set against the last one that was measured.
+    project.git(&["revert", "--no-edit", "HEAD"]);
+    project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
+    project.commit("Repair it");
+    run(&project, "HEAD");
+    let report = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
+    let newest = &report["benchmarks"][0]["versions"][2];
+    let first = project.git(&["rev-parse", "HEAD~3"]);
+    assert_eq!(newest["against"]["commit"], *first, "{newest:#}");
+    assert_ne!(newest["against"]["verdict"], "failed");
 }
 
 #[test]

@@ -51,16 +51,17 @@ impl<'p> BenchmarkPast<'p> {
         Self { past, benchmark, metric, values, variance: RefCell::default() }
     }
 
-    /// Those of the parts where this benchmark was measured, or failed.
+    /// Those of the parts where this benchmark was measured; if there is none, those where it failed.
     pub fn among(&self, all: &[Part]) -> Result<Vec<Part>> {
-        let mut parts = Vec::new();
+        let (mut measured, mut failed) = (Vec::new(), Vec::new());
         for part in all {
-            let measured = self.values.contains_key(&self.key(*part, Stage::First));
-            if measured || self.past.failure(&self.benchmark, *part)?.is_some() {
-                parts.push(*part);
+            if self.past.failure(&self.benchmark, *part)?.is_some() {
+                failed.push(*part);
+            } else if self.values.contains_key(&self.key(*part, Stage::First)) {
+                measured.push(*part);
             }
         }
-        Ok(parts)
+        Ok(if measured.is_empty() { failed } else { measured })
     }
 
     /// The value of a version in an experiment, each program counted as one build.
@@ -119,7 +120,7 @@ impl<'p> BenchmarkPast<'p> {
         let Some(first) = stage(Stage::First) else { return Ok((no_measurements(), None)) };
         let second = if first.needs_confirmation(criteria) { stage(Stage::Second) } else { None };
         let judged = match second {
-            Some(_) => self.judged_in(parts[0].experiment, &parts.map(|part| part.version))?,
+            Some(_) => self.past.judged_in(parts[0].experiment, &parts.map(|part| part.version))?,
             None => 1,
         };
         let judgement = Judgement::by_stages(&first, second.as_ref(), judged, criteria);
@@ -150,8 +151,9 @@ impl<'p> BenchmarkPast<'p> {
         };
         let summaries = [one, other].map(|data| Summary::of(&data, criteria.estimator));
         let judged = self
+            .past
             .judged_in(base.experiment, &[base.version])?
-            .min(self.judged_in(head.experiment, &[head.version])?);
+            .min(self.past.judged_in(head.experiment, &[head.version])?);
         let stored = Judged::across(summaries, pairing, &sessions, criteria);
         Ok(Judgement::by_sessions(stored, judged, criteria))
     }
@@ -193,10 +195,6 @@ impl<'p> BenchmarkPast<'p> {
         let variance = SessionVariance::of(&repeats);
         self.variance.borrow_mut().insert(like, variance);
         Ok(variance)
-    }
-
-    fn judged_in(&self, experiment: usize, versions: &[usize]) -> Result<usize> {
-        self.past.store.measured_in_all(self.past.told[experiment].id, versions)
     }
 
     fn key(&self, part: Part, stage: Stage) -> (ExperimentId, usize, Stage) {

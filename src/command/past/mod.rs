@@ -3,19 +3,13 @@
 mod benchmark;
 mod counted;
 
-use std::{
-    cell::RefCell,
-    collections::{HashMap, HashSet},
-    path::Path,
-    rc::Rc,
-    time::SystemTime,
-};
+use std::{cell::RefCell, collections::HashMap, path::Path, rc::Rc, time::SystemTime};
 
 pub use benchmark::{BenchmarkPast, Judging};
 
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{BenchTarget, Benchmark, ExperimentPlan, Moment, Part, Version},
+    model::{BenchTarget, Benchmark, ExperimentPlan, Part, Version},
     store::{Experiment, ExperimentId, FailedExecution, RecordedBuild, Results, Store},
 };
 use counted::Linked;
@@ -23,9 +17,6 @@ use counted::Linked;
 /// The variance between sessions is estimated from so many of the newest repeats: more would cost time
 /// and tell of a machine as it was long ago.
 const REPEATS: usize = 30;
-
-/// How many of a version's newest results are looked at, unless it was measured together with another.
-const NEWEST: usize = 4;
 
 /// The finished experiments of a store.
 pub struct Past<'s> {
@@ -39,6 +30,8 @@ pub struct Past<'s> {
     failures: RefCell<HashMap<usize, Rc<[FailedExecution]>>>,
     /// For each experiment that was asked for, the repeats that are like it.
     repeats: RefCell<HashMap<usize, Rc<[Vec<Part>]>>>,
+    /// For an experiment and some of its versions, how many benchmarks were measured in all of them.
+    judged: RefCell<HashMap<(usize, Vec<usize>), usize>>,
 }
 
 struct Told {
@@ -68,6 +61,7 @@ impl<'s> Past<'s> {
             builds: RefCell::default(),
             failures: RefCell::default(),
             repeats: RefCell::default(),
+            judged: RefCell::default(),
         })
     }
 
@@ -95,21 +89,6 @@ impl<'s> Past<'s> {
             parts.extend(same.map(|(version, _)| Part { experiment, version }));
         }
         parts
-    }
-
-    /// The experiments that tell of a moment, and of how it changed since the one that it follows.
-    pub fn experiments_for(&self, moment: &Moment, base: Option<&Moment>) -> Vec<usize> {
-        let newest = |moment: &Moment| {
-            moment.parts.iter().rev().take(NEWEST).map(|part| part.experiment).collect::<Vec<_>>()
-        };
-        let mut wanted = newest(moment);
-        if let Some(base) = base {
-            let of_base: HashSet<usize> = base.parts.iter().map(|part| part.experiment).collect();
-            let together = moment.parts.iter().rev().map(|part| part.experiment);
-            wanted.extend(together.filter(|experiment| of_base.contains(experiment)).take(NEWEST));
-            wanted.extend(newest(base));
-        }
-        wanted
     }
 
     /// What these experiments say about a benchmark; `None` if none of them measured it.
@@ -155,6 +134,18 @@ impl<'s> Past<'s> {
         let of_part =
             builds.iter().filter(|build| build.version == part.version && build.target == *target);
         Ok(of_part.map(|build| (u64::from(build.seed.get()), build.layout, build.digest)).collect())
+    }
+
+    /// How many benchmarks an experiment measured in all of these versions: how many were judged.
+    fn judged_in(&self, experiment: usize, versions: &[usize]) -> Result<usize> {
+        let key = (experiment, versions.to_vec());
+        let known = self.judged.borrow().get(&key).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let count = self.store.measured_in_all(self.told[experiment].id, versions)?;
+        self.judged.borrow_mut().insert(key, count);
+        Ok(count)
     }
 
     /// The newest versions that were measured more than once under the conditions of an experiment.

@@ -17,6 +17,9 @@ impl HistoryReport {
         for warning in &self.warnings {
             text += &format!("{} {warning}\n", style::paint(style::DOUBTFUL, "warning:"));
         }
+        if !text.is_empty() {
+            text.push('\n');
+        }
         if self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty()) {
             return text + "no version is stored that these benchmarks were measured in\n";
         }

@@ -64,7 +64,8 @@ impl StoredVersionReport {
 
     /// Machines, toolchains and settings, once where all experiments agree.
     fn circumstances(&self) -> String {
-        let parts: [(&str, fn(&ExperimentReport) -> String); 3] = [
+        type PartOf = fn(&ExperimentReport) -> String;
+        let parts: [(&str, PartOf); 3] = [
             ("machine", |experiment| experiment.machine.to_string()),
             ("toolchain", |experiment| {
                 experiment.toolchain.lines().next().unwrap_or_default().to_owned()
