@@ -50,6 +50,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Prune the cache of checkouts, compilations and builds.
     Gc(GcArgs),
+    /// Show what comparisons look like, in a small project made for it: one to three minutes.
+    Demo(DemoArgs),
 }
 
 /// `cargo rbench build`.
@@ -223,7 +225,23 @@ pub struct GcArgs {
     pub manifest_path: Option<PathBuf>,
 }
 
+/// `cargo rbench demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Keep the project, to go on with it by hand.
+    #[arg(long)]
+    pub keep: bool,
+    /// Show the exact commands of cargo and the linker.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
 impl Cli {
+    /// What these words after `cargo rbench` mean.
+    pub fn of_words(words: &[String]) -> Result<Self, clap::Error> {
+        Self::try_parse_from(["cargo-rbench"].into_iter().chain(words.iter().map(String::as_str)))
+    }
+
     /// Parses the arguments of this process; prints help or usage errors and exits if asked to.
     pub fn from_process() -> Self {
         Self::parse_from(without_cargo(std::env::args_os()))

@@ -14,6 +14,7 @@ pub mod cli;
 pub mod code;
 pub mod command;
 pub mod console;
+pub mod demo;
 pub mod failure;
 pub mod harness;
 pub mod measure;

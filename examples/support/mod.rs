@@ -64,11 +64,23 @@ impl Project {
     }
 
     /// Compiles each revision once and links it with the first `seeds` matched layouts.
+    #[allow(dead_code, reason = "not every example builds through the library")]
     pub fn build(
         &self,
         revisions: &[&str],
         seeds: u32,
     ) -> Result<Vec<VersionBuilds>, Box<dyn Error>> {
+        self.build_and(revisions, seeds, |_, built| Ok(built))
+    }
+
+    /// The same, and does something with what was built, while the site is locked.
+    #[allow(dead_code, reason = "not every example builds through the library")]
+    pub fn build_and<T>(
+        &self,
+        revisions: &[&str],
+        seeds: u32,
+        work: impl FnOnce(&Workshop<'_>, Vec<VersionBuilds>) -> Result<T, Box<dyn Error>>,
+    ) -> Result<T, Box<dyn Error>> {
         let repository = Repository::discover(&self.path())?;
         let (cache, target) = (self.scratch().join("cache"), self.scratch().join("target"));
         let site = Site::new(&cache, &repository.identity()?, &target);
@@ -98,7 +110,21 @@ impl Project {
                 workshop.build(Source { version: &version, checkout: &checkout.path }, &order)?,
             );
         }
-        Ok(built)
+        work(&workshop, built)
+    }
+
+    /// The fixture `compared`, which depends on the harness of this repository, with a second commit
+    /// in which one benchmark has thirty times the work.
+    #[allow(dead_code, reason = "not every example compares")]
+    pub fn compared() -> Result<Self, Box<dyn Error>> {
+        let project = Self::of_fixture("compared")?;
+        let harness = concat!(env!("CARGO_MANIFEST_DIR"), "/harness");
+        project.edit("Cargo.toml", |text| text.replace("../../harness", harness))?;
+        fs::write(project.path().join(".gitignore"), "target\n")?;
+        project.commit("Name the harness where it is")?;
+        project.edit("src/lib.rs", |text| text.replace("u64 = 1_000", "u64 = 30_000"))?;
+        project.commit("Work more")?;
+        Ok(project)
     }
 }
 

@@ -9,6 +9,9 @@ mod initial_state;
 mod measure;
 mod protocol;
 mod runner;
+#[cfg(feature = "sources")]
+#[doc(hidden)]
+pub mod sources;
 mod suite;
 mod table;
 mod tuning;

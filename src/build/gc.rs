@@ -1,19 +1,19 @@
 //! Prunes what was made for versions: by age, then by size, least recently used first.
 //!
-//! When an entry was last used is the time of its `used` file. Nothing is lost but time: all of it
-//! can be made again.
+//! When an entry was last used is the time of its `used` file, or of the entry itself if that is a
+//! file. Nothing is lost but time: all of it can be made again.
 
 use std::{
     cmp::Reverse,
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use super::{files, site::Site};
-use crate::failure::Result;
+use crate::failure::{Exit, OrFail, Result};
 
-/// The file whose time says when an entry was last used.
+/// The file whose time says when a directory was last used.
 const USED: &str = "used";
 
 /// What an entry of the cache is.
@@ -25,6 +25,28 @@ pub enum EntryKind {
     Compilation,
     /// One build.
     Build,
+    /// What was found out about the reproducibility of compiling.
+    Reproducibility,
+    /// The lock file that versions without one are compiled with.
+    Lock,
+}
+
+impl EntryKind {
+    const fn is_directory(self) -> bool {
+        matches!(self, Self::Checkout | Self::Compilation | Self::Build)
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Checkout => "checkout",
+            Self::Compilation => "compilation",
+            Self::Build => "build",
+            Self::Reproducibility => "record of reproducibility",
+            Self::Lock => "lock file",
+        })
+    }
 }
 
 /// An entry of the cache.
@@ -32,7 +54,7 @@ pub enum EntryKind {
 pub struct Entry {
     /// What it is.
     pub kind: EntryKind,
-    /// Its directory.
+    /// Its directory, or file.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
@@ -49,9 +71,14 @@ pub struct Limits {
     pub size: u64,
 }
 
-/// Notes that the entry in `home` is used now. A cache that cannot be written to is still a cache.
-pub fn mark_used(home: &Path) {
-    let _ = fs::write(home.join(USED), "");
+/// Notes that the entry at `path` is used now. A cache that cannot be written to is still a cache.
+pub fn mark_used(path: &Path) {
+    let _ = if path.is_dir() {
+        fs::write(path.join(USED), "")
+    } else {
+        let file = fs::File::options().append(true).open(path);
+        file.and_then(|file| file.set_modified(SystemTime::now()))
+    };
 }
 
 /// All entries of a site, at the time `now`.
@@ -60,19 +87,29 @@ pub fn entries(site: &Site, now: SystemTime) -> Vec<Entry> {
         (EntryKind::Checkout, site.checkouts()),
         (EntryKind::Compilation, site.compilations()),
         (EntryKind::Build, site.builds()),
+        (EntryKind::Reproducibility, site.reproducibilities()),
+        (EntryKind::Lock, site.resolved()),
     ];
     let mut entries = Vec::new();
     for (kind, directory) in kinds {
         let Ok(found) = fs::read_dir(directory) else { continue };
         let paths = found.filter_map(io::Result::ok).map(|entry| entry.path());
-        entries.extend(paths.filter(|path| path.is_dir()).map(|path| Entry {
+        let of_kind = paths.filter(|path| path.is_dir() == kind.is_directory());
+        entries.extend(of_kind.map(|path| Entry {
             kind,
-            size: files::size_of_directory(&path),
+            size: size(&path),
             idle: idle(&path, now),
             path,
         }));
     }
     entries
+}
+
+fn size(path: &Path) -> u64 {
+    if path.is_dir() {
+        return files::size_of_directory(path);
+    }
+    fs::symlink_metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 fn idle(path: &Path, now: SystemTime) -> Duration {
@@ -99,6 +136,10 @@ pub fn superfluous(mut entries: Vec<Entry>, limits: Limits) -> Vec<Entry> {
 
 /// Removes an entry of a site, with what lies beside it.
 pub fn remove(site: &Site, entry: &Entry) -> Result<()> {
+    if !entry.kind.is_directory() {
+        let what = || format!("cannot remove {}", entry.path.display());
+        return fs::remove_file(&entry.path).or_fail(Exit::Build, what);
+    }
     files::remove_directory(&entry.path)?;
     let key = entry.path.file_name().unwrap_or_default().to_string_lossy();
     let beside = match entry.kind {
@@ -106,7 +147,7 @@ pub fn remove(site: &Site, entry: &Entry) -> Result<()> {
             ["manifest", "lock-added"].map(|extension| entry.path.with_extension(extension)).into()
         }
         EntryKind::Compilation => vec![site.log(&key)],
-        EntryKind::Build => Vec::new(),
+        EntryKind::Build | EntryKind::Reproducibility | EntryKind::Lock => Vec::new(),
     };
     for file in beside {
         // A leftover says nothing without its entry.
@@ -164,6 +205,27 @@ mod tests {
             remove(&site, &entry).unwrap();
         }
         assert!(files.iter().chain([&compilation, &checkout]).all(|path| !path.exists()));
+    }
+
+    #[test]
+    fn what_is_remembered_goes_when_it_was_not_used_for_long() {
+        let directory = tempfile::tempdir().unwrap();
+        let site = Site::new(directory.path(), "id", directory.path());
+        let month = Duration::from_secs(30 * 24 * 3600);
+        let remembered =
+            [site.reproducibility("old"), site.reproducibility("new"), site.resolved_lock()];
+        for path in &remembered {
+            files::write_whole(path, b"{}").unwrap();
+            let file = fs::File::options().append(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - 2 * month).unwrap();
+        }
+        mark_used(&remembered[1]);
+        let all = entries(&site, SystemTime::now());
+        assert_eq!(all.iter().map(|entry| entry.size).sum::<u64>(), 6);
+        for entry in superfluous(all, Limits { age: month, size: 1000 }) {
+            remove(&site, &entry).unwrap();
+        }
+        assert_eq!(remembered.map(|path| path.exists()), [false, true, false]);
     }
 
     #[test]

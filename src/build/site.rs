@@ -64,7 +64,12 @@ impl Site {
 
     /// The lock file that a version without one is compiled with.
     pub fn resolved_lock(&self) -> PathBuf {
-        self.outside.join("resolved").join("Cargo.lock")
+        self.resolved().join("Cargo.lock")
+    }
+
+    /// That lock file is in here.
+    pub fn resolved(&self) -> PathBuf {
+        self.outside.join("resolved")
     }
 
     /// A compilation's directory.
@@ -84,7 +89,12 @@ impl Site {
 
     /// What is remembered about the reproducibility of compiling here.
     pub fn reproducibility(&self, key: &str) -> PathBuf {
-        self.storage.join("reproducibility").join(format!("{key}.json"))
+        self.reproducibilities().join(format!("{key}.json"))
+    }
+
+    /// All that is remembered about it is in here.
+    pub fn reproducibilities(&self) -> PathBuf {
+        self.storage.join("reproducibility")
     }
 
     /// The log of a compilation, kept when it fails.

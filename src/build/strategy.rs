@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     compilation::{Compilation, CompiledTarget, Instance},
     event::Event,
-    files, inputs,
+    files, gc, inputs,
     link::{Build, Linkable},
     linker::Linker,
     movable,
@@ -189,6 +189,7 @@ impl Workshop<'_> {
         let memory = self.site.reproducibility(&first.record.reproducibility);
         let remembered = files::read_json::<Reproducibility>(&memory);
         let (known, when) = if let Some(known) = remembered {
+            gc::mark_used(&memory);
             (known, "found out before")
         } else {
             let found = self.compile_again_and_compare(source, order, first)?;

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    cargo::Place, environment::Environment, event::Watch, files, role, shim, site::Site, vendored,
-    wrapper,
+    cargo::Place, environment::Environment, event::Watch, files, gc, role, shim, site::Site,
+    vendored, wrapper,
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
@@ -149,7 +149,11 @@ impl Workshop<'_> {
         }
         let what = || format!("cannot give {} a {LOCK}", source.version);
         fs::write(&added, "").or_fail(Exit::Build, what)?;
-        let known = [self.users_workspace.join(LOCK), self.site.resolved_lock()];
+        let remembered = self.site.resolved_lock();
+        if remembered.is_file() {
+            gc::mark_used(&remembered);
+        }
+        let known = [self.users_workspace.join(LOCK), remembered];
         match known.iter().find(|path| path.is_file()) {
             Some(known) => fs::copy(known, &lock).map(drop).or_fail(Exit::Build, what)?,
             None if lock.exists() => fs::remove_file(&lock).or_fail(Exit::Build, what)?,

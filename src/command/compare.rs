@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{
     experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
+    project::Project,
     stored,
 };
 use crate::{
@@ -31,10 +32,11 @@ const HEAD: usize = 1;
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let interrupt = Interrupt::on_signals()?;
+    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     let report = if args.stored {
-        Some(stored::report(args, &console)?)
+        Some(stored::report(&project, args, &console)?)
     } else {
-        report(args, &console, &interrupt)?
+        report(&project, args, &console, &interrupt)?
     };
     let Some(report) = report else { return Ok(Exit::Success) };
     for path in &args.report.output {
@@ -53,15 +55,16 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     Ok(report.exit(&args.verdict))
 }
 
-/// The comparison as it was typed; none if only the plan is wanted.
+/// The comparison as it was typed, in this project; none if only the plan is wanted.
 pub fn report(
+    project: &Project,
     args: &CompareArgs,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
-    with_experiment(&args.experiment, console, interrupt, |experiment, filter| {
+    with_experiment(project, &args.experiment, console, interrupt, |experiment, filter| {
         let criteria = settings::criteria(&experiment.project.file, &args.verdict.criteria)?;
         let resolve = |revision: &str| experiment.project.repository.resolve(revision);
         let versions = [resolve(&args.base)?, resolve(&args.head)?];

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::project::Project;
 use crate::{
-    build::gc::{self, Entry, EntryKind, Limits},
+    build::gc::{self, Entry, Limits},
     cli::GcArgs,
     console::Console,
     failure::{Exit, Result},
@@ -25,12 +25,7 @@ pub fn run(args: &GcArgs) -> Result<Exit> {
         if !args.dry_run {
             gc::remove(&project.site, entry)?;
         }
-        let kind = match entry.kind {
-            EntryKind::Checkout => "checkout",
-            EntryKind::Compilation => "compilation",
-            EntryKind::Build => "build",
-        };
-        console.line(&format!("{verb} {kind} {}", entry.path.display()));
+        console.line(&format!("{verb} {} {}", entry.kind, entry.path.display()));
     }
     let gone = total(&superfluous);
     Console::result(&format!(

@@ -3,6 +3,7 @@
 mod benchmarks;
 mod build;
 mod compare;
+mod demo;
 mod diff;
 mod exchange;
 mod exec;
@@ -27,6 +28,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),

@@ -1,6 +1,9 @@
 //! `cargo rbench run`: one version, or the versions of a range, measured and kept.
 
-use super::experiment::{Experiment, with_experiment};
+use super::{
+    experiment::{Experiment, with_experiment},
+    project::Project,
+};
 use crate::{
     cli::RunArgs,
     console::Console,
@@ -17,7 +20,8 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let interrupt = Interrupt::on_signals()?;
-    with_experiment(&args.experiment, &console, &interrupt, |experiment, filter| {
+    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    with_experiment(&project, &args.experiment, &console, &interrupt, |experiment, filter| {
         let repository = &experiment.project.repository;
         let run = Run { experiment, filter, only_plan: args.experiment.dry_run };
         if is_range(&args.revision) {

@@ -16,9 +16,12 @@ use crate::{
 };
 
 /// The comparison of what is stored.
-pub fn report(args: &CompareArgs, console: &Console) -> Result<ComparisonReport> {
+pub fn report(
+    project: &Project,
+    args: &CompareArgs,
+    console: &Console,
+) -> Result<ComparisonReport> {
     let target = &args.experiment.target;
-    let project = Project::find(target.manifest_path.as_deref())?;
     let criteria = settings::criteria(&project.file, &args.verdict.criteria)?;
     let experiment = &args.experiment;
     let filter =

@@ -2,13 +2,15 @@
 //!
 //! Nothing here writes into the user's repository. Revisions and the uncommitted tree are read
 //! through libgit2 with an object store in memory; checkouts are written into a cache directory, as
-//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`.
+//! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`. A
+//! [`NewRepository`] is written into, and is none of the user's.
 
 mod checkout;
 mod files;
 mod left_out;
 mod lfs;
 mod manifest;
+mod new;
 mod order;
 mod range;
 mod repository;
@@ -22,6 +24,7 @@ mod uncommitted;
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};
+pub use new::NewRepository;
 pub use order::Placed;
 pub use range::is_range;
 pub use repository::Repository;

@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// A file that cannot be used is the user's to change; anything else is not to be expected.
+    /// A file that cannot be used, or a full disk, is the user's to change; anything else is not to be expected.
     fn exit(&self) -> Exit {
         match self {
             Self::Sql(error) => match error.sqlite_error_code() {
@@ -84,7 +84,9 @@ impl Error {
                     | ErrorCode::CannotOpen
                     | ErrorCode::PermissionDenied
                     | ErrorCode::DatabaseBusy
-                    | ErrorCode::NotADatabase,
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::DiskFull
+                    | ErrorCode::SystemIoFailure,
                 ) => Exit::Usage,
                 _ => Exit::Internal,
             },

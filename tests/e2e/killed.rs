@@ -1,6 +1,15 @@
 //! A run that is killed leaves nothing that the next one trips over or does not tidy up.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Lines},
+    path::PathBuf,
+    process::{Child, ChildStderr, ExitStatus},
+    time::{Duration, Instant},
+};
+
+use cargo_rbench::{model::Turn, store::Store};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     Builds, TestProject,
@@ -63,4 +72,181 @@ fn a_run_killed_while_it_compiles_is_forgotten_by_the_next() {
 fn a_run_killed_while_it_links_is_forgotten_by_the_next() {
     let pattern = "*symbol-ordering-file*";
     the_next_run_is_as_if_nothing_had_happened("RUSTFLAGS", pattern, "exec cc \"$@\"");
+}
+
+/// A comparison of one benchmark with itself made thirty times slower: 2 versions × 4 builds × 2
+/// executions in each of two stages, each execution with this warm-up in milliseconds.
+struct Comparison {
+    project: TestProject,
+    warm_up: &'static str,
+}
+
+impl Comparison {
+    fn new(warm_up: &'static str) -> Self {
+        let project = TestProject::with_harness("compared");
+        project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+        project.commit("Work more");
+        Self { project, warm_up }
+    }
+
+    fn start(&self) -> Running {
+        let compare = ["compare", "--strategy", "relink", "-l", "4", "-m", "2", "-n", "3"];
+        let rest = ["--filter", "changing", "--warm-up", self.warm_up];
+        let mut child = self.project.rbench(&[&compare[..], &rest].concat()).start();
+        let said = BufReader::new(child.stderr.take().unwrap()).lines();
+        Running { child, said }
+    }
+
+    fn store(&self) -> Store<'static> {
+        Store::open(&self.project.root().join(".rbench/results.sqlite"), &|| {}).unwrap()
+    }
+
+    /// The turns of each experiment, and whether it is finished.
+    fn experiments(&self) -> Vec<(BTreeSet<Turn>, bool)> {
+        let store = self.store();
+        let turns = |experiment| {
+            let of_one = |benchmark| store.executions(experiment, benchmark).unwrap();
+            let all = store.benchmarks_of(experiment).unwrap();
+            all.iter().flat_map(of_one).map(|recorded| recorded.turn).collect()
+        };
+        let all = store.experiments().unwrap();
+        all.into_iter().map(|one| (turns(one.id), one.finished.is_some())).collect()
+    }
+
+    /// The process that runs one of the project's builds.
+    fn executed(&self) -> Option<Pid> {
+        let builds = self.project.storage().join("builds");
+        let mut processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let found = processes.find(|process| {
+            let executable = std::fs::read_link(process.join("exe"));
+            executable.is_ok_and(|executable| executable.starts_with(&builds))
+        });
+        Pid::from_raw(found?.file_name()?.to_str()?.parse().ok()?)
+    }
+
+    #[track_caller]
+    fn wait_until(&self, executing: bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while self.executed().is_some() != executing {
+            assert!(Instant::now() < deadline, "is a benchmark executed: {}", !executing);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// A comparison that goes on.
+struct Running {
+    child: Child,
+    said: Lines<BufReader<ChildStderr>>,
+}
+
+impl Running {
+    /// Reads on until it says this.
+    #[track_caller]
+    fn wait_until_it_says(&mut self, part: &str) -> String {
+        let mut said = self.said.by_ref().map(Result::unwrap);
+        said.find(|line| line.contains(part)).unwrap_or_else(|| panic!("it never said `{part}`"))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+
+    /// How it ended, and what else it said.
+    fn end(mut self) -> (ExitStatus, String) {
+        let rest: Vec<String> = self.said.map(Result::unwrap).collect();
+        (self.child.wait().unwrap(), rest.join("\n"))
+    }
+}
+
+#[test]
+fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
+    let comparison = Comparison::new("1");
+    let mut said = 0;
+    for part in ["measured 4 of", "again on fresh builds", "measured 4 of"] {
+        let mut running = comparison.start();
+        let line = running.wait_until_it_says(part);
+        running.signal(Signal::KILL);
+        let (status, _) = running.end();
+        assert_eq!(status.code(), None);
+        comparison.wait_until(false);
+        assert_eq!(comparison.store().check().unwrap(), [""; 0]);
+        said = if line.starts_with("measured") { said + 4 } else { 16 };
+        let (turns, finished) = comparison.experiments().pop().unwrap();
+        assert!(turns.len() >= said && !finished, "{} of {said}", turns.len());
+        said = turns.len();
+    }
+    let (status, rest) = comparison.start().end();
+    assert_eq!(status.code(), Some(1), "{rest}");
+    let (undisturbed, rest) = comparison.start().end();
+    assert_eq!(undisturbed.code(), Some(1), "{rest}");
+    let experiments = comparison.experiments();
+    let [(resumed, true), (undisturbed, true)] = &experiments[..] else {
+        panic!("one was killed and continued, one was not: {experiments:?}")
+    };
+    assert_eq!(resumed, undisturbed);
+    assert_eq!(resumed.len(), 32);
+}
+
+#[test]
+fn a_killed_run_takes_the_benchmark_with_it() {
+    // It would go on for a minute.
+    let comparison = Comparison::new("60000");
+    let mut running = comparison.start();
+    running.wait_until_it_says("plan: ");
+    comparison.wait_until(true);
+    running.signal(Signal::KILL);
+    running.end();
+    comparison.wait_until(false);
+}
+
+#[test]
+fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let comparison = Comparison::new("60000");
+        let mut running = comparison.start();
+        running.wait_until_it_says("plan: ");
+        comparison.wait_until(true);
+        running.signal(signal);
+        let (status, rest) = running.end();
+        assert_eq!(status.code(), Some(130), "{rest}");
+        assert!(rest.contains("hint: the same command goes on where this one stopped"), "{rest}");
+        comparison.wait_until(false);
+    }
+}
+
+#[test]
+fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
+    let comparison = Comparison::new("60000");
+    let mut running = comparison.start();
+    running.wait_until_it_says("plan: ");
+    comparison.wait_until(true);
+    // Asked to end, it does not while it is stopped, and would be killed after two seconds.
+    kill_process(comparison.executed().unwrap(), Signal::STOP).unwrap();
+    while running.child.try_wait().unwrap().is_none() {
+        running.signal(Signal::INT);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (status, rest) = running.end();
+    assert_eq!(status.code(), Some(130), "{rest}");
+    assert!(rest.contains("error: stopped\n  what is finished is kept\n"), "{rest}");
+    comparison.wait_until(false);
+}
+
+#[test]
+fn a_request_to_end_a_build_does_not_wait_for_the_compiler() {
+    let project = TestProject::of("sums");
+    let gate = Gate::new(&project.beside(""));
+    gate.shut();
+    let lines = gate.lines("*'--crate-name work'*") + "\nexec \"$@\"";
+    let wrapper = script(&project.beside("wrapper"), &lines);
+    let compare = ["compare", "HEAD", "HEAD", "--strategy", "relink"];
+    let mut child = project.rbench(&compare).env("RUSTC_WRAPPER", wrapper).start();
+    gate.wait_until_reached();
+    let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
+    // The gate is still shut.
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    gate.open();
 }

@@ -11,9 +11,11 @@
 )]
 
 mod bad_input;
+mod bad_results;
 mod cache;
 mod compare;
 mod compare_report;
+mod demo;
 mod diff;
 mod directions;
 mod distinct;

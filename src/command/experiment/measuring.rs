@@ -2,7 +2,7 @@
 
 use super::{Builds, Collected, Experiment, Side, Stored, target_of};
 use crate::{
-    failure::{Exit, Failure, Result},
+    failure::{Failure, Result},
     measure::{
         schedule::{Design, Step, schedule},
         session::{self, Outcome, Subject},
@@ -93,8 +93,7 @@ impl Experiment<'_> {
         let mut enter = |version: usize, build: usize| {
             self.workshop.enter(builds.versions[version].home_of(build))
         };
-        session::run(steps, subjects, &self.conditions, &mut enter, &mut tell)
-            .map_err(|failure| self.say_what_is_kept(failure))?;
+        session::run(steps, subjects, &self.conditions, &mut enter, &mut tell)?;
         Ok(failures)
     }
 
@@ -124,15 +123,5 @@ impl Experiment<'_> {
             }
         }
         Ok(collected)
-    }
-
-    fn say_what_is_kept(&self, failure: Failure) -> Failure {
-        if failure.exit() != Exit::Interrupted {
-            return failure;
-        }
-        let store = self.project.store();
-        failure
-            .because(format!("every finished execution is kept in {}", store.display()))
-            .hint("the same command goes on where this one stopped")
     }
 }

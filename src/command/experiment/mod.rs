@@ -21,7 +21,7 @@ use crate::{
     cli::ExperimentArgs,
     code::FunctionSet,
     console::Console,
-    failure::Result,
+    failure::{Exit, Failure, Result},
     harness::{Conditions, Filter},
     measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
@@ -67,16 +67,15 @@ pub struct Builds {
     pub versions: Vec<VersionBuilds>,
 }
 
-/// Does `work` with an experiment as it was typed: in the user's project, under its lock, with its
-/// store open.
+/// Does `work` with an experiment as it was typed: in the project, under its lock, with its store open.
 pub fn with_experiment<T>(
+    project: &Project,
     typed: &ExperimentArgs,
     console: &Console,
     interrupt: &Interrupt,
     work: impl FnOnce(&Experiment<'_>, &Filter) -> Result<T>,
 ) -> Result<T> {
     let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-    let project = Project::find(target.manifest_path.as_deref())?;
     let builds = BuildSettings::resolve(&project.file, compile, layout);
     let filter = Filter::new(patterns, *exact, &target.package, &target.bench)?;
     let _lock = console.lock(&project.site)?;
@@ -84,7 +83,7 @@ pub fn with_experiment<T>(
     let workshop = project.workshop(builds.compile.clone(), console.progress_columns(), &watch);
     let store_waits = || console.line("waiting for another rbench that writes results");
     let experiment = Experiment {
-        project: &project,
+        project,
         workshop: &workshop,
         builds: &builds,
         efforts: &Efforts::resolve(&project.file, measure),
@@ -97,7 +96,7 @@ pub fn with_experiment<T>(
         console,
         store: &Store::open(&project.store(), &store_waits)?,
     };
-    work(&experiment, &filter)
+    work(&experiment, &filter).map_err(|failure| experiment.say_what_is_kept(failure))
 }
 
 impl Experiment<'_> {
@@ -141,6 +140,16 @@ impl Experiment<'_> {
             self.workshop.build(Source { version: &side.version, checkout: &side.checkout }, &order)
         };
         Ok(Builds { seeds, versions: sides.iter().map(build).collect::<Result<_>>()? })
+    }
+
+    fn say_what_is_kept(&self, failure: Failure) -> Failure {
+        if failure.exit() != Exit::Interrupted {
+            return failure;
+        }
+        let store = self.project.store();
+        failure
+            .because(format!("every finished execution is kept in {}", store.display()))
+            .hint("the same command goes on where this one stopped")
     }
 }
 

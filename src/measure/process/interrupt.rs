@@ -17,7 +17,7 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
     low_level,
 };
 
@@ -48,6 +48,16 @@ impl Interrupt {
     /// While none runs there is nothing to be ended in order, and a signal ends this process at once.
     /// So does a second SIGINT, which kills the child's group.
     pub fn on_signals() -> Result<Self> {
+        Self::handling(false)
+    }
+
+    /// The same, for a process that has something to tidy up even while no child runs: only a second
+    /// SIGINT ends it at once.
+    pub fn on_signals_in_order() -> Result<Self> {
+        Self::handling(true)
+    }
+
+    fn handling(always_in_order: bool) -> Result<Self> {
         let interrupt = Self::new()?;
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -55,7 +65,7 @@ impl Interrupt {
             let end_or_ask = move || {
                 // Others than people send the same signal twice and mean one: GNU timeout does.
                 let again = asked.swap(true, Ordering::SeqCst) && signal == SIGINT;
-                if again || !running.is_any() {
+                if again || !(always_in_order || running.is_any()) {
                     running.kill();
                     end_this_process();
                 }
@@ -70,6 +80,9 @@ impl Interrupt {
                 .and_then(|writer| low_level::pipe::register(signal, writer))
                 .or_fail(Exit::Internal, what)?;
         }
+        // Beyond the limit of a file's size a write fails, as on a full disk, and does not end the process.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())
+            .or_fail(Exit::Internal, || "cannot handle signal SIGXFSZ")?;
         Ok(interrupt)
     }
 

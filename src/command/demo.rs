@@ -1,0 +1,269 @@
+//! `cargo rbench demo`: makes a small project with a short history, compares its commits one after the
+//! other as a user would, and explains what came of it.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use tempfile::TempDir;
+
+use super::{compare, project::Project};
+use crate::{
+    build::Site,
+    cli::{Cli, Command, CompareArgs, DemoArgs},
+    console::Console,
+    demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, Luck, PACKAGE, Seen, TARGET},
+    failure::{Exit, Failure, OrFail, Result},
+    measure::process::Interrupt,
+    model::{Benchmark, Metric, Name},
+    report::{ComparisonReport, quantity, style},
+    settings, shell,
+    source::NewRepository,
+    stats::{Criteria, Measurements, Summary},
+    store::Store,
+};
+
+/// How all comparisons are made: the minimum is what other work on the machine disturbs least.
+const SETTINGS: [&str; 3] = ["compare", "--estimator", "minimum"];
+
+/// Tells the story from its beginning to its end.
+pub fn run(args: &DemoArgs) -> Result<Exit> {
+    let start = Instant::now();
+    let console = Console::new(args.verbose);
+    let interrupt = Interrupt::on_signals_in_order()?;
+    let scratch = scratch(args.keep)?;
+    let told = Demo::set_up(&scratch, &console, &interrupt)
+        .and_then(|demo| demo.tell(args.keep, start))
+        .map_err(|failure| if interrupt.is_set() { interrupted() } else { failure });
+    if args.keep {
+        console.line(&format!("kept: {}", scratch.path().display()));
+    } else {
+        let path = scratch.path().to_owned();
+        let removed = scratch.close();
+        removed.or_fail(Exit::Internal, || format!("cannot remove {}", path.display()))?;
+    }
+    told
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Exit::Interrupted, "the demo was stopped")
+}
+
+/// The directory of all that the demo writes; it goes away with the value unless it is kept.
+fn scratch(keep: bool) -> Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("rbench-demo-")
+        .disable_cleanup(keep)
+        .tempdir()
+        .or_fail(Exit::Usage, || "cannot make a directory for the demo")
+}
+
+/// The demo's project, ready to be compared.
+struct Demo<'a> {
+    project: Project,
+    console: &'a Console,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Demo<'a> {
+    /// Writes the project and its history below `scratch`, where all else goes too, whatever the user's
+    /// environment says of caches and target dirs.
+    fn set_up(scratch: &TempDir, console: &'a Console, interrupt: &'a Interrupt) -> Result<Self> {
+        let root = scratch.path().join(PACKAGE);
+        let mut repository = NewRepository::create(&root)?;
+        let baseline = BASELINE.files.iter().map(|(path, content)| ((*path).to_owned(), *content));
+        repository.commit(BASELINE.message, baseline.chain(demo::harness()))?;
+        for Chapter { commit, .. } in CHAPTERS {
+            repository.commit(commit.message, commit.files.iter().copied())?;
+        }
+        let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
+        let cache = canonical(scratch.path())?.join("cache");
+        let target = project.workspace.join("target");
+        project.site = Site::new(&cache, &project.repository.identity()?, &target);
+        Ok(Self { project, console, interrupt })
+    }
+
+    fn tell(&self, kept: bool, start: Instant) -> Result<Exit> {
+        Console::result(&introduction(&self.project.workspace, kept))?;
+        let mut explanations = Vec::with_capacity(CHAPTERS.len());
+        for (index, chapter) in CHAPTERS.iter().enumerate() {
+            explanations.push(self.chapter(index, chapter)?);
+        }
+        Console::result(&conclusion(&explanations, start))?;
+        let as_expected = explanations.iter().all(|explanation| explanation.as_expected);
+        Ok(if as_expected { Exit::Success } else { Exit::Regression })
+    }
+
+    /// Compares a commit with the one before.
+    fn chapter(&self, index: usize, chapter: &Chapter) -> Result<Explanation> {
+        if self.interrupt.is_set() {
+            return Err(interrupted());
+        }
+        let Chapter { title, commit, does, expected } = chapter;
+        let behind = CHAPTERS.len() - index;
+        let words = command(behind);
+        let shown: Vec<String> = words.iter().map(shell::quoted).collect();
+        Console::result(&format!(
+            "\n{}\n{}\n\n  $ cargo rbench {}\n\n",
+            style::paint(style::HEAD, &format!("{} of {}: {title}", index + 1, CHAPTERS.len())),
+            wrapped(&format!("The commit \"{}\" {does}.", commit.message)),
+            shown.join(" ")
+        ))?;
+        let args = parsed(&words)?;
+        let report = compare::report(&self.project, &args, self.console, self.interrupt)?;
+        let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
+        Console::result(&report.terminal(Console::result_columns()))?;
+        let criteria = settings::criteria(&self.project.file, &args.verdict.criteria)?;
+        let seen = seen(&report)?;
+        let explanation = demo::explain(*expected, &seen, &self.luck(&seen, &criteria)?);
+        let (mark, style) = marked(&explanation);
+        let text = wrapped(&format!("{mark}: {}", explanation.text));
+        let text = text.replacen(mark, &style::paint(style, mark), 1);
+        Console::result(&format!("\n{text}\n"))?;
+        Ok(explanation)
+    }
+
+    /// What layouts did to the benchmarks that a comparison has just measured.
+    fn luck(&self, seen: &Seen, criteria: &Criteria) -> Result<Vec<Luck>> {
+        let waits = || self.console.line("waiting for another rbench that writes results");
+        let store = Store::open(&self.project.store(), &waits)?;
+        let mut lucks = Vec::new();
+        for row in seen.benchmarks.iter().filter(|row| row.measured.is_some()) {
+            let benchmark = Benchmark {
+                package: PACKAGE.to_owned(),
+                target: TARGET.to_owned(),
+                name: Name::plain(&row.id),
+            };
+            let mut entries = store.history(&benchmark, &Metric::wall())?;
+            let newest = entries.last().map(|entry| entry.experiment);
+            entries.retain(|entry| Some(entry.experiment) == newest);
+            let summaries: Vec<Summary> = entries
+                .into_iter()
+                .filter_map(|entry| Measurements::new(Metric::wall(), entry.builds).ok())
+                .map(|measurements| Summary::of(&measurements, criteria.estimator))
+                .collect();
+            if let [base, head] = summaries.as_slice() {
+                lucks.extend(Luck::of(&row.id, [base, head]));
+            }
+        }
+        Ok(lucks)
+    }
+}
+
+/// The words after `cargo rbench` that compare the commit so far behind HEAD with the next one.
+fn command(behind: usize) -> Vec<String> {
+    let head = match behind {
+        1 => "HEAD".to_owned(),
+        _ => format!("HEAD~{}", behind - 1),
+    };
+    let mut words: Vec<String> = SETTINGS.iter().map(|word| (*word).to_owned()).collect();
+    words.extend([format!("HEAD~{behind}"), head]);
+    words
+}
+
+/// What those words mean to the command line.
+fn parsed(words: &[String]) -> Result<CompareArgs> {
+    match Cli::of_words(words).or_fail(Exit::Internal, || "cannot read the demo's own command")? {
+        Cli { command: Command::Compare(args) } => Ok(args),
+        Cli { .. } => Err(Failure::new(Exit::Internal, "the demo's command compares nothing")),
+    }
+}
+
+fn seen(report: &ComparisonReport) -> Result<Seen> {
+    let what = || "cannot read the comparison";
+    let json = report.json().or_fail(Exit::Internal, what)?;
+    serde_json::from_str(&json).or_fail(Exit::Internal, what)
+}
+
+fn introduction(workspace: &Path, kept: bool) -> String {
+    let fate = if kept { "kept" } else { "removed at the end; --keep keeps it" };
+    let commits = CHAPTERS.len() + 1;
+    let comparisons = CHAPTERS.len();
+    format!(
+        "{}\n{}\n\n  {} ({fate})\n",
+        style::paint(style::HEAD, "Is this commit slower, or was its link unlucky?"),
+        wrapped(&format!(
+            "A project with {commits} commits, {comparisons} comparisons, one to three minutes. Each \
+             comparison builds both commits ten times, with the same ten code layouts, and runs all \
+             builds taking turns. A benchmark is called slower or faster only if that shows across the \
+             layouts, and then again on fresh ones. (The minimum stands for an execution, since a demo \
+             has to work where much else runs.) The project:"
+        )),
+        workspace.display()
+    )
+}
+
+fn conclusion(explanations: &[Explanation], start: Instant) -> String {
+    let width = CHAPTERS.iter().map(|chapter| chapter.title.len()).max().unwrap_or_default();
+    let mut text = format!(
+        "\n{}\n",
+        style::paint(
+            style::HEAD,
+            &format!("In short, after {}", quantity::duration(start.elapsed()))
+        )
+    );
+    for (Chapter { title, .. }, explanation) in CHAPTERS.iter().zip(explanations) {
+        let (mark, style) = marked(explanation);
+        let mark = style::paint(style, mark);
+        text += &format!("  {title:width$}  {mark}: {}\n", explanation.summary);
+    }
+    text + "\nIn a project of yours with bench targets (criterion, divan, libtest or rbench-harness):\n\n  \
+            $ cargo rbench list                    # the benchmarks it has\n  \
+            $ cargo rbench compare HEAD~1 HEAD     # is anything slower? exit code 1 if so\n  \
+            $ cargo rbench diff HEAD~1 HEAD        # which functions have other machine code\n"
+}
+
+fn marked(explanation: &Explanation) -> (&'static str, anstyle::Style) {
+    if explanation.as_expected {
+        ("As expected", style::GOOD)
+    } else {
+        ("Not as expected", style::DOUBTFUL)
+    }
+}
+
+/// A paragraph in lines of a length that is pleasant to read.
+fn wrapped(text: &str) -> String {
+    const LONGEST: usize = 96;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= LONGEST => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+fn canonical(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().or_fail(Exit::Internal, || format!("cannot find {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_shown_is_one_that_compares_neighbours() {
+        for behind in 1..=CHAPTERS.len() {
+            let args = parsed(&command(behind)).unwrap();
+            assert_eq!(args.base, format!("HEAD~{behind}"));
+            let head = if behind == 1 { "HEAD".to_owned() } else { format!("HEAD~{}", behind - 1) };
+            assert_eq!(args.head, head);
+        }
+    }
+
+    #[test]
+    fn lines_are_of_a_readable_length_and_lose_no_word() {
+        let text = "a word or two ".repeat(50);
+        let wrapped = wrapped(text.trim());
+        let (last, lines) = wrapped.rsplit_once('\n').map(|(lines, last)| (last, lines)).unwrap();
+        assert!(lines.lines().all(|line| (80..=96).contains(&line.len())), "{wrapped}");
+        assert!(last.len() <= 96, "{wrapped}");
+        assert_eq!(wrapped.replace('\n', " "), text.trim());
+    }
+}

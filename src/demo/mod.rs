@@ -1,0 +1,14 @@
+//! The demo: a small project with a history of five commits, and what comparing them shows.
+//!
+//! The story and its files are constants; the explanations are made of what was measured, and of
+//! nothing else.
+
+mod explanation;
+mod luck;
+mod seen;
+mod story;
+
+pub use explanation::{Explanation, explain};
+pub use luck::Luck;
+pub use seen::Seen;
+pub use story::{BASELINE, CHAPTERS, Chapter, Commit, Expected, PACKAGE, TARGET, harness};

@@ -1,0 +1,62 @@
+//! Stores that cannot be used, and results that cannot be kept.
+
+use std::fs;
+
+use crate::support::{TestProject, rbench::PROGRAM};
+
+fn project() -> TestProject {
+    let project = TestProject::with_harness("compared");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.commit("Work more");
+    project
+}
+
+const QUICK: [&str; 11] =
+    ["compare", "--strategy", "relink", "-l", "3", "-m", "1", "-n", "3", "--warm-up", "1"];
+
+#[test]
+fn a_store_that_is_none_is_named_before_anything_is_built_and_stays_as_it_is() {
+    let project = project();
+    let store = project.root().join(".rbench/results.sqlite");
+    fs::create_dir_all(store.parent().unwrap()).unwrap();
+    fs::write(&store, "Dear diary, ".repeat(1000)).unwrap();
+    let outcome = project.rbench(&QUICK).fails_with(2);
+    outcome.assert_stderr_has(&["results.sqlite", "not a database", "hint: nothing was changed"]);
+    assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
+    assert_eq!(fs::read_to_string(&store).unwrap(), "Dear diary, ".repeat(1000));
+
+    fs::remove_file(&store).unwrap();
+    fs::create_dir(&store).unwrap();
+    let outcome = project.rbench(&QUICK).fails_with(2);
+    outcome.assert_stderr_has(&["cannot open the store", "results.sqlite", "hint: "]);
+}
+
+#[test]
+fn where_every_benchmark_fails_the_exit_code_says_so() {
+    let project = project();
+    for work in ["    rounds(700)", "    rounds(ROUNDS)"] {
+        project.replace("src/lib.rs", work, "    panic!(\"the table is missing\")");
+    }
+    project.commit("Break both");
+    let outcome = project.rbench(&QUICK).run().assert_exit(4);
+    outcome.assert_stdout_has(&["changing: failed", "steady: failed", "the table is missing"]);
+}
+
+#[test]
+fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they_do() {
+    let project = project();
+    let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--warm-up", "1"]].concat();
+    project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--strategy", "relink"]).ok();
+    // In blocks of 512 bytes: what is built fits, and so do some executions.
+    let limited = ["-c", "ulimit -f 3500; exec \"$@\"", "sh", PROGRAM];
+    let outcome =
+        project.rbench(&[&limited[..], &much].concat()).program("sh").run().assert_exit(2);
+    outcome.assert_stderr_has(&[
+        "error: cannot store an execution in ",
+        "results.sqlite",
+        "hint: see that the disk has room; what was stored before is kept",
+    ]);
+    let outcome = project.rbench(&much).run();
+    outcome.assert_stderr_has(&["going on where an earlier run stopped, after "]);
+    outcome.assert_stdout_has(&["changing: "]);
+}

@@ -1,0 +1,83 @@
+//! The demo tells its story, stops when it is told to, and leaves nothing behind.
+//!
+//! Whether all four verdicts are as expected takes a quiet machine and a minute: that is not asked here.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Command},
+};
+
+use crate::support::{TestProject, rbench::hermetic, tree};
+
+/// Starts the demo and ends it with Ctrl-C as soon as standard error has a line that begins with
+/// `sign`; gives what it wrote on standard output.
+#[track_caller]
+fn stopped_at(place: &TestProject, arguments: &[&str], sign: &str) -> String {
+    let mut child: Child = place.rbench(arguments).start();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    while !stderr.next().expect("the sign is given").unwrap().starts_with(sign) {}
+    let id = i32::try_from(child.id()).unwrap();
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = stderr.map(Result::unwrap).collect();
+    let mut stdout = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:#?}");
+    assert!(rest.iter().any(|line| line == "error: the demo was stopped"), "{rest:#?}");
+    stdout
+}
+
+#[test]
+fn a_demo_stopped_in_the_middle_has_told_two_chapters_and_leaves_nothing_behind() {
+    let place = TestProject::bare("anywhere");
+    let told = stopped_at(&place, &["demo"], "compiling HEAD~1 ");
+    for part in [
+        "1 of 4: documentation only",
+        "HEAD~4 HEAD~3",
+        "5 identical",
+        "As expected: All 5 benchmarks have the same machine code",
+        "2 of 4: unrelated code",
+        "added, so there is nothing to compare: roman",
+        "3 of 4: 10 % more work",
+    ] {
+        assert!(told.contains(part), "`{part}` is not told:\n{told}");
+    }
+    assert_eq!(told.matches("s expected: ").count(), 2, "both are explained:\n{told}");
+    assert!(!told.contains("4 of 4"), "{told}");
+    let left = tree::paths(&place.beside(""));
+    let written: Vec<_> = left.iter().filter(|path| path.is_file()).collect();
+    assert!(written.is_empty(), "left behind: {written:#?}");
+    assert!(fs::read_dir(place.home().join("tmp")).unwrap().next().is_none());
+}
+
+#[test]
+fn what_is_kept_is_a_project_with_five_commits_that_its_tools_accept() {
+    let place = TestProject::bare("anywhere");
+    let elsewhere = place.beside("target of the user");
+    let told = stopped_at(&place, &["demo", "--keep"], "compiling ");
+    let root = told.lines().find_map(|line| line.strip_suffix(" (kept)")).expect("a place is told");
+    let root = Path::new(root.trim());
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        hermetic(&mut command, &place.home());
+        command.env("CARGO_TARGET_DIR", &elsewhere);
+        let output = command.args(arguments).current_dir(root).output().unwrap();
+        let [out, error] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(output.status.success(), "{program} {arguments:?}: {out}\n{error}");
+        assert!(!error.contains("warning"), "{program} {arguments:?}: {error}");
+        out
+    };
+    assert_eq!(run("git", &["log", "--oneline"]).lines().count(), 5);
+    assert_eq!(run("git", &["status", "--porcelain"]), "");
+    for behind in ["4", "3", "2", "1", "0"] {
+        run(
+            "git",
+            &["-c", "advice.detachedHead=false", "checkout", "--quiet", &format!("main~{behind}")],
+        );
+        run("cargo", &["check", "--quiet", "--locked", "--offline", "--all-targets"]);
+        run("cargo", &["fmt", "--check", "-p", "toolbox"]);
+    }
+}
