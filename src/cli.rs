@@ -1,14 +1,16 @@
 //! What was typed: the clap structs, and nothing that needs the world.
 
 mod groups;
+mod results;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 pub use groups::{
-    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
-    ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    CompileArgs, CriteriaArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs,
+    OutputArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
+pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 
 /// Regression benchmarking across builds.
 ///
@@ -32,6 +34,14 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure one version, or the versions of a range, and keep what was measured.
     Run(RunArgs),
+    /// Show how benchmarks changed over the stored commits.
+    History(HistoryArgs),
+    /// Show everything that is stored of a version.
+    Show(ShowArgs),
+    /// Write everything that is stored as lines of JSON.
+    Export(ExportArgs),
+    /// Take in what `export` wrote, here or on another machine.
+    Import(ImportArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
@@ -80,6 +90,12 @@ pub struct CompareArgs {
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
+    /// Judge what is stored of both versions instead of measuring.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub stored: bool,
+    /// With --stored: compare results of other machines and other settings too.
+    #[arg(long, requires = "stored")]
+    pub allow_different: bool,
     /// How benchmarks are judged.
     #[command(flatten)]
     pub verdict: VerdictArgs,

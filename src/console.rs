@@ -102,6 +102,11 @@ impl Console {
         let _ = writeln!(anstream::stderr(), "{text}");
     }
 
+    /// Lets a long result be written to standard output. A reader that has gone away is no failure.
+    pub fn stream(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        write(&mut std::io::BufWriter::new(Indifferent(std::io::stdout().lock())))
+    }
+
     /// Prints a result, on standard output. A reader that has gone away is no failure.
     pub fn result(text: &str) -> Result<()> {
         match anstream::stdout().write_all(text.as_bytes()) {
@@ -159,6 +164,25 @@ impl Executions {
             let count = self.count;
             let _ =
                 writeln!(anstream::stderr(), "measured {done} of {count} executions, {left} left");
+        }
+    }
+}
+
+/// A writer to which it is all one whether anybody still reads.
+struct Indifferent<W>(W);
+
+impl<W: Write> Write for Indifferent<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
         }
     }
 }

@@ -14,7 +14,7 @@ use effort::{BenchmarkTable, ExperimentTable};
 pub use effort::{Effort, Efforts};
 
 use crate::{
-    cli::{CompileArgs, LayoutArgs, TargetArgs, VerdictArgs},
+    cli::{CompileArgs, CriteriaArgs, LayoutArgs, TargetArgs},
     failure::{Exit, Failure, OrFail, Result},
     model::{BenchTarget, CompileSettings, HarnessKind, Layout, Strategy, TargetFilter},
     stats::Criteria,
@@ -22,6 +22,9 @@ use crate::{
 
 /// The name of the configuration file.
 pub const FILE_NAME: &str = "bench.toml";
+
+/// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
+const STORE: &str = ".rbench/results.sqlite";
 
 /// How versions are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +69,9 @@ pub struct BenchToml {
     /// `[verdict]`
     #[serde(default)]
     verdict: VerdictTable,
+    /// `[store]`
+    #[serde(default)]
+    store: StoreTable,
     /// `[[harness]]`
     #[serde(default)]
     harness: Vec<HarnessTable>,
@@ -83,6 +89,13 @@ struct VerdictTable {
     confidence: Option<f64>,
     min_effect: Option<f64>,
     confirm: Option<bool>,
+}
+
+/// `[store]`: where results are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct StoreTable {
+    path: Option<PathBuf>,
 }
 
 /// `[[harness]]`: says outright which harness a bench target has.
@@ -151,6 +164,9 @@ impl BenchToml {
             return Err(refused("`builds` in [build] is 0".to_owned())
                 .hint("ask for at least one build; what is judged needs two"));
         }
+        if parsed.store.path.as_ref().is_some_and(|path| path.file_name().is_none()) {
+            return Err(refused("`path` in [store] names no file".to_owned()));
+        }
         let own = parsed.benchmark.iter().find_map(BenchmarkTable::defect);
         match parsed.experiment.defect().or(own) {
             Some(defect) => Err(refused(defect)),
@@ -171,6 +187,11 @@ impl BenchToml {
                 ))
                 .hint(format!("the harnesses are {}", known.join(", "))))
         })
+    }
+
+    /// The file that keeps results, in the workspace or at an absolute path.
+    pub fn store(&self, workspace: &Path) -> PathBuf {
+        workspace.join(self.store.path.as_deref().unwrap_or(Path::new(STORE)))
     }
 
     /// The harness that the file says a bench target has.
@@ -219,7 +240,7 @@ impl BuildSettings {
 }
 
 /// How benchmarks are judged.
-pub fn criteria(file: &BenchToml, flags: &VerdictArgs) -> Result<Criteria> {
+pub fn criteria(file: &BenchToml, flags: &CriteriaArgs) -> Result<Criteria> {
     let (default, table) = (Criteria::default(), &file.verdict);
     let what = "cannot use the settings for verdicts";
     let refused =
@@ -285,6 +306,7 @@ mod tests {
             BuildSettings::resolve(&table, &flags(), &LayoutArgs::default()),
             BuildSettings::default()
         );
+        assert_eq!(table.store.path.as_deref(), Some(Path::new(STORE)));
         for key in [
             "builds",
             "layout",
@@ -297,6 +319,7 @@ mod tests {
             "locked",
             "offline",
             "jobs",
+            "path",
         ] {
             assert!(
                 example
@@ -333,6 +356,16 @@ mod tests {
         assert_eq!(file.harness_of(&target("b")), None);
         let unknown = parse("[[harness]]\nbench = 'x'\nharness = 'diwan'\n").unwrap_err();
         assert!(unknown.to_string().contains("no harness `diwan`"), "{unknown}");
+    }
+
+    #[test]
+    fn the_store_lies_in_the_workspace_unless_the_file_says_where() {
+        let store = |text: &str| parse(text).unwrap().store(Path::new("/w"));
+        assert_eq!(store(""), Path::new("/w/.rbench/results.sqlite"));
+        assert_eq!(store("[store]\npath = 'a/b.sqlite'"), Path::new("/w/a/b.sqlite"));
+        assert_eq!(store("[store]\npath = '/srv/b.sqlite'"), Path::new("/srv/b.sqlite"));
+        let refused = parse("[store]\npath = ''").unwrap_err();
+        assert!(refused.to_string().contains("names no file"), "{refused}");
     }
 
     #[test]

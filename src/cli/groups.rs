@@ -134,9 +134,9 @@ pub struct ExperimentArgs {
 }
 
 /// How benchmarks are judged.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
-pub struct VerdictArgs {
+pub struct CriteriaArgs {
     /// What stands for one execution: mean, trimmed-mean, median, lower-quartile, minimum.
     #[arg(long, value_name = "NAME")]
     pub estimator: Option<String>,
@@ -155,6 +155,15 @@ pub struct VerdictArgs {
     /// Do not measure again on fresh builds what is flagged.
     #[arg(long)]
     pub no_confirm: bool,
+}
+
+/// How benchmarks are judged, and what the caller makes of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct VerdictArgs {
+    /// The criteria.
+    #[command(flatten)]
+    pub criteria: CriteriaArgs,
     /// What else than a failure ends with an exit code other than 0.
     #[arg(long, value_name = "WHAT", default_value = "regression")]
     pub fail_on: FailOn,

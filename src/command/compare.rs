@@ -5,6 +5,7 @@ use std::fs;
 use super::{
     experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
     project::Project,
+    stored,
 };
 use crate::{
     cli::{CompareArgs, ReportFormat},
@@ -32,9 +33,12 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let interrupt = Interrupt::on_signals()?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
-    let Some(report) = report(&project, args, &console, &interrupt)? else {
-        return Ok(Exit::Success);
+    let report = if args.stored {
+        Some(stored::report(&project, args, &console)?)
+    } else {
+        report(&project, args, &console, &interrupt)?
     };
+    let Some(report) = report else { return Ok(Exit::Success) };
     for path in &args.report.output {
         let format = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => ReportFormat::Json,
@@ -61,7 +65,7 @@ pub fn report(
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
     with_experiment(project, &args.experiment, console, interrupt, |experiment, filter| {
-        let criteria = settings::criteria(&experiment.project.file, &args.verdict)?;
+        let criteria = settings::criteria(&experiment.project.file, &args.verdict.criteria)?;
         let resolve = |revision: &str| experiment.project.repository.resolve(revision);
         let versions = [resolve(&args.base)?, resolve(&args.head)?];
         let mut sides = Vec::with_capacity(versions.len());

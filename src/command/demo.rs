@@ -114,7 +114,7 @@ impl<'a> Demo<'a> {
         let report = compare::report(&self.project, &args, self.console, self.interrupt)?;
         let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
         Console::result(&report.terminal(Console::result_columns()))?;
-        let criteria = settings::criteria(&self.project.file, &args.verdict)?;
+        let criteria = settings::criteria(&self.project.file, &args.verdict.criteria)?;
         let seen = seen(&report)?;
         let explanation = demo::explain(*expected, &seen, &self.luck(&seen, &criteria)?);
         let (mark, style) = marked(&explanation);

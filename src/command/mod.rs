@@ -5,12 +5,17 @@ mod build;
 mod compare;
 mod demo;
 mod diff;
+mod exchange;
 mod exec;
 mod experiment;
 mod gc;
+mod history;
 mod list;
+mod past;
 mod project;
 mod run;
+mod show;
+mod stored;
 
 use crate::{
     cli::{Cli, Command},
@@ -27,6 +32,10 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
+        Command::History(args) => history::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Export(args) => exchange::export(args),
+        Command::Import(args) => exchange::import(args),
         Command::Gc(args) => gc::run(args),
     }
 }

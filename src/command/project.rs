@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
+use super::past;
 use crate::{
     build::{Site, Watch, Workshop, cache_directory, run_tool_or},
     console::Console,
@@ -12,6 +13,7 @@ use crate::{
     model::{CompileSettings, Version},
     settings::BenchToml,
     source::{Checkouts, Repository},
+    store::Store,
 };
 
 /// Where the user is.
@@ -27,6 +29,9 @@ pub struct Project {
 }
 
 impl Project {
+    /// What is said while another process writes to the store.
+    pub const STORE_WAITS: &str = "waiting for another rbench that writes results";
+
     /// Finds the project at `manifest`, or at the current directory.
     pub fn find(manifest: Option<&Path>) -> Result<Self> {
         let here =
@@ -55,7 +60,22 @@ impl Project {
 
     /// The file that keeps what was measured.
     pub fn store(&self) -> PathBuf {
-        self.workspace.join(".rbench").join("results.sqlite")
+        self.file.store(&self.workspace)
+    }
+
+    /// Works with what is stored. That there is no store is a failure that says how to fill it; none is
+    /// made.
+    pub fn with_stored<T>(
+        &self,
+        console: &Console,
+        work: impl FnOnce(&Store<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let path = self.store();
+        if !path.exists() {
+            return Err(past::nothing_stored(&path, 0));
+        }
+        let waits = || console.line(Self::STORE_WAITS);
+        work(&Store::open(&path, &waits)?)
     }
 
     /// The directory with the files of a version.

@@ -8,6 +8,7 @@ mod layout;
 mod machine;
 mod metric;
 mod target;
+mod timeline;
 mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
@@ -18,4 +19,5 @@ pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit};
 pub use target::{BenchTarget, TargetFilter};
+pub use timeline::{KnownCommit, Moment, Part, Relation, timeline};
 pub use version::Version;

@@ -10,6 +10,7 @@ mod summary;
 mod text;
 
 use advice::NextStep;
+pub(super) use figures::{bare_percent, percent, value};
 pub use row::ComparisonRow;
 use serde::Serialize;
 use summary::{Counts, GeometricMean};

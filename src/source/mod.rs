@@ -11,6 +11,7 @@ mod left_out;
 mod lfs;
 mod manifest;
 mod new;
+mod order;
 mod range;
 mod repository;
 mod revision;
@@ -24,5 +25,6 @@ mod tests;
 
 pub use checkout::{Checkout, Checkouts};
 pub use new::NewRepository;
+pub use order::Placed;
 pub use range::is_range;
 pub use repository::Repository;

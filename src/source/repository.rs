@@ -70,6 +70,11 @@ impl Repository {
         walk.try_fold(None, |_, commit| commit.map(Some))
     }
 
+    /// Whether the clone was made without the older commits.
+    pub fn is_shallow(&self) -> bool {
+        self.git.is_shallow()
+    }
+
     /// HEAD's commit, or `None` in a repository without one.
     pub(super) fn head_commit(&self) -> Result<Option<git2::Commit<'_>>, git2::Error> {
         match self.git.head() {

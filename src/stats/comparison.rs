@@ -7,6 +7,8 @@
 //! - *Welch*: `SE_D² = s_A² + s_B²` with `s_v² = Var(x[v]) / l_v`, and Welch's
 //!   `ν = SE_D⁴ / (s_A⁴ / (l_A − 1) + s_B⁴ / (l_B − 1))`.
 //!
+//! Versions of two sessions have the variance [between sessions](super::sessions) in `SE_D` and `ν` as well.
+//!
 //! Where builds do not vary at all, `SE_D` is 0: then any difference is certain (`p = 0`), and none is
 //! none (`p = 1`).
 
@@ -17,6 +19,7 @@ use super::{
     matching::{Matched, Method, Pairing},
     moments::Moments,
     refusal::Refusal,
+    sessions::SessionVariance,
     summary::Summary,
 };
 
@@ -96,6 +99,27 @@ impl Comparison {
         pairing: Pairing,
         alpha: f64,
     ) -> Result<Self, Refusal> {
+        Self::within(base, head, pairing, None, alpha)
+    }
+
+    /// Compares versions of two sessions, whose difference contains what differs between sessions.
+    pub fn across(
+        base: &Summary,
+        head: &Summary,
+        pairing: Pairing,
+        sessions: &SessionVariance,
+        alpha: f64,
+    ) -> Result<Self, Refusal> {
+        Self::within(base, head, pairing, Some(sessions), alpha)
+    }
+
+    fn within(
+        base: &Summary,
+        head: &Summary,
+        pairing: Pairing,
+        sessions: Option<&SessionVariance>,
+        alpha: f64,
+    ) -> Result<Self, Refusal> {
         let alpha = Refusal::unless_probability(alpha)?;
         refuse_unlike(base, head)?;
         let Matched { method, base, head } = Matched::of(base, head, pairing);
@@ -104,6 +128,9 @@ impl Comparison {
             Method::Paired { .. } => Difference::paired(&base, &head, &moments),
             Method::Welch(_) => Difference::welch(&moments),
         };
+        let (standard_error, freedom) = sessions.map_or((standard_error, freedom), |sessions| {
+            sessions.added_to(standard_error, freedom)
+        });
         let log_change = if d.abs() <= ROUNDING { 0.0 } else { d };
         let t = t_quantile(1.0 - alpha / 2.0, freedom);
         let reach = t * standard_error;
@@ -252,15 +279,15 @@ fn squared_error(moments: &Moments) -> f64 {
 /// Intervals about both versions whose half-widths add up to `reach` on the log scale.
 fn comparison_intervals(moments: &[Moments; 2], log_change: f64, reach: f64) -> [Interval; 2] {
     let [s_a, s_b] = moments.each_ref().map(|version| squared_error(version).sqrt());
-    // Without any variance of builds, `reach` is 0 too.
-    let c = if s_a + s_b > 0.0 { reach / (s_a + s_b) } else { 0.0 };
+    // Without any variance of builds, what there is comes from the sessions, half of it from each.
+    let share = if s_a + s_b > 0.0 { s_a / (s_a + s_b) } else { 0.5 };
     let interval = |center: f64, half_width: f64| Interval {
         center: center.exp(),
         low: (center - half_width).exp(),
         high: (center + half_width).exp(),
     };
     let base = moments[0].mean;
-    [interval(base, c * s_a), interval(base + log_change, c * s_b)]
+    [interval(base, share * reach), interval(base + log_change, (1.0 - share) * reach)]
 }
 
 #[cfg(test)]

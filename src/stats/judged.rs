@@ -1,8 +1,8 @@
 //! From measurements to the verdict on a benchmark: one stage of it, and what one or two stages come to.
 
 use super::{
-    criteria::Criteria, data::Measurements, matching::Pairing, refusal::Refusal, stage::Stage,
-    summary::Summary, verdict::Verdict,
+    criteria::Criteria, data::Measurements, matching::Pairing, refusal::Refusal,
+    sessions::SessionVariance, stage::Stage, summary::Summary, verdict::Verdict,
 };
 use crate::model::Layout;
 
@@ -32,6 +32,17 @@ impl Judged {
         Self { summaries, stage }
     }
 
+    /// Compares summaries of two sessions.
+    pub fn across(
+        summaries: [Summary; 2],
+        pairing: Pairing,
+        sessions: &SessionVariance,
+        criteria: &Criteria,
+    ) -> Self {
+        let stage = Stage::across(&summaries[0], &summaries[1], pairing, sessions, criteria);
+        Self { summaries, stage }
+    }
+
     /// Whether the benchmark must be measured again on fresh builds before a change of it counts.
     pub fn needs_confirmation(&self, criteria: &Criteria) -> bool {
         self.stage.as_ref().is_ok_and(|stage| stage.needs_confirmation(criteria))
@@ -42,6 +53,17 @@ impl Judgement {
     /// A verdict without numbers.
     pub fn of(verdict: Verdict) -> Self {
         Self { verdict, decisive: None }
+    }
+
+    /// The judgement on a benchmark, one of `judged`, whose versions were measured in two sessions.
+    pub fn by_sessions(stored: Judged, judged: usize, criteria: &Criteria) -> Self {
+        match stored.stage {
+            Err(refusal) => Self::of(Verdict::refused(&refusal)),
+            Ok(stage) => Self {
+                verdict: Verdict::of_stored(&stage, judged, criteria),
+                decisive: Some((stage, stored.summaries)),
+            },
+        }
     }
 
     /// The judgement on a benchmark, one of `judged` in its experiment, by its first stage and, where

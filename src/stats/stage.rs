@@ -6,6 +6,7 @@ use super::{
     matching::Pairing,
     power::noncentrality_for,
     refusal::Refusal,
+    sessions::SessionVariance,
     summary::Summary,
 };
 
@@ -41,10 +42,32 @@ impl Stage {
         let criteria = criteria.checked()?;
         let comparison = Comparison::new(base, head, pairing, criteria.false_alarm_rate)?;
         let flag = criteria.rule.flags(base, head, &comparison, &criteria)?;
+        Ok(Self::judging(comparison, flag, &criteria))
+    }
+
+    /// Compares stored builds of two sessions.
+    ///
+    /// The rule is `overlap`, whatever the criteria say: the intervals of the others know nothing of
+    /// sessions.
+    pub fn across(
+        base: &Summary,
+        head: &Summary,
+        pairing: Pairing,
+        sessions: &SessionVariance,
+        criteria: &Criteria,
+    ) -> Result<Self, Refusal> {
+        let criteria = criteria.checked()?;
+        let rate = criteria.false_alarm_rate;
+        let comparison = Comparison::across(base, head, pairing, sessions, rate)?;
+        let flag = comparison.differs();
+        Ok(Self::judging(comparison, flag, &criteria))
+    }
+
+    fn judging(comparison: Comparison, flag: Option<Direction>, criteria: &Criteria) -> Self {
         let change = comparison.change_at(EQUIVALENCE);
         let limit = criteria.min_log_change();
         let equivalent = change.low.ln_1p() > -limit && change.high.ln_1p() < limit;
-        Ok(Self { comparison, flag, equivalent })
+        Self { comparison, flag, equivalent }
     }
 
     /// True if and only if the benchmark must be measured again, from fresh builds, before a change of

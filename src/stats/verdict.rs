@@ -68,6 +68,14 @@ pub enum Basis {
     },
     /// It was flagged; the user wants no confirmation.
     OneStage,
+    /// It was flagged in stored results of two sessions, so surely that two stages would be wrong as
+    /// often.
+    Stored {
+        /// The one-sided p value.
+        p: f64,
+        /// The p value that it had to reach.
+        needed: f64,
+    },
 }
 
 /// Why a change is not reported.
@@ -82,6 +90,13 @@ pub enum Doubt {
     },
     /// It is flagged, but fresh builds were not measured.
     Unconfirmed,
+    /// It is flagged in stored results of two sessions, but not surely enough without fresh builds.
+    NeedsFresh {
+        /// The one-sided p value.
+        p: f64,
+        /// The p value that it had to reach.
+        needed: f64,
+    },
     /// It is flagged, but fresh builds point the other way or nowhere.
     Contradicted {
         /// The change by the first stage.
@@ -140,6 +155,31 @@ impl Verdict {
             return Self::changed(direction, second, Basis::Confirmed { p, needed });
         };
         Self::without_change(second, doubt, criteria)
+    }
+
+    /// Judges a benchmark, one of `judged`, by stored results of two sessions.
+    ///
+    /// Nothing can be measured again, so a change that two stages would have to confirm must be as sure
+    /// here as both together: one-sided p at most `α/2 · min(α, 2 / judged)`, the rate at which the two
+    /// stages report a change where there is none.
+    pub fn of_stored(stage: &Stage, judged: usize, criteria: &Criteria) -> Self {
+        let Some(direction) = stage.flag.filter(|_| !stage.equivalent) else {
+            return Self::without_change(stage, Doubt::NotFlagged, criteria);
+        };
+        let min_effect = criteria.min_effect;
+        if stage.comparison.log_change.abs() < criteria.min_log_change() {
+            return Self::without_change(stage, Doubt::Small { min_effect }, criteria);
+        }
+        if !criteria.confirm {
+            return Self::changed(direction, stage, Basis::OneStage);
+        }
+        let p = stage.comparison.p_one_sided(direction);
+        let needed = criteria.false_alarm_rate / 2.0 * criteria.confirmation_rate(judged);
+        if p <= needed {
+            Self::changed(direction, stage, Basis::Stored { p, needed })
+        } else {
+            Self::without_change(stage, Doubt::NeedsFresh { p, needed }, criteria)
+        }
     }
 
     /// The verdict where a [`Stage`] was refused: without two builds of each version there is nothing to

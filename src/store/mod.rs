@@ -14,6 +14,7 @@ mod migrations;
 mod open;
 mod read;
 mod record;
+mod results;
 mod rows;
 mod tuning;
 
@@ -31,6 +32,7 @@ use error::Error;
 pub use exchange::Imported;
 pub use experiment::{Experiment, Unfinished};
 pub use read::{FailedExecution, HistoryEntry, RecordedBuild, RecordedExecution};
+pub use results::Results;
 
 /// How long SQLite itself waits for another process before the user is told of it.
 const SILENT_WAIT: Duration = Duration::from_millis(500);

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The id of the benchmark with package, target and name in the first three parameters.
-const BENCHMARK_ID: &str =
+pub(super) const BENCHMARK_ID: &str =
     "(SELECT id FROM benchmark WHERE package = ?1 AND target = ?2 AND name = ?3)";
 
 /// An execution and its turn.
@@ -268,7 +268,7 @@ fn build_at(row: &Row<'_>) -> rusqlite::Result<RecordedBuild> {
 }
 
 /// Executions by seed and round, put together by builds.
-fn by_build(mut executions: Vec<(LayoutSeed, u32, Vec<f64>)>) -> BuildValues {
+pub(super) fn by_build(mut executions: Vec<(LayoutSeed, u32, Vec<f64>)>) -> BuildValues {
     executions.sort_by_key(|(seed, round, _)| (*seed, *round));
     let mut builds = BuildValues::new();
     for (seed, _, values) in executions {

@@ -125,7 +125,7 @@ fn only_the_source_knows_git_and_only_the_command_line_knows_clap_commands() {
     assert_none(&uses(
         &["src"],
         &["clap::Parser", "clap::Args", "derive(Debug, Parser)"],
-        &["src/cli.rs"],
+        &["src/cli.rs", "src/cli"],
     ));
 }
 

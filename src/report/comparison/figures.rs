@@ -38,7 +38,8 @@ pub fn range(change: &ChangeReport) -> String {
     format!("{} .. {}", bare_percent(change.low), bare_percent(change.high))
 }
 
-fn bare_percent(share: f64) -> String {
+/// A share with its sign, without the sign of percent: `+1.64`.
+pub fn bare_percent(share: f64) -> String {
     // Adding 0.0 turns a negative zero into a positive one.
     let percent = 100.0 * share + 0.0;
     if share > LARGE {

@@ -12,6 +12,8 @@ pub enum Grounds {
     Confirmed { p: f64, needed: f64 },
     /// Flagged by one stage; no confirmation was wanted.
     OneStage,
+    /// Flagged by stored results of two sessions, with this one-sided p value.
+    TwoSessions { p: f64, needed: f64 },
     /// This 90 % interval of the change lies inside the smallest change of interest.
     Equivalent { low: f64, high: f64, min_effect: f64 },
     /// The rule does not flag the change.
@@ -20,6 +22,8 @@ pub enum Grounds {
     Small { min_effect: f64 },
     /// It is flagged, but there are no fresh builds.
     Unconfirmed,
+    /// It is flagged by stored results of two sessions, but not surely enough without fresh builds.
+    NeedsFresh { p: f64, needed: f64 },
     /// Fresh builds point elsewhere.
     Contradicted { first_change: f64 },
     /// Fresh builds do not show it surely enough.
@@ -35,6 +39,7 @@ impl Grounds {
             Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => match basis {
                 Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
                 Basis::OneStage => Self::OneStage,
+                Basis::Stored { p, needed } => Self::TwoSessions { p, needed },
             },
             Verdict::Unchanged { change, min_effect } => {
                 Self::Equivalent { low: change.low, high: change.high, min_effect }
@@ -43,6 +48,7 @@ impl Grounds {
                 Doubt::NotFlagged => Self::NotFlagged,
                 Doubt::Small { min_effect } => Self::Small { min_effect },
                 Doubt::Unconfirmed => Self::Unconfirmed,
+                Doubt::NeedsFresh { p, needed } => Self::NeedsFresh { p, needed },
                 Doubt::Contradicted { first } => Self::Contradicted { first_change: first },
                 Doubt::Weak { first, p, needed } => Self::Weak { first_change: first, p, needed },
                 Doubt::Shrunk { first, min_effect } => {

@@ -4,6 +4,7 @@
 
 mod checkouts;
 mod fixture;
+mod orders;
 mod repositories;
 mod revisions;
 mod special_files;

@@ -34,6 +34,9 @@ impl fmt::Display for Basis {
                 write!(f, "confirmed by fresh builds ({})", Reached { p: *p, needed: *needed })
             }
             Self::OneStage => f.write_str("by one stage alone"),
+            Self::Stored { p, needed } => {
+                write!(f, "by results of two sessions ({})", Reached { p: *p, needed: *needed })
+            }
         }
     }
 }
@@ -46,6 +49,11 @@ impl fmt::Display for Doubt {
                 write!(f, "flagged, but less than {}", Percent::size(*min_effect))
             }
             Self::Unconfirmed => f.write_str("flagged, but not yet confirmed by fresh builds"),
+            Self::NeedsFresh { p, needed } => write!(
+                f,
+                "flagged, but results of two sessions need fresh builds to be sure ({})",
+                Reached { p: *p, needed: *needed }
+            ),
             Self::Contradicted { first } => {
                 write!(f, "which contradicts the {} of the first stage", Percent::signed(*first))
             }
@@ -75,12 +83,8 @@ impl fmt::Display for Reached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { p, needed } = self;
         f.write_str("one-sided p ")?;
-        if *p < 0.001 {
-            write!(f, "{p:.0e}")?;
-        } else {
-            write!(f, "{p:.3}")?;
-        }
-        write!(f, ", needed {needed:.3}")
+        let number = |p: f64| if p < 0.001 { format!("{p:.0e}") } else { format!("{p:.3}") };
+        write!(f, "{}, needed {}", number(*p), number(*needed))
     }
 }
 

@@ -30,6 +30,13 @@ pub(in crate::store) fn decode(bytes: &[u8]) -> Result<Vec<Entry>, Damage> {
         .ok_or(Damage("a column is too short"))
 }
 
+/// The first metric of the first execution: the one that its harness is for.
+pub(in crate::store) fn first_metric(bytes: &[u8]) -> Result<Option<Metric>, Damage> {
+    let head = Head::read(&mut Reader::new(content(bytes)?))?;
+    // Metrics stand in the order in which they were met.
+    Ok(head.metrics.into_iter().next())
+}
+
 /// Seed, round and the values of one metric, for each execution that has it.
 pub(in crate::store) fn values(
     bytes: &[u8],

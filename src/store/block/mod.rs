@@ -13,7 +13,7 @@ mod encode;
 
 use crate::model::{Execution, LayoutSeed, Series};
 
-pub(super) use decode::{decode, values};
+pub(super) use decode::{decode, first_metric, values};
 pub(super) use encode::encode;
 
 /// The format, raised when the columns change; then [`decode`](fn@decode) reads both. 1 was never

@@ -192,3 +192,39 @@ fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
     assert_eq!(executions.len(), 3);
     assert!(executions.iter().all(|recorded| recorded.execution == large));
 }
+
+#[test]
+fn results_of_chosen_experiments_are_in_the_metric_that_the_harness_is_for() {
+    let (_directory, store) = store();
+    let benchmark = benchmark("parse/1");
+    let ids = [0, 1, 2].map(|_| {
+        let id = store.begin(&plan()).unwrap();
+        record_all(&store, id, &benchmark);
+        id
+    });
+    store.finish(ids[0]).unwrap();
+    let found = store.results(&benchmark, &[ids[0], ids[2]]).unwrap().unwrap();
+    assert_eq!(found.metric, Metric::wall());
+    let expected = [ids[0], ids[2]]
+        .into_iter()
+        .flat_map(|id| [0, 1].map(|version| ((id, version, Stage::First), builds(version))));
+    assert_eq!(found.values, expected.collect());
+    assert_eq!(store.results(&super::benchmark("unknown"), &ids).unwrap(), None);
+    assert_eq!(store.results(&benchmark, &[]).unwrap(), None);
+}
+
+#[test]
+fn benchmarks_count_as_judged_if_all_versions_were_measured() {
+    let (_directory, store) = store();
+    let id = store.begin(&plan()).unwrap();
+    record_all(&store, id, &benchmark("both"));
+    let one = execution(1.0);
+    store.record_execution(id, &benchmark("one"), turn(0, 0, 5), Ok(&one)).unwrap();
+    for finished in [false, true] {
+        if finished {
+            store.finish(id).unwrap();
+        }
+        assert_eq!(store.measured_in_all(id, &[0, 1]).unwrap(), 1);
+        assert_eq!(store.measured_in_all(id, &[0]).unwrap(), 2);
+    }
+}

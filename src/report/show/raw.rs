@@ -1,0 +1,89 @@
+//! All measurements as comma-separated values, for other programs.
+
+use std::io::Write;
+
+use crate::{
+    failure::{Exit, OrFail, Result},
+    model::{Benchmark, Stage},
+    store::RecordedExecution,
+};
+
+const HEAD: &str = "experiment,package,target,benchmark,stage,round,seed,measurement,metric,unit,\
+                    value,iterations";
+
+/// Measurements on their way out: a head, then one line for each.
+pub struct RawMeasurements<'w> {
+    out: &'w mut dyn Write,
+}
+
+impl<'w> RawMeasurements<'w> {
+    /// Writes the head.
+    pub fn begin(out: &'w mut dyn Write) -> Result<Self> {
+        let mut raw = Self { out };
+        raw.line(HEAD)?;
+        Ok(raw)
+    }
+
+    /// Writes the measurements of a benchmark in an experiment. Values are those of one iteration;
+    /// iterations are empty where the harness does not tell them.
+    pub fn write(
+        &mut self,
+        experiment: &str,
+        benchmark: &Benchmark,
+        recorded: &[RecordedExecution],
+    ) -> Result<()> {
+        let Benchmark { package, target, name } = benchmark;
+        let [package, target, id] = [package, target, &name.id].map(|text| quoted(text));
+        for RecordedExecution { turn, execution } in recorded {
+            let stage = match turn.stage {
+                Stage::First => 1,
+                Stage::Second => 2,
+            };
+            for series in &execution.series {
+                let metric = quoted(&series.metric.name);
+                for (index, value) in series.values.iter().enumerate() {
+                    let iterations = series.iterations.get(index);
+                    let iterations = iterations.map_or(String::new(), u64::to_string);
+                    self.line(&format!(
+                        "{experiment},{package},{target},{id},{stage},{},{},{},{metric},{},{value},\
+                         {iterations}",
+                        turn.round,
+                        turn.seed.get(),
+                        index + 1,
+                        series.metric.unit,
+                    ))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub fn end(self) -> Result<()> {
+        self.out.flush().or_fail(Exit::Usage, || "cannot write the measurements")
+    }
+
+    fn line(&mut self, text: &str) -> Result<()> {
+        writeln!(self.out, "{text}").or_fail(Exit::Usage, || "cannot write the measurements")
+    }
+}
+
+/// A field as RFC 4180 has it.
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas_and_quotes_stay_one_field() {
+        assert_eq!(quoted("parse/1"), "parse/1");
+        assert_eq!(quoted("f(\"a\", 1)"), "\"f(\"\"a\"\", 1)\"");
+    }
+}

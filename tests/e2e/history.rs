@@ -1,0 +1,292 @@
+//! What was measured is shown in the order of the repository, and compared only with what it can be
+//! compared with.
+//!
+//! Most of it needs many commits, so it is imported: lines as `export` writes them.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::support::TestProject;
+
+/// Three seeds of layouts.
+const SEEDS: [u32; 3] = [11, 22, 33];
+
+/// An export that is made up.
+struct Lines {
+    text: String,
+    count: usize,
+}
+
+/// One experiment of it.
+struct Session<'a> {
+    identity: &'a str,
+    machine: &'a str,
+    /// Commit, tree, and what one iteration takes, in ns.
+    versions: &'a [(&'a str, &'a str, f64)],
+}
+
+impl Lines {
+    fn new() -> Self {
+        let mut lines = Self { text: String::new(), count: 0 };
+        lines.push(&json!({"header": {"format": "rbench-results", "schema_version": 1, "rbench": "0.1.0"}}));
+        lines
+    }
+
+    fn push(&mut self, line: &Value) {
+        writeln!(self.text, "{line}").unwrap();
+        self.count += 1;
+    }
+
+    fn session(&mut self, session: &Session<'_>) {
+        let begun = 1_700_000_000_000_000_000 + 1_000_000_000 * self.count as u64;
+        let versions: Vec<Value> = session
+            .versions
+            .iter()
+            .map(|(commit, tree, _)| {
+                json!({
+                    "version": {
+                        "revision": "HEAD", "commit": commit, "tree": tree, "dirty": false,
+                        "summary": "Made up", "time": 1_700_000_001,
+                    },
+                    "toolchain": "rustc 1", "failure": null,
+                })
+            })
+            .collect();
+        self.push(&json!({"experiment": {
+            "identity": session.identity, "begun": begun, "finished": begun + 5,
+            "machine": {
+                "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
+                "architecture": "x86_64", "id": "0123",
+            },
+            "rbench": "0.1.0", "settings": "{}", "settings_key": "k",
+            "dimensions": {"builds": 3, "executions": 1, "measurements": 2}, "seed": 1,
+            "versions": versions,
+        }}));
+        for (version, (_, _, value)) in session.versions.iter().enumerate() {
+            for (index, seed) in SEEDS.iter().enumerate() {
+                self.execution(version, *seed, value * (1.0 + 0.001 * index as f64));
+            }
+        }
+    }
+
+    fn execution(&mut self, version: usize, seed: u32, value: f64) {
+        self.push(&json!({"execution": {
+            "benchmark": {
+                "package": "p", "target": "t", "id": "parse/1",
+                "group": null, "function": null, "parameter": null,
+            },
+            "turn": {"version": version, "stage": "first", "round": 0, "seed": seed},
+            "asked": {"measurements": 2, "warm_up": 1, "floor": 1, "iterations": null, "seed": 0},
+            "metrics": [{
+                "name": "wall", "unit": "ns", "measurements": [value, value], "iterations": [1, 1],
+            }],
+            "throughput": [], "warm_up": null,
+            "resources": {
+                "start": 1_700_000_000_000_000_000_u64, "wall": 1000, "user": 900, "system": 0,
+                "peak_memory": null, "voluntary_switches": 0, "involuntary_switches": 0,
+                "instructions": null, "cycles": null,
+            },
+        }}));
+    }
+
+    fn end(mut self) -> String {
+        let lines = self.count;
+        self.push(&json!({"end": {"lines": lines}}));
+        self.text
+    }
+}
+
+/// A project with this many commits after the first; their hashes and trees, oldest first.
+fn project(commits: usize) -> (TestProject, Vec<(String, String)>) {
+    let project = TestProject::of("sums");
+    for number in 0..commits {
+        project.write("count", &number.to_string());
+        project.commit(&format!("Commit {number}"));
+    }
+    let log = project.git(&["log", "--reverse", "--format=%H %T"]);
+    let pair = |line: &str| {
+        let (commit, tree) = line.split_once(' ').unwrap();
+        (commit.to_owned(), tree.to_owned())
+    };
+    let all = log.lines().map(pair).skip(1).collect();
+    (project, all)
+}
+
+#[track_caller]
+fn import(project: &TestProject, lines: Lines) {
+    let file = project.beside("results.jsonl");
+    std::fs::write(&file, lines.end()).unwrap();
+    project.rbench(&["import", file.to_str().unwrap()]).ok();
+}
+
+fn history(project: &TestProject, more: &[&str]) -> Vec<Value> {
+    let arguments = [&["history", "--format", "json"], more].concat();
+    let report = project.rbench(&arguments).ok().json("history");
+    report["benchmarks"][0]["versions"].as_array().unwrap().clone()
+}
+
+fn field<'v>(versions: &'v [Value], path: &str) -> Vec<&'v str> {
+    versions
+        .iter()
+        .map(|version| version.pointer(path).map_or("-", |value| value.as_str().unwrap_or("-")))
+        .collect()
+}
+
+#[test]
+fn the_repository_decides_the_order_and_consecutive_versions_are_judged() {
+    let (project, commits) = project(3);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    // Stored newest first, and the last two together.
+    lines.session(&Session {
+        identity: "1",
+        machine: "A",
+        versions: &[version(1, 100.0), version(2, 150.0)],
+    });
+    lines.session(&Session { identity: "2", machine: "A", versions: &[version(0, 100.0)] });
+    import(&project, lines);
+    let versions = history(&project, &["--no-confirm"]);
+    let ids: Vec<&str> = commits.iter().map(|(commit, _)| &**commit).collect();
+    assert_eq!(field(&versions, "/commit"), ids);
+    assert_eq!(field(&versions, "/against/measured"), ["-", "apart", "together"]);
+    assert_eq!(field(&versions, "/against/verdict"), ["-", "not-comparable", "regressed"]);
+
+    let text = project.rbench(&["history", "parse", "--no-confirm"]).ok();
+    text.assert_stdout_has(&[
+        "▁▁█",
+        "+50.00 %",
+        "by one stage alone",
+        "no commit was measured twice",
+    ]);
+    text.assert_stdout_has(&[&format!("cargo rbench run {}", &ids[1][..7])]);
+    let overview = project.rbench(&["history", "--no-confirm"]).ok();
+    overview.assert_stdout_has(&["parse/1", "▁▁█", "regressed"]);
+}
+
+#[test]
+fn a_commit_measured_again_allows_to_compare_experiments() {
+    let (project, commits) = project(2);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    for (identity, value) in [("1", 100.0), ("2", 100.5), ("3", 99.8), ("4", 100.2)] {
+        lines.session(&Session { identity, machine: "A", versions: &[version(0, value)] });
+    }
+    lines.session(&Session { identity: "5", machine: "A", versions: &[version(1, 150.0)] });
+    import(&project, lines);
+    let versions = history(&project, &[]);
+    assert_eq!(field(&versions, "/against/verdict"), ["-", "regressed"]);
+    let text = project.rbench(&["history", "parse"]).ok();
+    text.assert_stdout_has(&["regressed ~", "results of two sessions", "1 version measured again"]);
+
+    let arguments = ["compare", "HEAD~1", "HEAD", "--stored", "--format", "json"];
+    let report = project.rbench(&arguments).run().assert_exit(1).json("compare");
+    assert_eq!(report["benchmarks"][0]["verdict"], "regressed");
+    assert_eq!(report["benchmarks"][0]["grounds"]["kind"], "two-sessions");
+}
+
+#[test]
+fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
+    let (project, commits) = project(2);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    lines.session(&Session { identity: "1", machine: "A", versions: &[version(0, 100.0)] });
+    for (identity, value) in [("2", 150.0), ("3", 150.4), ("4", 149.9)] {
+        lines.session(&Session { identity, machine: "B", versions: &[version(1, value)] });
+    }
+    import(&project, lines);
+    let versions = history(&project, &[]);
+    assert_eq!(field(&versions, "/against/verdict"), ["-", "not-comparable"]);
+    assert_eq!(field(&versions, "/machine/cpu"), ["A", "B"]);
+    let text = project.rbench(&["history", "parse"]).ok();
+    text.assert_stdout_has(&["machine: CPU: A, not B", "--allow-different"]);
+    let allowed = project.rbench(&["history", "--allow-different"]).ok();
+    let top = allowed.stdout().lines().next().unwrap().to_owned();
+    assert!(top.contains("warning: results of other machines or settings are compared"), "{top}");
+
+    let compare = ["compare", "HEAD~1", "HEAD", "--stored"];
+    project.rbench(&compare).ok().assert_stdout_has(&["not-comparable", "CPU: A, not B"]);
+    let allowed = project.rbench(&[&compare[..], &["--allow-different"]].concat()).run();
+    allowed.assert_stdout_has(&["warning: measured differently", "CPU: A, not B"]);
+}
+
+#[test]
+fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
+    let (project, commits) = project(3);
+    let gone = "0123456789012345678901234567890123456789";
+    let mut lines = Lines::new();
+    lines.session(&Session { identity: "0", machine: "A", versions: &[(gone, "tree", 100.0)] });
+    for (number, (commit, tree)) in commits.iter().enumerate() {
+        let versions = &[(&**commit, &**tree, 100.0)];
+        lines.session(&Session { identity: &format!("x{number}"), machine: "A", versions });
+    }
+    import(&project, lines);
+    let text = project.rbench(&["history", "parse"]).ok();
+    text.assert_stdout_has(&["(0123456)", "not in this repository any more"]);
+    project.rbench(&["show", "01234567"]).ok().assert_stdout_has(&["0123456", "parse/1"]);
+    let short = project.rbench(&["history", "parse", "--last", "2"]).ok();
+    short.assert_stdout_has(&["2 other stored versions not shown"]);
+    let since = history(&project, &["--since", "HEAD~1"]);
+    assert_eq!(field(&since, "/commit"), [&*commits[1].0, &*commits[2].0]);
+    assert_eq!(field(&since, "/against/commit"), ["-", &*commits[1].0]);
+
+    let shallow = TestProject::bare("a shallow clone");
+    let from = format!("file://{}", project.root().display());
+    shallow.git(&["clone", "--quiet", "--depth", "1", &from, "."]);
+    let file = project.beside("results.jsonl");
+    shallow.rbench(&["import", file.to_str().unwrap()]).ok();
+    shallow.rbench(&["history"]).ok().assert_stdout_has(&["git fetch --unshallow"]);
+    let unknown = project.rbench(&["history", "--since", "v9"]).fails_with(2);
+    unknown.assert_stderr_has(&["cannot find revision `v9`"]);
+}
+
+#[test]
+fn an_empty_store_says_how_to_fill_it_and_none_is_made() {
+    let project = TestProject::of("sums");
+    for arguments in [&["history"][..], &["show", "HEAD"], &["export"], &["compare", "--stored"]] {
+        let outcome = project.rbench(arguments);
+        let outcome = if arguments[0] == "compare" {
+            project.commit("Second");
+            outcome.fails_with(2)
+        } else {
+            outcome.fails_with(2)
+        };
+        outcome.assert_stderr_has(&["nothing is stored yet", "cargo rbench compare HEAD~1 HEAD"]);
+    }
+    assert!(!project.root().join(".rbench").exists());
+}
+
+#[test]
+fn a_benchmark_that_is_not_stored_is_told_with_what_is_near() {
+    let (project, commits) = project(1);
+    let (commit, tree) = &commits[0];
+    let mut lines = Lines::new();
+    lines.session(&Session { identity: "1", machine: "A", versions: &[(commit, tree, 100.0)] });
+    import(&project, lines);
+    let outcome = project.rbench(&["history", "pares"]).fails_with(2);
+    outcome.assert_stderr_has(&["no benchmark matches", "`parse/1`"]);
+}
+
+#[test]
+fn what_compare_said_is_what_is_said_later() {
+    let project = TestProject::with_harness("compared");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.commit("Change the work");
+    let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5"];
+    let compare = [&["compare", "--format", "json"], &quick[..]].concat();
+    let measured = project.rbench(&compare).run().assert_exit(1).json("compare");
+    let stored = ["compare", "--stored", "--format", "json"];
+    let stored = project.rbench(&stored).run().assert_exit(1).json("compare");
+    let rows = |report: &Value| {
+        let mut rows = report["benchmarks"].as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["id"].to_string());
+        rows
+    };
+    assert_eq!(rows(&measured), rows(&stored));
+
+    let report = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
+    let against = &report["benchmarks"][0]["versions"][1]["against"];
+    let row = rows(&measured).into_iter().find(|row| row["id"] == "changing").unwrap();
+    assert_eq!((&against["verdict"], &against["reason"]), (&row["verdict"], &row["reason"]));
+    assert_eq!(against["measured"], "together");
+}

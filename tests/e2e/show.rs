@@ -1,0 +1,96 @@
+//! Everything that is stored of a version is shown, whatever state it is in.
+
+use crate::support::TestProject;
+
+/// Quick, with a layout effect to look for.
+const QUICK: [&str; 10] =
+    ["--strategy", "relink", "-l", "3", "-m", "2", "-n", "3", "--warm-up", "1"];
+
+fn run(project: &TestProject, revision: &str) {
+    project.rbench(&[&["run", revision], &QUICK[..]].concat()).ok();
+}
+
+#[test]
+fn a_version_is_shown_with_its_experiments_components_and_builds() {
+    let project = TestProject::with_harness("compared");
+    run(&project, "HEAD");
+    let text = project.rbench(&["show", "HEAD"]).ok();
+    text.assert_stdout_has(&["3 × 2 × 3", "finished", "rustc ", "changing", "steady", "machine: "]);
+
+    let report = project.rbench(&["show", "HEAD", "steady", "--format", "json"]).ok().json("show");
+    let [benchmark] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
+    assert_eq!(benchmark["id"], "steady");
+    let builds = benchmark["builds"].as_array().unwrap();
+    assert_eq!(builds.len(), 3);
+    assert!(builds.iter().all(|build| build["executions"].as_array().unwrap().len() == 2));
+    assert_eq!(
+        benchmark["measured"]["layout_test"]["degrees_of_freedom"],
+        serde_json::json!([2.0, 3.0])
+    );
+    let seed = builds[0]["seed"].to_string();
+    let detail = project.rbench(&["show", "HEAD", "steady"]).env("COLUMNS", "140").ok();
+    detail.assert_stdout_has(&["layout effect: F", &seed, "matched", "executions"]);
+    assert!(!detail.stdout().contains("changing"), "{}", detail.told());
+}
+
+#[test]
+fn all_measurements_are_printed_on_request() {
+    let project = TestProject::with_harness("compared");
+    run(&project, "HEAD");
+    let raw = project.rbench(&["show", "HEAD", "steady", "--raw"]).ok().stdout();
+    let (head, lines) = raw.split_once('\n').unwrap();
+    assert!(head.starts_with("experiment,package,target,benchmark,stage,round,seed,measurement"));
+    let walls: Vec<&str> = lines.lines().filter(|line| line.contains(",wall,ns,")).collect();
+    assert_eq!(walls.len(), 3 * 2 * 3);
+    assert!(walls.iter().all(|line| line.split(',').count() == head.split(',').count()));
+    let both = project.rbench(&["show", "HEAD", "--raw", "--format", "json"]).run();
+    assert_eq!(both.status().code(), Some(2), "{}", both.told());
+}
+
+#[test]
+fn an_uncommitted_tree_and_one_that_is_not_stored_read_well() {
+    let project = TestProject::with_harness("compared");
+    project.append("src/lib.rs", "/// Uncommitted.\npub fn more() {}\n");
+    run(&project, ".");
+    project.rbench(&["show", "."]).ok().assert_stdout_has(&[". (", "+", "changing"]);
+    project.rbench(&["history"]).ok().assert_stdout_has(&["changing"]);
+    let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
+    outcome.assert_stderr_has(&["nothing is stored of HEAD", "cargo rbench run HEAD"]);
+}
+
+#[test]
+fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
+    let project = TestProject::with_harness("compared");
+    project.append("src/lib.rs", "this is no Rust\n");
+    project.commit("Break it");
+    project.rbench(&[&["run", "HEAD~1..HEAD"], &QUICK[..]].concat()).run();
+    run(&project, "HEAD~1");
+    let text = project.rbench(&["show", "HEAD"]).ok();
+    text.assert_stdout_has(&["not built", "could not be built", "cannot compile"]);
+    assert!(!text.stdout().contains("every build and execution"), "{}", text.told());
+    project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
+    let history = project.rbench(&["history", "changing"]).ok();
+    history.assert_stdout_has(&["failed"]);
+
+    // What comes after it is set against the last one that was measured.
+    project.git(&["revert", "--no-edit", "HEAD"]);
+    project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
+    project.commit("Repair it");
+    run(&project, "HEAD");
+    let report = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
+    let newest = &report["benchmarks"][0]["versions"][2];
+    let first = project.git(&["rev-parse", "HEAD~3"]);
+    assert_eq!(newest["against"]["commit"], *first, "{newest:#}");
+    assert_ne!(newest["against"]["verdict"], "failed");
+}
+
+#[test]
+fn a_benchmark_that_fails_is_shown_with_the_reason() {
+    let project = TestProject::with_harness("compared");
+    project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
+    project.commit("Break one");
+    project.rbench(&[&["run", "HEAD"], &QUICK[..]].concat()).run().assert_exit(4);
+    let text = project.rbench(&["show", "HEAD"]).ok();
+    text.assert_stdout_has(&["steady", "failed", "the table is missing", "changing"]);
+    project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
+}
