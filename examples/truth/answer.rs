@@ -11,10 +11,17 @@ pub struct Report {
     pub base: Version,
     /// The head.
     pub head: Version,
-    /// What is noteworthy about the machine or the builds.
-    pub warnings: Vec<String>,
+    /// What makes the numbers less sure.
+    pub warnings: Vec<Warning>,
     /// A row for each benchmark.
     pub benchmarks: Vec<Row>,
+}
+
+/// A warning of a report.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Warning {
+    /// One word: `load`, `builds`, ...
+    pub kind: String,
 }
 
 /// A version of a report.

@@ -16,7 +16,7 @@ use bars::Bar;
 use gain::Gain;
 use options::Options;
 use place::Place;
-use study::{AskCriterion, Study};
+use study::{AskCriterion, Study, Tried};
 use tools::Tools;
 use trial::{Kind, Trial};
 
@@ -103,9 +103,10 @@ fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
     let default = Criteria::default().estimator;
     let gains = Gain::all(&study.layout, default)?;
     let bars = Bar::all(study, &gains);
-    let warned = study.all().filter(|tried| !tried.report.warnings.is_empty()).count();
+    let warned = |tried: &&Tried| tried.report.warnings.iter().any(|one| one.kind == "load");
+    let busy = study.all().filter(warned).count();
     println!(
-        "What every comparison said; {warned} of them warned of a busy machine or of too few builds:\n\n\
+        "What every comparison said; {busy} of them warned of a busy machine:\n\n\
          {}",
         tables::trials(study)
     );
