@@ -24,9 +24,6 @@ use crate::{
     store::Store,
 };
 
-/// How all comparisons are made: the minimum is what other work on the machine disturbs least.
-const SETTINGS: [&str; 3] = ["compare", "--estimator", "minimum"];
-
 /// Tells the story from its beginning to its end.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
@@ -157,9 +154,7 @@ fn command(behind: usize) -> Vec<String> {
         1 => "HEAD".to_owned(),
         _ => format!("HEAD~{}", behind - 1),
     };
-    let mut words: Vec<String> = SETTINGS.iter().map(|word| (*word).to_owned()).collect();
-    words.extend([format!("HEAD~{behind}"), head]);
-    words
+    vec!["compare".to_owned(), format!("HEAD~{behind}"), head]
 }
 
 /// What those words mean to the command line.
@@ -187,8 +182,7 @@ fn introduction(workspace: &Path, kept: bool) -> String {
             "A project with {commits} commits, {comparisons} comparisons, one to three minutes. Each \
              comparison builds both commits ten times, with the same ten code layouts, and runs all \
              builds taking turns. A benchmark is called slower or faster only if that shows across the \
-             layouts, and then again on fresh ones. (The minimum stands for an execution, since a demo \
-             has to work where much else runs.) The project:"
+             layouts, and then again on fresh ones. The project:"
         )),
         workspace.display()
     )

@@ -17,13 +17,13 @@ pub enum Estimator {
     Mean,
     /// The mean of what remains when the `⌊k / 5⌋` smallest and the `⌊k / 5⌋` largest measurements are
     /// cut: 20 % at *each* end, so up to 40 % in all (the convention of R's `mean(x, trim = 0.2)`).
-    #[default]
     TrimmedMean,
     /// `(d_⌊(k+1)/2⌋ + d_⌈(k+1)/2⌉) / 2`: Haveraaen & Hundvebakke 2001.
     Median,
     /// `(d_⌊(k+1)/4⌋ + d_⌈(k+1)/4⌉) / 2`, where `d_0` means `d_1`: Haveraaen & Hundvebakke 2001.
     LowerQuartile,
     /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
+    #[default]
     Minimum,
 }
 
