@@ -3,16 +3,18 @@
 use super::{
     experiment::{Experiment, with_experiment},
     project::Project,
+    show,
 };
 use crate::{
-    cli::RunArgs,
+    cli::{CriteriaArgs, Format, RunArgs},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
     measure::{machine::this_machine, process::Interrupt},
     model::{Stage, Version},
-    report::quantity,
+    settings,
     source::is_range,
+    stats::Criteria,
     store,
 };
 
@@ -23,7 +25,13 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     with_experiment(&project, &args.experiment, &console, &interrupt, |experiment, filter| {
         let repository = &experiment.project.repository;
-        let run = Run { experiment, filter, only_plan: args.experiment.dry_run };
+        let run = Run {
+            experiment,
+            filter,
+            only_plan: args.experiment.dry_run,
+            criteria: settings::criteria(&project.file, &CriteriaArgs::default())?,
+            format: args.output.format,
+        };
         if is_range(&args.revision) {
             let versions = spread(repository.resolve_range(&args.revision)?, args.steps);
             run.range(&versions)
@@ -38,6 +46,9 @@ struct Run<'a> {
     experiment: &'a Experiment<'a>,
     filter: &'a Filter,
     only_plan: bool,
+    /// How the values of executions become that of a version.
+    criteria: Criteria,
+    format: Format,
 }
 
 impl Run<'_> {
@@ -90,7 +101,7 @@ impl Run<'_> {
     }
 
     fn one(&self, version: &Version) -> Result<Exit> {
-        let Self { experiment, filter, only_plan } = *self;
+        let Self { experiment, filter, only_plan, .. } = *self;
         let sides = [experiment.side(version.clone(), filter)?];
         let benchmarks = sides[0].benchmarks();
         let console = experiment.console;
@@ -107,14 +118,8 @@ impl Run<'_> {
         let stored = experiment.begin(&sides, &builds)?;
         let collected = experiment.measure(&stored, Stage::First, &sides, &builds, &benchmarks)?;
         experiment.finish(&stored)?;
-        for failure in collected.iter().filter_map(|collected| collected.failure.as_ref()) {
-            failed += 1;
-            console.line(&format!("warning: {failure}"));
-        }
-        console.line(&format!(
-            "{} of {version} measured and kept",
-            quantity::count(benchmarks.len(), "benchmark")
-        ));
+        failed += collected.iter().filter(|collected| collected.failure.is_some()).count();
+        show::after_measuring(experiment.store, version, filter, &self.criteria, self.format)?;
         Ok(if failed > 0 { Exit::Benchmark } else { Exit::Success })
     }
 

@@ -40,15 +40,29 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
         if args.raw {
             return stored.print_raw(&benchmarks);
         }
-        let report = stored.report(&version, &benchmarks, !args.patterns.is_empty())?;
-        Console::result(&match args.format {
-            Format::Text => report.text(Console::result_columns()),
-            Format::Json => {
-                report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n"
-            }
-        })
+        print(&stored.report(&version, &benchmarks, !args.patterns.is_empty())?, args.format)
     })?;
     Ok(Exit::Success)
+}
+
+/// Prints what is stored of a version that was just measured.
+pub fn after_measuring(
+    store: &Store<'_>,
+    version: &Version,
+    filter: &Filter,
+    criteria: &Criteria,
+    format: Format,
+) -> Result<()> {
+    let places = places(version, store.experiments()?);
+    let stored = Stored { store, places: &places, criteria };
+    print(&stored.report(version, &stored.benchmarks(filter)?, false)?, format)
+}
+
+fn print(report: &StoredVersionReport, format: Format) -> Result<()> {
+    Console::result(&match format {
+        Format::Text => report.text(Console::result_columns()),
+        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
+    })
 }
 
 /// The version that a revision names: in the repository, or, if it is gone from there, in the store.

@@ -18,7 +18,7 @@ pub struct Luck {
     /// How much of what differs between builds that part is: the correlation of the two versions.
     pub share: f64,
     /// How many pairs of one build of each version with *different* layouts there are, and how many of
-    /// them differ by more than [`NOTICED`].
+    /// them differ by more than 5 %.
     pub pairs: [usize; 2],
 }
 
