@@ -91,7 +91,10 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub experiment: ExperimentArgs,
     /// Judge what is stored of both versions instead of measuring.
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = [
+        "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
+        "deadline", "layout", "strategy", "seed",
+    ])]
     pub stored: bool,
     /// With --stored: compare results of other machines and other settings too.
     #[arg(long, requires = "stored")]

@@ -74,7 +74,7 @@ pub fn report(
         }
         let common = common_benchmarks(&sides);
         let confirm = criteria.confirm;
-        console.line(&experiment.announcement(&common, sides.len(), confirm));
+        console.line(&experiment.announcement(&sides, &common, confirm));
         if args.experiment.dry_run {
             return Ok(None);
         }

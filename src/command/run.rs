@@ -105,7 +105,7 @@ impl Run<'_> {
         let sides = [experiment.side(version.clone(), filter)?];
         let benchmarks = sides[0].benchmarks();
         let console = experiment.console;
-        console.line(&experiment.announcement(&benchmarks, 1, false));
+        console.line(&experiment.announcement(&sides, &benchmarks, false));
         if only_plan {
             return Ok(Exit::Success);
         }

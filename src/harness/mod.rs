@@ -11,7 +11,7 @@ mod native;
 mod text;
 mod variables;
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 pub use self::{
     command::Command,
@@ -69,6 +69,11 @@ pub trait Harness: fmt::Debug + Send + Sync {
         Err(Failure::new(Exit::Usage, what)
             .because(format!("rbench does that for native and criterion, not for {}", self.kind()))
             .hint("execute each in a process of its own"))
+    }
+
+    /// The time that the warm-up and measurements of one execution take at least.
+    fn least_time(&self, asked: &Asked) -> Duration {
+        asked.least_time()
     }
 
     /// Why an execution cannot have `measurements`, if this harness never gives that many.

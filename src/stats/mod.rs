@@ -33,7 +33,7 @@
 //! let verdict = Verdict::of(&stage, None, 1, &criteria);
 //! assert_eq!(
 //!     verdict.to_string(),
-//!     "regressed: +4.95 % (+4.59 % to +5.30 %), by one stage alone"
+//!     "regressed: +5.19 % (+4.37 % to +6.02 %), by one stage alone"
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

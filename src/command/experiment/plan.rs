@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Experiment;
+use super::{Experiment, Side};
 use crate::{
     measure::machine::this_machine,
     model::{Asked, Benchmark, CompileSettings, ExperimentPlan, Layout, PlannedVersion, Version},
@@ -32,19 +32,19 @@ struct Settings<'a> {
 
 impl Experiment<'_> {
     /// The line that is shown before anything is measured.
-    pub fn announcement(&self, benchmarks: &[Benchmark], versions: usize, confirm: bool) -> String {
+    pub fn announcement(&self, sides: &[Side], benchmarks: &[Benchmark], confirm: bool) -> String {
         let Effort { builds, executions, measurements, .. } = self.efforts.common();
         let own = benchmarks
             .iter()
             .filter(|benchmark| self.efforts.of(benchmark) != self.efforts.common())
             .count();
-        let versions_times = u32::try_from(versions).unwrap_or(u32::MAX);
-        let time = self.least_time(benchmarks).saturating_mul(versions_times);
+        let times = sides.iter().map(|side| self.least_time(side, benchmarks));
+        let time = times.fold(Duration::ZERO, Duration::saturating_add);
         format!(
             "plan: {} of {}, {builds} builds x {executions} executions x {measurements} \
              measurements{}, layout {}; measuring takes at least {}{}",
             quantity::count(benchmarks.len(), "benchmark"),
-            quantity::count(versions, "version"),
+            quantity::count(sides.len(), "version"),
             if own > 0 { format!(" ({own} with numbers of their own)") } else { String::new() },
             self.builds.layout,
             quantity::duration(time),
@@ -52,14 +52,15 @@ impl Experiment<'_> {
         )
     }
 
-    /// How long the executions of a version of these benchmarks take at least.
-    pub fn least_time(&self, benchmarks: &[Benchmark]) -> Duration {
+    /// How long the executions of these benchmarks of a version take at least.
+    fn least_time(&self, side: &Side, benchmarks: &[Benchmark]) -> Duration {
         let of_one = |benchmark: &Benchmark| {
             let effort = self.efforts.of(benchmark);
-            let each = asked(effort).least_time().saturating_add(BEYOND_ASKED);
-            each.saturating_mul(effort.builds.saturating_mul(effort.executions))
+            let harness = &side.listed(benchmark)?.harness;
+            let each = harness.least_time(&asked(effort)).saturating_add(BEYOND_ASKED);
+            Some(each.saturating_mul(effort.builds.saturating_mul(effort.executions)))
         };
-        benchmarks.iter().map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+        benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
     }
 
     /// The experiment as the store knows it, over these versions and their toolchains.

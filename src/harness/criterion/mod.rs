@@ -46,6 +46,11 @@ impl Harness for Criterion {
 
     /// Asks for benchmarks that match nothing, and listens to what is left out: unlike with
     /// `--list`, names come in their parts and are not cut at 100 bytes.
+    fn least_time(&self, asked: &Asked) -> Duration {
+        let [warm_up, measuring] = self.times(asked);
+        warm_up.saturating_add(measuring)
+    }
+
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let purpose = format!("list the benchmarks of {}", executable.target);
@@ -149,19 +154,24 @@ impl Criterion {
         })
     }
 
+    /// The time for warming up, and that for all measurements.
+    fn times(&self, asked: &Asked) -> [Duration; 2] {
+        let measurements = u32::try_from(asked.measurements).unwrap_or(u32::MAX);
+        [asked.warm_up, asked.floor.saturating_mul(measurements)].map(|time| self.possible(time))
+    }
+
     /// The arguments that run `benchmarks` and no others, with `asked` as the defaults that a group's
     /// own settings override.
     fn arguments(&self, benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
-        let measuring =
-            asked.floor.saturating_mul(u32::try_from(asked.measurements).unwrap_or(u32::MAX));
+        let [warm_up, measuring] = self.times(asked).map(|time| time.as_secs_f64().to_string());
         let mut arguments = vec![
             "--bench".to_owned(),
             "--sample-size".to_owned(),
             asked.measurements.max(FEWEST).to_string(),
             "--warm-up-time".to_owned(),
-            self.seconds(asked.warm_up),
+            warm_up,
             "--measurement-time".to_owned(),
-            self.seconds(measuring),
+            measuring,
         ];
         match benchmarks {
             [only] if self.version >= Version::new(0, 5, 0) => {
@@ -175,13 +185,13 @@ impl Criterion {
         arguments.into_iter().map(OsString::from).collect()
     }
 
-    /// A time as the command line takes it: more than zero, and in whole seconds before 0.5.
-    fn seconds(&self, time: Duration) -> String {
-        let time = time.max(Duration::from_millis(1)).as_secs_f64();
+    /// A time that the command line takes: more than zero, and in whole seconds before 0.5.
+    fn possible(&self, time: Duration) -> Duration {
+        let time = time.max(Duration::from_millis(1));
         if self.version >= Version::new(0, 5, 0) {
-            time.to_string()
+            time
         } else {
-            time.ceil().to_string()
+            Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
         }
     }
 
