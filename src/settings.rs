@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use effort::{BenchmarkTable, ExperimentTable};
-pub use effort::{Effort, Efforts};
+pub use effort::{Effort, Efforts, Manners};
 
 use crate::{
     cli::{CompileArgs, CriteriaArgs, LayoutArgs, TargetArgs},

@@ -129,6 +129,7 @@ impl Run<'_> {
         let comparable = |experiment: &store::Experiment| {
             experiment.finished.is_some()
                 && experiment.plan.settings_key == wanted.settings_key
+                && experiment.plan.dimensions == wanted.dimensions
                 && experiment.plan.machine == this_machine()
         };
         let mut known = None;

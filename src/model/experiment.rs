@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LayoutSeed, Machine, Version};
+use super::{LayoutSeed, Machine, Version, settings::settings_difference};
 
 /// `l × m × n`: builds, executions of each, measurements of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl ExperimentPlan {
         let differing = parts.into_iter().filter(|(_, one, two)| one != two);
         differences.extend(differing.map(|(part, one, two)| format!("{part}: {one}, not {two}")));
         if self.settings_key != other.settings_key {
-            differences.push("settings".to_owned());
+            differences.push(settings_difference(&self.settings, &other.settings));
         }
         differences
     }
@@ -176,7 +176,13 @@ mod tests {
             "builds × executions × measurements: 10 × 2 × 10, not 3 × 2 × 10"
         );
         assert_eq!(differing(&|plan| plan.seed = 2), "seed: 1, not 2");
-        assert_eq!(differing(&|plan| plan.settings_key.clear()), "settings");
+        assert_eq!(
+            differing(&|plan| {
+                plan.settings_key.clear();
+                plan.settings = r#"{"cpu":3}"#.to_owned();
+            }),
+            "settings: not cpu 3"
+        );
         assert_eq!(
             differing(&|plan| plan.rbench = "0.2.0".to_owned()),
             "version of rbench: 0.1.0, not 0.2.0"

@@ -7,6 +7,7 @@ mod experiment;
 mod layout;
 mod machine;
 mod metric;
+mod settings;
 mod target;
 mod timeline;
 mod version;
@@ -18,6 +19,7 @@ pub use experiment::{BuildValues, Dimensions, ExperimentPlan, PlannedVersion, St
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit};
+pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
 pub use timeline::{KnownCommit, Moment, Part, Relation, timeline};
 pub use version::Version;

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{ExperimentPlan, Version};
+use super::{ExperimentPlan, Version, settings::settings_difference};
 
 /// A version's place in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,7 +155,7 @@ impl ExperimentPlan {
         let mut reasons: Vec<String> =
             machine.into_iter().map(|difference| format!("machine: {difference}")).collect();
         if self.settings_key != other.settings_key {
-            reasons.push("other settings".to_owned());
+            reasons.push(settings_difference(&self.settings, &other.settings));
         }
         reasons
     }

@@ -14,8 +14,7 @@ use crate::{
 };
 
 /// What is spent on one benchmark, of each version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// l: builds.
     pub builds: u32,
@@ -41,15 +40,49 @@ impl Effort {
     }
 }
 
+/// How an execution measures: what of an effort decides the values that it gives. How many builds and
+/// executions there are only decides how well they are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Manner {
+    measurements: u32,
+    warm_up_ms: u64,
+    floor_ms: u64,
+}
+
+impl From<Effort> for Manner {
+    fn from(effort: Effort) -> Self {
+        let Effort { measurements, warm_up_ms, floor_ms, .. } = effort;
+        Self { measurements, warm_up_ms, floor_ms }
+    }
+}
+
+/// How executions measure, of all benchmarks: equal where they are measured equally, whatever said so.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Manners<'a> {
+    #[serde(flatten)]
+    common: Manner,
+    own: Vec<OwnManner<'a>>,
+}
+
+/// How executions of the benchmarks of one `[[benchmark]]` measure.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct OwnManner<'a> {
+    filter: &'a str,
+    package: Option<&'a str>,
+    bench: Option<&'a str>,
+    #[serde(flatten)]
+    manner: Manner,
+}
+
 impl Default for Effort {
     fn default() -> Self {
-        Self { builds: 10, executions: 2, measurements: 10, warm_up_ms: 50, floor_ms: 1 }
+        Self { builds: 10, executions: 2, measurements: 10, warm_up_ms: 10, floor_ms: 5 }
     }
 }
 
 /// The numbers that one place says; those that it leaves open are left to the next place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     builds: Option<u32>,
     executions: Option<u32>,
@@ -63,8 +96,8 @@ const QUICK: Said = Said {
     builds: Some(5),
     executions: Some(1),
     measurements: Some(5),
-    warm_up_ms: Some(20),
-    floor_ms: Some(1),
+    warm_up_ms: Some(10),
+    floor_ms: Some(5),
 };
 
 impl Said {
@@ -125,7 +158,7 @@ pub(super) struct ExperimentTable {
 }
 
 /// `[[benchmark]]`: some benchmarks that get other numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct BenchmarkTable {
     /// A regular expression for their ids.
@@ -177,7 +210,7 @@ impl BenchmarkTable {
 }
 
 /// What is spent on each benchmark.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Efforts {
     flags: Said,
     own: Vec<BenchmarkTable>,
@@ -202,8 +235,28 @@ impl Efforts {
     /// What is spent on this one.
     pub fn of(&self, benchmark: &Benchmark) -> Effort {
         let own = self.own.iter().find(|table| table.names(benchmark));
-        let own = own.map(BenchmarkTable::said).unwrap_or_default();
-        self.flags.or(own).or(self.file).or_default()
+        own.map_or_else(|| self.common(), |table| self.of_table(table))
+    }
+
+    /// How all executions measure.
+    pub fn manners(&self) -> Manners<'_> {
+        let common = Manner::from(self.common());
+        let own = self.own.iter().map(|table| OwnManner {
+            filter: &table.filter,
+            package: table.package.as_deref(),
+            bench: table.bench.as_deref(),
+            manner: self.of_table(table).into(),
+        });
+        let mut own: Vec<OwnManner<'_>> = own.collect();
+        // The first table that names a benchmark counts, so only those at the end say nothing.
+        while own.last().is_some_and(|last| last.manner == common) {
+            own.pop();
+        }
+        Manners { common, own }
+    }
+
+    fn of_table(&self, table: &BenchmarkTable) -> Effort {
+        self.flags.or(table.said()).or(self.file).or_default()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     measure::machine::this_machine,
     model::{Asked, Benchmark, CompileSettings, ExperimentPlan, Layout, PlannedVersion, Version},
     report::quantity,
-    settings::{Effort, Efforts},
+    settings::{Effort, Manners},
 };
 
 /// What an execution takes beyond the time that is asked of it: starting, tuning, storing.
@@ -27,7 +27,8 @@ struct Settings<'a> {
     /// Variables that cargo and rustc heed.
     environment: Vec<String>,
     cpu: Option<usize>,
-    efforts: &'a Efforts,
+    #[serde(flatten)]
+    manners: Manners<'a>,
 }
 
 impl Experiment<'_> {
@@ -90,7 +91,7 @@ impl Experiment<'_> {
             no_default_features: *no_default_features,
             environment: self.workshop.identifying_environment(),
             cpu: self.conditions.cpu,
-            efforts: self.efforts,
+            manners: self.efforts.manners(),
         };
         serde_json::json!(settings).to_string()
     }

@@ -44,13 +44,13 @@ impl Harness for Criterion {
         (measurements < FEWEST).then_some("Criterion.rs takes at least 10")
     }
 
-    /// Asks for benchmarks that match nothing, and listens to what is left out: unlike with
-    /// `--list`, names come in their parts and are not cut at 100 bytes.
     fn least_time(&self, asked: &Asked) -> Duration {
         let [warm_up, measuring] = self.times(asked);
         warm_up.saturating_add(measuring)
     }
 
+    /// Asks for benchmarks that match nothing, and listens to what is left out: unlike with
+    /// `--list`, names come in their parts and are not cut at 100 bytes.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
         let purpose = format!("list the benchmarks of {}", executable.target);
@@ -112,7 +112,7 @@ impl Criterion {
         let process = Process::new(
             executable.purpose_of_all(benchmarks),
             executable.invocation(arguments, Some(asked.seed), conditions),
-            asked.least_time().saturating_mul(count),
+            self.least_time(asked).saturating_mul(count),
         );
         converse(process, conditions)
     }

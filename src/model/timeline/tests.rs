@@ -128,8 +128,9 @@ fn results_of_another_machine_or_settings_are_passed_over_or_told() {
         Some(Relation::Apart([part(0), part(2)]))
     );
     experiments[1].settings_key = "other".to_owned();
+    experiments[1].settings = r#"{"cpu":3}"#.to_owned();
     let Some(Relation::Unlike { reasons, .. }) = relation(&experiments, &[part(1)]) else {
         panic!("they are unlike");
     };
-    assert_eq!(reasons, ["machine: number of CPUs: 64, not 2", "other settings"]);
+    assert_eq!(reasons, ["machine: number of CPUs: 64, not 2", "settings: cpu 3"]);
 }

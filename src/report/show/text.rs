@@ -1,12 +1,10 @@
 //! A stored version for people at a terminal.
 
-use serde_json::Value;
-
 use super::{
     ExperimentReport, Factors, Measured, Shares, StoredBenchmark, StoredBuild, StoredVersionReport,
 };
 use crate::{
-    model::{Stage, Unit},
+    model::{Stage, Unit, settings_words},
     report::{
         date, quantity, style,
         table::{Cell, Column, Table},
@@ -70,7 +68,7 @@ impl StoredVersionReport {
             ("toolchain", |experiment| {
                 experiment.toolchain.lines().next().unwrap_or_default().to_owned()
             }),
-            ("settings", |experiment| settings_text(&experiment.settings)),
+            ("settings", |experiment| settings_words(&experiment.settings).join(", ")),
         ];
         let mut text = String::from("\n");
         for (name, part) in parts {
@@ -288,48 +286,6 @@ impl Factors {
     }
 }
 
-/// The settings that say something: `layout matched, profile bench`.
-fn settings_text(json: &str) -> String {
-    fn collect(name: &str, value: &Value, told: &mut Vec<String>) {
-        match value {
-            Value::Null | Value::Bool(false) => {}
-            Value::Bool(true) => told.push(name.to_owned()),
-            Value::String(text) if text.is_empty() => {}
-            Value::String(text) => told.push(format!("{name} {text}")),
-            Value::Number(number) => told.push(format!("{name} {number}")),
-            Value::Array(values) => values.iter().for_each(|value| collect(name, value, told)),
-            Value::Object(fields) => {
-                fields.iter().for_each(|(name, value)| collect(name, value, told));
-            }
-        }
-    }
-    let mut told = Vec::new();
-    match serde_json::from_str(json) {
-        Ok(value) => collect("", &value, &mut told),
-        Err(_) => told.push(json.to_owned()),
-    }
-    told.join(", ")
-}
-
 fn probability(p: f64) -> String {
     if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_say_only_what_is_set() {
-        let json = r#"{"features":["a","b"],"cpu":null,"own":[],"flags":{"builds":4},"all":true,"no":false}"#;
-        let words = settings_text(json);
-        for word in ["features a", "features b", "builds 4", "all"] {
-            assert!(words.split(", ").any(|one| one == word), "{words}");
-        }
-        assert!(
-            !words.contains("cpu") && !words.contains("own") && !words.contains("no,"),
-            "{words}"
-        );
-        assert_eq!(settings_text("as written by hand"), "as written by hand");
-    }
 }

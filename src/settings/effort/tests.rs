@@ -39,7 +39,7 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
         Effort { builds: 20, executions: 1, measurements: 10, warm_up_ms: 9, floor_ms: 2 }
     );
     let other = efforts.of(&benchmark("t", "fast"));
-    assert_eq!((other.builds, other.executions, other.warm_up_ms), (6, 1, 50));
+    assert_eq!((other.builds, other.executions, other.warm_up_ms), (6, 1, 10));
 }
 
 #[test]
@@ -60,6 +60,22 @@ fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
     let flags = MeasureArgs { quick: true, builds: Some(8), ..flags() };
     let effort = Efforts::resolve(&file, &flags).common();
     assert_eq!((effort.builds, effort.executions, effort.measurements), (8, 1, 5));
+}
+
+#[test]
+fn executions_measure_alike_whatever_said_so_and_however_many_there_are() {
+    let same = file(
+        "[build]\nbuilds = 6\n[experiment]\nfloor-ms = 1\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n",
+    );
+    let other = file("[[benchmark]]\nfilter = 'x'\nfloor-ms = 2\n").unwrap();
+    let flags = MeasureArgs { executions: Some(7), measurements: Some(10), ..flags() };
+    let [plain, same, other] =
+        [BenchToml::default(), same.unwrap(), other].map(|file| Efforts::resolve(&file, &flags));
+    assert_eq!(plain.manners(), same.manners());
+    assert_ne!(plain.manners(), other.manners());
+    let longer = MeasureArgs { floor: Some(3), ..MeasureArgs::default() };
+    let longer = Efforts::resolve(&BenchToml::default(), &longer);
+    assert_ne!(plain.manners(), longer.manners());
 }
 
 #[test]
