@@ -182,10 +182,10 @@ pub struct ExecArgs {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub measurements: u32,
     /// How long to run before the first measurement, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
     pub warm_up: u64,
     /// How long one measurement lasts at least, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
     pub floor: u64,
     /// Iterations of every measurement; tuned if absent.
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]

@@ -47,6 +47,17 @@ pub struct Row {
 pub struct Measured {
     /// One or two stages; the last decides.
     pub stages: Vec<Stage>,
+    /// What to add where that was not enough.
+    pub advice: Option<Advice>,
+}
+
+/// What the report asks for.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Advice {
+    /// `builds` or `executions`.
+    pub of: String,
+    /// How many.
+    pub number: usize,
 }
 
 /// The numbers of one stage.
@@ -88,6 +99,14 @@ impl Report {
         rows.filter(|row| verdicts.contains(&row.verdict.as_str()))
             .map(|row| row.id.as_str())
             .collect()
+    }
+}
+
+impl Row {
+    /// The flags of `compare` that the report asks for, if it could not say enough of this benchmark.
+    pub fn asked_for(&self) -> Option<[String; 2]> {
+        let advice = self.measured.as_ref()?.advice.as_ref()?;
+        Some([format!("--{}", advice.of), advice.number.to_string()])
     }
 }
 

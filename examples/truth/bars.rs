@@ -23,9 +23,9 @@ impl Bar {
     pub fn all(study: &Study, gains: &[Gain]) -> Vec<Self> {
         vec![
             Self::false_regressions(&study.layout),
-            Self::power("10 % more work: named", "all", &study.ten, 1.0),
+            Self::power(&study.ten),
             Self::nothing_else(&study.ten),
-            Self::power("5 % more work: named", "8 of 10", &study.five, 0.8),
+            Self::power_as_planned(&study.five),
             Self::exit_codes(study),
             Self::pairing(gains),
         ]
@@ -71,10 +71,30 @@ impl Bar {
         }
     }
 
-    fn power(what: &'static str, target: &'static str, trials: &[Tried], share: f64) -> Self {
-        let named: usize = trials.iter().map(Tried::named).sum();
-        let reached = !trials.is_empty() && named as f64 >= share * trials.len() as f64;
-        Self { what, target, obtained: format!("{named} of {}", trials.len()), reached }
+    fn power(trials: &[Tried]) -> Self {
+        let at_once: usize = trials.iter().map(Tried::named).sum();
+        let named: usize = trials.iter().map(Tried::named_as_planned).sum();
+        Self {
+            what: "10 % more work: named at once",
+            target: "all",
+            obtained: format!(
+                "{at_once} of {}; {named} with as much as the report asks for",
+                trials.len()
+            ),
+            reached: !trials.is_empty() && at_once == trials.len(),
+        }
+    }
+
+    /// By default settings, or with as many builds or executions as the report asks for.
+    fn power_as_planned(trials: &[Tried]) -> Self {
+        let at_once: usize = trials.iter().map(Tried::named).sum();
+        let named: usize = trials.iter().map(Tried::named_as_planned).sum();
+        Self {
+            what: "5 % more work: named, at once or with as much as the report asks for",
+            target: "8 of 10",
+            obtained: format!("{named} of {}; {at_once} at once", trials.len()),
+            reached: !trials.is_empty() && named as f64 >= 0.8 * trials.len() as f64,
+        }
     }
 
     fn nothing_else(trials: &[Tried]) -> Self {
@@ -103,7 +123,7 @@ impl Bar {
         let sensitive = gains.iter().filter(|gain| gain.spread >= SENSITIVE);
         let worst = sensitive.max_by(|one, other| one.ratio.total_cmp(&other.ratio));
         Self {
-            what: "layout-sensitive (sd of builds 5 % or more): paired interval / unpaired, the worst",
+            what: "layout-sensitive (sd 5 % or more): paired interval / unpaired, the worst",
             target: "at most 0.50",
             obtained: worst.map_or("none is that sensitive".to_owned(), |gain| {
                 format!("{:.2} ({})", gain.ratio, gain.benchmark)

@@ -9,8 +9,7 @@ use crate::{judgement::LayoutEffect, study::Tried, trial::BENCHMARKS};
 pub struct Gain {
     /// The benchmark.
     pub benchmark: &'static str,
-    /// The median standard deviation between builds by the minimum, which sees layouts and little
-    /// else: 0.05 is 5 %.
+    /// The standard deviation between layouts by the minimum, from the median variance: 0.05 is 5 %.
     pub spread: f64,
     /// The median half-widths of the interval: paired, unpaired.
     pub half_widths: [f64; 2],
@@ -44,7 +43,9 @@ impl Gain {
         let by = effects(estimator)?;
         Ok(Self {
             benchmark,
-            spread: middle(&effects(Estimator::Minimum)?, &|effect| effect.spread),
+            spread: middle(&effects(Estimator::Minimum)?, &|effect| effect.variance)
+                .max(0.0)
+                .sqrt(),
             half_widths: [0, 1].map(|which| middle(&by, &|effect| effect.half_widths[which])),
             ratio: middle(&by, &|effect| effect.half_widths[0] / effect.half_widths[1]),
             correlation: middle(&by, &|effect| effect.correlation.unwrap_or(0.0)),

@@ -51,8 +51,9 @@ pub fn anyone_wants_fresh_builds(first: &Pair) -> Result<bool, Refusal> {
 /// How the layout acts on a benchmark, and what pairing by layout is worth.
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutEffect {
-    /// The relative standard deviation between builds, of both versions together.
-    pub spread: f64,
+    /// The relative variance between layouts, of both versions together: that between builds, less what
+    /// their executions explain; so it can be negative.
+    pub variance: f64,
     /// Half the width of the 95 % interval of the change on the log scale: paired, unpaired.
     pub half_widths: [f64; 2],
     /// The correlation of both versions over builds.
@@ -64,22 +65,29 @@ impl LayoutEffect {
     pub fn of(pair: &Pair, estimator: Estimator) -> Result<Self, Refusal> {
         let criteria = criteria(estimator);
         let [base, head] = summaries(pair, criteria.estimator);
-        let variance = |summary: &Summary| {
-            let values = summary.values();
-            let relative = values.standard_deviation().unwrap_or(0.0) / values.mean;
-            relative * relative
-        };
         let compare = |pairing| Comparison::new(&base, &head, pairing, criteria.false_alarm_rate);
         let (paired, unpaired) = (compare(Pairing::BySeed)?, compare(Pairing::Unpaired)?);
         let half_width = |comparison: &Comparison| {
             (comparison.change.high.ln_1p() - comparison.change.low.ln_1p()) / 2.0
         };
         Ok(Self {
-            spread: f64::midpoint(variance(&base), variance(&head)).sqrt(),
+            variance: f64::midpoint(between_layouts(&base), between_layouts(&head)),
             half_widths: [half_width(&paired), half_width(&unpaired)],
             correlation: paired.correlation,
         })
     }
+}
+
+/// The relative variance between builds less the part of executions: `T²` of the papers, of estimates.
+fn between_layouts(summary: &Summary) -> f64 {
+    let (values, builds) = (summary.values(), summary.builds());
+    let of_executions = builds.iter().filter(|build| build.executions > 1).map(|build| {
+        let count = build.executions as f64;
+        build.squares_between_estimates / (count - 1.0) / count
+    });
+    let of_executions = of_executions.sum::<f64>() / builds.len() as f64;
+    let between = values.standard_deviation().unwrap_or(0.0).powi(2);
+    (between - of_executions) / (values.mean * values.mean)
 }
 
 fn criteria(estimator: Estimator) -> Criteria {
@@ -130,7 +138,7 @@ mod tests {
     #[test]
     fn where_builds_differ_much_and_alike_pairing_narrows_the_interval() {
         let effect = LayoutEffect::of(&pair(1.0, 0.01), Estimator::Mean).unwrap();
-        assert!(effect.spread > 0.4, "{effect:?}");
+        assert!(effect.variance > 0.16, "{effect:?}");
         assert!(effect.half_widths[0] < 0.1 * effect.half_widths[1], "{effect:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, error::Error};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Answer, Report, Word, changed_functions, criterion_words},
+    answer::{Answer, Report, Row, Word, changed_functions, criterion_words},
     judgement,
     measurements::{Pair, Results},
     place::Place,
@@ -42,6 +42,9 @@ pub struct Tried {
     pub report: Report,
     /// The benchmarks in whose timed code a function's machine code differs.
     pub touched: Vec<&'static str>,
+    /// What the larger comparison said that this report asks for, where it could not say enough of the one
+    /// benchmark with more work.
+    pub larger: Option<Report>,
     /// What was measured.
     pub subjects: Vec<Subject>,
     /// What criterion said, if it was asked.
@@ -58,6 +61,12 @@ impl Tried {
     pub fn named(&self) -> usize {
         let regressed = self.report.with_verdict(&["regressed"]);
         regressed.into_iter().filter(|benchmark| self.is_planted(benchmark)).count()
+    }
+
+    /// The same, with the larger comparison taken for the first one where it was asked for.
+    pub fn named_as_planned(&self) -> usize {
+        let larger = self.larger.as_ref().map(|report| report.with_verdict(&["regressed"]).len());
+        larger.unwrap_or_else(|| self.named())
     }
 
     /// The change of a benchmark that the report gives: 0.05 is 5 %.
@@ -109,7 +118,8 @@ pub enum AskCriterion {
     All,
 }
 
-/// Compares the versions of a trial, and again by fresh builds what any estimator flags.
+/// Compares the versions of a trial, again by fresh builds what any estimator flags, and the benchmark with
+/// more work again as the report asks for if it is inconclusive.
 pub fn try_out(
     place: &Place,
     tools: &Tools<'_>,
@@ -133,6 +143,14 @@ pub fn try_out(
             return Ok(None);
         }
         tools.compare(versions, trial.fresh_seed(), &wanted, &["--no-confirm"]).map(Some)
+    })?;
+    place.ask_once(&larger(trial), || {
+        let &[planted] = trial.planted() else { return Ok(None) };
+        let report = answer.report()?;
+        let inconclusive = |row: &&Row| row.id == planted && row.verdict == "inconclusive";
+        let row = report.benchmarks.iter().find(inconclusive);
+        let Some([flag, number]) = row.and_then(Row::asked_for) else { return Ok(None) };
+        tools.compare(versions, trial.larger_seed(), &[planted], &[&flag, &number]).map(Some)
     })?;
     if ask != AskCriterion::No {
         place.ask_once(&criterion(trial), || ask_criterion(tools, trial, ask))?;
@@ -186,6 +204,7 @@ fn gather_one(place: &Place, trial: Trial) -> Result<Option<Tried>, Box<dyn Erro
         place.said::<Option<Answer>>(&fresh(trial))?,
     );
     let (Some(answer), Some(diff), Some(fresh)) = said else { return Ok(None) };
+    let larger = place.said::<Option<Answer>>(&larger(trial))?.flatten();
     let report = answer.report()?;
     let results = Results::open(&place.store())?;
     let mut again: BTreeMap<String, Pair> = match fresh {
@@ -204,6 +223,7 @@ fn gather_one(place: &Place, trial: Trial) -> Result<Option<Tried>, Box<dyn Erro
         touched: benchmarks_using(&changed_functions(&diff)),
         subjects: first.into_iter().map(subject).collect(),
         criterion: place.said(&criterion(trial))?,
+        larger: larger.map(|answer| answer.report()).transpose()?,
         answer,
         report,
     }))
@@ -211,6 +231,10 @@ fn gather_one(place: &Place, trial: Trial) -> Result<Option<Tried>, Box<dyn Erro
 
 fn fresh(trial: Trial) -> String {
     format!("{}.fresh", trial.name())
+}
+
+fn larger(trial: Trial) -> String {
+    format!("{}.larger", trial.name())
 }
 
 fn criterion(trial: Trial) -> String {

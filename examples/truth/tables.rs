@@ -25,7 +25,7 @@ pub fn trials(study: &Study) -> Table<7> {
         let planted = tried.trial.planted();
         let named = match planted {
             [] => "-".to_owned(),
-            [only] => format!("{only}: {}", if tried.named() == 1 { "yes" } else { "no" }),
+            [only] => format!("{only}: {}", spoken(tried)),
             all => format!("{} of {}", tried.named(), all.len()),
         };
         let change = match planted {
@@ -44,6 +44,16 @@ pub fn trials(study: &Study) -> Table<7> {
         ]);
     }
     table
+}
+
+/// Whether the one benchmark with more work was named.
+fn spoken(tried: &Tried) -> &'static str {
+    match (tried.named(), &tried.larger) {
+        (0, None) => "no",
+        (0, Some(_)) if tried.named_as_planned() == 0 => "no, nor with more",
+        (0, Some(_)) => "with more",
+        _ => "yes",
+    }
 }
 
 fn list(words: &[&str]) -> String {
@@ -120,7 +130,7 @@ fn words(trials: &[Tried], rerun: bool) -> Vec<Word> {
 pub fn pairing(gains: &[Gain]) -> Table<6> {
     let mut table = Table::new([
         "benchmark",
-        "sd between builds %",
+        "sd between layouts %",
         "correlation",
         "paired ± %",
         "unpaired ± %",

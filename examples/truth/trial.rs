@@ -76,6 +76,11 @@ impl Trial {
         1_000_000 + self.seed()
     }
 
+    /// The seed of the larger comparison that the first one's report asks for.
+    pub fn larger_seed(self) -> u64 {
+        2_000_000 + self.seed()
+    }
+
     /// The files of the fixture that the head has other than the base; `base` reads the base's.
     pub fn edits<E>(self, base: &dyn Fn(&str) -> Result<String, E>) -> Result<Vec<Edit>, E> {
         let percent = match self.kind {
@@ -155,9 +160,9 @@ mod tests {
     fn no_two_trials_share_a_name_or_a_seed() {
         let trials: Vec<Trial> = KINDS.iter().flat_map(|kind| Trial::all(*kind, 100)).collect();
         let names: HashSet<String> = trials.iter().map(|trial| trial.name()).collect();
-        let seeds: HashSet<u64> =
-            trials.iter().flat_map(|trial| [trial.seed(), trial.fresh_seed()]).collect();
-        assert_eq!((names.len(), seeds.len()), (trials.len(), 2 * trials.len()));
+        let seeds = trials.iter().flat_map(|one| [one.seed(), one.fresh_seed(), one.larger_seed()]);
+        let seeds: HashSet<u64> = seeds.collect();
+        assert_eq!((names.len(), seeds.len()), (trials.len(), 3 * trials.len()));
     }
 
     /// The files that a trial changes where the base's are all alike, and their new text.

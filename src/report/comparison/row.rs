@@ -32,7 +32,8 @@ pub(super) struct Measured {
     unit: &'static str,
     /// The first, and the second where there was one. The last one decides.
     stages: Vec<StageReport>,
-    /// What would have to be added for a change of the smallest size of interest to be flagged.
+    /// What to add for a change of the smallest size of interest to be flagged, or if that takes too much,
+    /// one of half the size that is flagged now.
     pub(super) advice: Option<Advice>,
 }
 
@@ -124,7 +125,8 @@ impl ComparisonRow {
             }
             if matches!(judgement.verdict, Verdict::Inconclusive { .. }) {
                 let outlook = Outlook::of(decisive, summaries);
-                measured.advice = Advice::of(&outlook, criteria.min_effect);
+                let now = decisive.smallest_detectable();
+                measured.advice = Advice::of(&outlook, criteria.min_effect, now);
             }
         }
         row
@@ -153,8 +155,12 @@ impl Measured {
 }
 
 impl Advice {
-    fn of(outlook: &Outlook, min_effect: f64) -> Option<Self> {
-        Some(match outlook.more(min_effect, MOST_ADVISED)? {
+    /// Where the smallest change of interest is out of reach, what halves the smallest that can be seen.
+    fn of(outlook: &Outlook, min_effect: f64, detectable_now: f64) -> Option<Self> {
+        let more = outlook
+            .more(min_effect, MOST_ADVISED)
+            .or_else(|| outlook.more(detectable_now / 2.0, MOST_ADVISED))?;
+        Some(match more {
             More::Builds(number) => {
                 Self { of: "builds", number, smallest_detectable: outlook.with_builds(number) }
             }
