@@ -36,12 +36,12 @@ pub(super) fn settings_difference(one: &str, other: &str) -> String {
         let only = words.iter().filter(|word| !others.contains(word));
         only.map(String::as_str).collect::<Vec<_>>().join(", ")
     };
-    let difference = match (only(&one, &other), only(&other, &one)) {
-        (one, other) if other.is_empty() => one,
-        (one, other) if one.is_empty() => format!("not {other}"),
-        (one, other) => format!("{one}, not {other}"),
-    };
-    format!("settings: {difference}")
+    match [only(&one, &other), only(&other, &one)].each_ref().map(String::as_str) {
+        ["", ""] => "settings".to_owned(),
+        [one, ""] => format!("settings: {one}"),
+        ["", other] => format!("settings: not {other}"),
+        [one, other] => format!("settings: {one}, not {other}"),
+    }
 }
 
 #[cfg(test)]

@@ -66,12 +66,13 @@ impl ComparisonReport {
             [(only, _)] => self.name(only),
             several => format!("{} inconclusive benchmarks", several.len()),
         };
-        let effect = lacking.iter().map(|(_, advice)| advice.smallest_detectable);
+        let smallest = self.criteria.map_or(0.0, |criteria| criteria.min_effect);
+        let detectable = lacking.iter().map(|(_, advice)| advice.smallest_detectable);
         Some(NextStep {
             command: format!("cargo rbench compare {}{named} {flag} {most}", self.revisions()),
             purpose: format!(
                 "would flag a change of {} in {whom} with 80 % power",
-                figures::size(effect.fold(0.0, f64::max))
+                figures::size(detectable.fold(smallest, f64::max))
             ),
         })
     }

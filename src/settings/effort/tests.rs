@@ -65,7 +65,7 @@ fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
 #[test]
 fn executions_measure_alike_whatever_said_so_and_however_many_there_are() {
     let same = file(
-        "[build]\nbuilds = 6\n[experiment]\nfloor-ms = 1\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n",
+        "[build]\nbuilds = 6\n[experiment]\nfloor-ms = 5\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n",
     );
     let other = file("[[benchmark]]\nfilter = 'x'\nfloor-ms = 2\n").unwrap();
     let flags = MeasureArgs { executions: Some(7), measurements: Some(10), ..flags() };
