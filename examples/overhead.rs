@@ -17,7 +17,7 @@ use std::{
 
 use cargo_rbench::{
     build::{self, VersionBuilds, Workshop},
-    harness::{Conditions, Executable, Native},
+    harness::{Conditions, Executable, Harness, Native},
     measure::{
         machine::this_machine,
         process::Interrupt,
@@ -25,8 +25,8 @@ use cargo_rbench::{
         session::{self, Outcome, Subject},
     },
     model::{
-        Asked, Benchmark, Dimensions, ExperimentPlan, LayoutSeed, Name, PlannedVersion, Stage,
-        Turn, Version,
+        Asked, Benchmark, Dimensions, ExperimentPlan, LayoutSeed, Name, PlannedVersion, Series,
+        Stage, Turn, Version,
     },
     store::Store,
 };
@@ -105,19 +105,20 @@ fn measure(
 ) -> Result<Times, Box<dyn Error>> {
     let (enter, keep, children) = (Cell::default(), Cell::default(), Cell::default());
     let name = Name::plain("steady");
-    let asked = Asked {
+    let executables: Vec<_> = built.iter().map(|version| executables(project, version)).collect();
+    let interrupt = Interrupt::on_signals()?;
+    let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+    let mut asked = Asked {
         measurements: 5,
         warm_up: Duration::from_millis(50),
         floor: Duration::from_millis(10),
         iterations: None,
         seed: 0,
     };
-    let subject = Subject {
-        harness: &Native,
-        name: name.clone(),
-        asked,
-        executables: built.iter().map(|version| executables(project, version)).collect(),
-    };
+    // Tuned once, as in a comparison: that takes longer than a short execution.
+    let tuned = Native.execute(&executables[0][0], &name, &asked, &conditions)?;
+    asked.iterations = tuned.series.first().and_then(Series::same_iterations);
+    let subject = Subject { harness: &Native, name: name.clone(), asked, executables };
     let design = Design {
         versions: built.len(),
         benchmarks: 1,
@@ -128,8 +129,6 @@ fn measure(
     let experiment = store.begin(&plan())?;
     let benchmark = Benchmark { package: "compared".to_owned(), target: "work".to_owned(), name };
     let seeds = LayoutSeed::list(1, BUILDS);
-    let interrupt = Interrupt::on_signals()?;
-    let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
 
     let start = Instant::now();
     session::run(

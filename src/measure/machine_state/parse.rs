@@ -49,9 +49,13 @@ pub fn own_time(stat: &str) -> Option<u64> {
     Some(sum)
 }
 
-/// `/proc/loadavg`: the load of the last minute.
+/// `/proc/loadavg`: the load of the last minute; none if nothing but the reader runs any more, so that
+/// what made the load has ended, as the builds of a comparison just before have.
 pub fn load(loadavg: &str) -> Option<f64> {
-    loadavg.split_whitespace().next()?.parse().ok()
+    let mut fields = loadavg.split_whitespace();
+    let load = fields.next()?.parse().ok()?;
+    let (running, _) = fields.nth(2)?.split_once('/')?;
+    (running.parse::<u32>().ok()? > 1).then_some(load)
 }
 
 /// `/proc/self/cgroup`: where the control groups of this process are shown, from its own to the outermost;
@@ -108,8 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn the_load_is_that_of_the_last_minute() {
-        assert_eq!(load("2.14 4.43 3.43 1/90 15716\n"), Some(2.14));
+    fn the_load_is_that_of_the_last_minute_while_anything_runs() {
+        assert_eq!(load("2.14 4.43 3.43 2/90 15716\n"), Some(2.14));
+        assert_eq!(load("2.14 4.43 3.43 1/90 15716\n"), None);
         assert_eq!(load(""), None);
     }
 

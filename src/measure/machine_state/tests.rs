@@ -27,7 +27,7 @@ fn a_machine_that_tells_nothing_has_no_warnings() {
 fn a_quiet_machine_has_no_warnings() {
     let quiet = machine(&[
         TWO_CPUS,
-        ("proc/loadavg", "0.40 3.00 3.00 1/90 1\n"),
+        ("proc/loadavg", "0.40 3.00 3.00 3/90 1\n"),
         ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
         ("sys/class/power_supply/BAT0/type", "Battery\n"),
         ("sys/class/power_supply/BAT0/status", "Charging\n"),
@@ -42,10 +42,16 @@ fn a_quiet_machine_has_no_warnings() {
 }
 
 #[test]
+fn a_load_whose_processes_have_ended_disturbs_nothing_any_more() {
+    let built_before = machine(&[TWO_CPUS, ("proc/loadavg", "3.00 0.00 0.00 1/90 1\n")]);
+    assert_eq!(built_before.disturbances(), []);
+}
+
+#[test]
 fn everything_that_disturbs_before_measuring_is_said_with_its_number() {
     let busy = machine(&[
         TWO_CPUS,
-        ("proc/loadavg", "3.00 0.00 0.00 1/90 1\n"),
+        ("proc/loadavg", "3.00 0.00 0.00 2/90 1\n"),
         ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
         ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
         ("sys/class/power_supply/BAT0/type", "Battery\n"),
