@@ -155,8 +155,12 @@ impl Measured {
 }
 
 impl Advice {
-    /// Where the smallest change of interest is out of reach, what halves the smallest that can be seen.
+    /// Where the smallest change of interest is out of reach, what halves the smallest that can be seen;
+    /// nothing where the experiment was large enough.
     fn of(outlook: &Outlook, min_effect: f64, detectable_now: f64) -> Option<Self> {
+        if detectable_now <= min_effect {
+            return None;
+        }
         let more = outlook
             .more(min_effect, MOST_ADVISED)
             .or_else(|| outlook.more(detectable_now / 2.0, MOST_ADVISED))?;

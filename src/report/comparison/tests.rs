@@ -249,3 +249,18 @@ fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
     let text = report.text();
     assert!(text.contains("parser/work split") && text.contains("parser/other split"), "{text}");
 }
+
+#[test]
+fn advice_aims_at_what_is_in_reach_and_is_left_out_where_nothing_is_lacking() {
+    let detectable = |row: &ComparisonRow| {
+        let measured = row.measured.as_ref().unwrap();
+        let now = measured.decisive().unwrap().smallest_detectable;
+        (now, measured.advice.map(|advice| advice.smallest_detectable))
+    };
+    // Noise of 20 %: not even a hundred builds would show 1 %.
+    let (now, advised) = detectable(&judged(100.0, &[1.0], 0.0, 0.2));
+    assert!(now > 0.1 && advised.is_some_and(|advised| advised <= now / 2.0), "{now} {advised:?}");
+    // Flagged, with nothing to confirm it by: the experiment was large enough.
+    let (now, advised) = detectable(&judged(100.0, &[1.1], 0.0, 0.001));
+    assert!(now < 0.01 && advised.is_none(), "{now} {advised:?}");
+}

@@ -124,27 +124,11 @@ impl ComparisonReport {
         }
         let name = paint(mood(named.row.verdict), &self.name(named));
         let mut reason = named.row.reason.clone();
-        if named.row.verdict == "inconclusive" && self.criteria.is_some() {
-            reason += &self.lacking(named);
+        if let Some(advice) = named.advice() {
+            let size = figures::size(advice.smallest_detectable);
+            reason += &format!("; with {} {}, one of {size}", advice.flag(), advice.number);
         }
         Some(prose.told(&format!("{name}: {reason}")))
-    }
-
-    /// What the experiment lacked.
-    fn lacking(&self, named: &NamedRow) -> String {
-        let effect = self.criteria.map_or(0.0, |criteria| criteria.min_effect);
-        match named.advice() {
-            Some(advice) => format!(
-                "; with {} {}, one of {}",
-                advice.flag(),
-                advice.number,
-                figures::size(advice.smallest_detectable)
-            ),
-            None if effect > 0.0 => {
-                format!("; not even 100 builds would show one of {}", figures::size(effect))
-            }
-            None => String::new(),
-        }
     }
 
     fn summary(&self, prose: Prose) -> String {
