@@ -89,10 +89,16 @@ fn run() -> Outcome<()> {
     println!("nobody disturbed: {} executions", undisturbed.len());
 
     let mut moments: BTreeMap<&str, u32> = BTreeMap::new();
-    let (mut lost, mut extra, mut left_over) = (0, 0, Duration::ZERO);
-    for number in 0..kills {
+    let (mut lost, mut extra, mut late, mut left_over) = (0, 0, 0, Duration::ZERO);
+    for number in 0.. {
+        if moments.values().sum::<u32>() == kills {
+            break;
+        }
         let (moment, kept) = trial.kill(Aim::of(number, took, &mut random), &mut random)?;
-        *moments.entry(moment).or_default() += 1;
+        match moment {
+            Some(moment) => *moments.entry(moment).or_default() += 1,
+            None => late += 1,
+        }
         lost += kept.lost;
         extra += kept.stored.difference(&undisturbed).count();
         left_over = left_over.max(kept.left_over);
@@ -105,6 +111,7 @@ fn run() -> Outcome<()> {
     for (moment, count) in &moments {
         println!("{count:>6} {moment}");
     }
+    println!("{late:>6} times it had ended before: not counted");
     println!("executions seen or reported before a kill and lost: {lost}");
     println!("executions that nobody planned:                     {extra}");
     println!("findings in the store after a kill:                 0");
@@ -135,7 +142,7 @@ impl Aim {
             0 => Self::Building(0.5 * took * random.unit()),
             1 => Self::After(ALL),
             2 => Self::After(ALL / 2 + random.below(ALL / 2)),
-            _ => Self::Any(0.7 * took * random.unit()),
+            _ => Self::Any(0.5 * took * random.unit()),
         }
     }
 }
@@ -181,8 +188,9 @@ impl Trial {
         Ok(found)
     }
 
-    /// Starts a comparison, kills it, and looks what is left: when that was, and what is kept.
-    fn kill(&self, aim: Aim, random: &mut Random) -> Outcome<(&'static str, Kept)> {
+    /// Starts a comparison, kills it, and looks what is left: when that was, unless it had ended by itself,
+    /// and what is kept.
+    fn kill(&self, aim: Aim, random: &mut Random) -> Outcome<(Option<&'static str>, Kept)> {
         if let Aim::Building(_) = aim {
             std::fs::remove_dir_all(self.project.tree.path().join("target/rbench"))?;
         }
@@ -198,7 +206,7 @@ impl Trial {
                 {
                     thread::sleep(Duration::from_millis(1));
                 }
-                thread::sleep(Duration::from_secs_f64(0.004 * random.unit()));
+                thread::sleep(Duration::from_secs_f64(0.002 * random.unit()));
             }
         }
         let before = self.experiments()?;
@@ -226,7 +234,6 @@ impl Trial {
             before.iter().zip(&after).map(|(before, after)| before.difference(after).count());
         let lost = seen.sum::<usize>() + missing(&said, &stored);
         let moment = match () {
-            () if ended.code().is_some() => "after the report",
             () if self.is_finished()? && said.contains("measured") => {
                 "after the end of the experiment"
             }
@@ -238,6 +245,7 @@ impl Trial {
             () if said.contains("compiling") || said.contains("linked") => "while building",
             () => "before or between: reading git, listing, first executions",
         };
+        let moment = ended.code().is_none().then_some(moment);
         Ok((moment, Kept { stored, lost, left_over }))
     }
 
