@@ -124,8 +124,8 @@ impl Workshop<'_> {
         let place = self.place(source, instance.salt)?;
         let toolchain = Toolchain::at(&place)?;
         let lock_provided = self.provide_lock(source)?;
-        let keys = self.keys(source, &toolchain, &place);
-        let key = compilation_key(&keys.family, source, filter, instance);
+        let family = self.family(source, &toolchain);
+        let key = compilation_key(&family, source, filter, instance);
         let home = self.site.compilation(&key);
         if let Some(found) = Compilation::open(&home) {
             self.enter(&found.home)?;
@@ -138,7 +138,7 @@ impl Workshop<'_> {
         files::point(&home.join("src"), source.checkout)?;
         self.enter(&home)?;
         let job = Job { source, place: &place, home: &home, log: self.site.log(&key) };
-        let found = self.discover_and_compile(&job, filter, instance, keys, toolchain)?;
+        let found = self.discover_and_compile(&job, filter, instance, family, toolchain)?;
         if lock_provided {
             self.remember_lock(source)?;
         }
@@ -169,15 +169,17 @@ impl Workshop<'_> {
         job: &Job<'_>,
         filter: &TargetFilter,
         instance: Instance,
-        keys: Keys,
+        family: String,
         toolchain: Toolchain,
     ) -> Result<Compilation> {
         let version = job.source.version.to_string();
         let workspace = Workspace::at(job.place, &self.settings, &version)?;
+        // Now there is a lock file, also where the version has none.
+        let reproducibility = reproducibility_key(&family, job.place);
         let discovered = workspace.bench_targets(filter, &version)?;
         (self.watch)(Event::Compiling { version: &version, purpose: instance.purpose() });
         if instance == Instance::default() {
-            donor::seed(self, job.place, job.home, &keys.family, &workspace)?;
+            donor::seed(self, job.place, job.home, &family, &workspace)?;
         }
         let start = Instant::now();
         let messages = self.run_cargo(job, &discovered)?;
@@ -189,8 +191,8 @@ impl Workshop<'_> {
             .map(|found| self.compiled(job, found, &messages, &toolchain))
             .collect::<Result<_>>()?;
         let record = Record {
-            family: keys.family,
-            reproducibility: keys.reproducibility,
+            family,
+            reproducibility,
             rustc: toolchain.version,
             sysroot: toolchain.sysroot,
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -264,7 +266,7 @@ impl Workshop<'_> {
         })
     }
 
-    fn keys(&self, source: Source<'_>, toolchain: &Toolchain, place: &Place) -> Keys {
+    fn family(&self, source: Source<'_>, toolchain: &Toolchain) -> String {
         let mut maker = KeyMaker::new("compilation v1");
         maker.add("rustc", toolchain.version.as_bytes());
         maker.add("settings", format!("{:?}", self.settings).as_bytes());
@@ -276,9 +278,7 @@ impl Workshop<'_> {
         for config in &self.configs {
             maker.add_file("config", config);
         }
-        let family = maker.key();
-        let reproducibility = maker.add_file("lock", &place.directory.join("Cargo.lock")).key();
-        Keys { family, reproducibility }
+        maker.key()
     }
 }
 
@@ -288,11 +288,6 @@ struct Job<'a> {
     place: &'a Place,
     home: &'a Path,
     log: PathBuf,
-}
-
-struct Keys {
-    family: String,
-    reproducibility: String,
 }
 
 impl Instance {
@@ -316,6 +311,13 @@ fn compilation_key(
     maker.add("tree", source.version.tree.as_bytes());
     maker.add("filter", format!("{filter:?}").as_bytes());
     maker.add("instance", format!("{instance:?}").as_bytes());
+    maker.key()
+}
+
+fn reproducibility_key(family: &str, place: &Place) -> String {
+    let mut maker = KeyMaker::new("reproducibility v1");
+    maker.add("family", family.as_bytes());
+    maker.add_file("lock", &place.directory.join("Cargo.lock"));
     maker.key()
 }
 

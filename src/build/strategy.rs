@@ -87,10 +87,10 @@ impl TargetBuilds {
     }
 }
 
-/// Whether compiling twice gives the same link inputs here, as found out once.
+/// Whether compiling twice gives the same program here, as found out once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reproducibility {
-    /// The link inputs that differed, by file name; none if compiling is reproducible.
+    /// The link inputs that differed, by file name; none if nothing that is loaded did.
     differing: Vec<String>,
 }
 
@@ -198,22 +198,21 @@ impl Workshop<'_> {
         };
         // Comparing entered another compilation.
         self.enter(&first.home)?;
-        Ok(match known.differing.as_slice() {
-            [] => (
-                Strategy::Relink,
-                format!("compiling is reproducible with this toolchain and lock file ({when})"),
-            ),
-            [one, rest @ ..] => (
-                Strategy::Rebuild,
-                format!(
-                    "two compilations of the same files differ in {one}{} ({when})",
-                    match rest.len() {
-                        0 => String::new(),
-                        more => format!(" and {more} more link inputs"),
-                    }
-                ),
-            ),
-        })
+        let [one, rest @ ..] = known.differing.as_slice() else {
+            let same = "compiling is reproducible with this toolchain and lock file";
+            return Ok((Strategy::Relink, format!("{same} ({when})")));
+        };
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(" and {more} more link inputs"),
+        };
+        let reason = format!("two compilations of the same files differ in {one}{more} ({when})");
+        (self.watch)(Event::Note(&format!(
+            "{}: {reason}, so each of the {} builds is compiled by itself",
+            source.version,
+            order.seeds.len()
+        )));
+        Ok((Strategy::Rebuild, reason))
     }
 
     fn compile_again_and_compare(
@@ -233,10 +232,31 @@ impl Workshop<'_> {
                 }
             }
         }
+        // Debug information names the directory that a C compiler was started in, for one.
+        if !differing.is_empty() {
+            let programs = self.natural_digests(first)?;
+            if programs.is_some() && programs == self.natural_digests(&second)? {
+                differing.clear();
+            }
+        }
         if differing.is_empty() {
             files::remove_directory(&second.home)?;
         }
         Ok(Reproducibility { differing: differing.into_iter().collect() })
+    }
+
+    /// What is loaded of each target of a compilation, linked in the order that it was compiled in.
+    fn natural_digests(&self, compilation: &Compilation) -> Result<Option<Vec<Digest>>> {
+        self.enter(&compilation.home)?;
+        let Some(linkables) = self.linkables(compilation, Layout::Natural)? else {
+            return Ok(None);
+        };
+        let mut digests = Vec::with_capacity(linkables.len());
+        for linkable in &linkables {
+            let builds = self.link(linkable, &LayoutSeed::list(0, 1))?;
+            digests.extend(builds.into_iter().map(|build| build.record.digest));
+        }
+        Ok(Some(digests))
     }
 
     /// As many compilations as builds, each linked with its own layout.

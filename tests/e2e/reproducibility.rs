@@ -25,6 +25,7 @@ fn is_found_out_and_rebuilt(fixture: &str) {
     let builds = project.build(&THREE);
     assert_strategy(&builds, "rebuild", 3, &["differ in", "found out just now"]);
     assert_eq!(compilations_now(&builds), 3);
+    builds.outcome.assert_stderr_has(&["so each of the 3 builds is compiled by itself"]);
     assert_eq!(builds.distinct(0), (3, 3));
     assert_eq!(builds.printed(0), "all 85344\n", "the order does not matter to the sum");
 
@@ -60,6 +61,33 @@ fn a_reproducible_build_is_compiled_twice_once_and_relinked_ever_after() {
     assert_strategy(&builds, "relink", 1, &["reproducible", "found out before"]);
     assert_eq!(compilations_now(&builds), 1);
     assert!(builds.printed(0).starts_with("steps 180\n"));
+}
+
+#[test]
+fn debug_information_that_tells_the_directory_it_was_made_in_makes_no_other_program() {
+    let project = TestProject::of("native-code");
+    // As configure scripts do: in the build script's directory, which is another one each time.
+    project.replace(
+        "build.rs",
+        r#"["-O2", "-fPIC", "-c", "src/native.c", "-o"]).arg(&object)"#,
+        r#"["-g", "-O2", "-fPIC", "-c", "-o"]).arg(&object)
+            .arg(env::current_dir().unwrap().join("src/native.c")).current_dir(&out)"#,
+    );
+    project.commit("Compile with debug information");
+    let builds = project.build(&THREE);
+    assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
+    assert_eq!(compilations_now(&builds), 2);
+}
+
+#[test]
+fn without_a_lock_file_it_is_found_out_once_all_the_same() {
+    let project = TestProject::of("sums");
+    project.git(&["rm", "-q", "Cargo.lock"]);
+    project.commit("Leave the lock file out");
+    assert_strategy(&project.build(&THREE), "relink", 1, &["found out just now"]);
+    project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
+    project.commit("Take larger steps");
+    assert_strategy(&project.build(&THREE), "relink", 1, &["found out before"]);
 }
 
 #[test]
