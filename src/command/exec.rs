@@ -91,7 +91,10 @@ fn the_only_target(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
 
 fn the_only_one(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
-        ([only], _) if only.benchmarks.len() == 1 => Ok((only, &only.benchmarks)),
+        // One whose id is listed twice fails by itself, and says why.
+        ([only], _) if only.benchmarks.iter().all(|one| *one == only.benchmarks[0]) => {
+            Ok((only, &only.benchmarks[..1]))
+        }
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|listed| &listed.benchmarks).collect();

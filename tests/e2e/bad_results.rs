@@ -43,6 +43,30 @@ fn where_every_benchmark_fails_the_exit_code_says_so() {
 }
 
 #[test]
+fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
+    let project = project();
+    project.append(
+        "benches/work.rs",
+        "fn again(suite: &mut Suite) { suite.bench(\"steady\", |b| b.iter(compared::changing)); }\n",
+    );
+    project.replace("benches/work.rs", "main!(benchmarks);", "main!(benchmarks, again);");
+    project.commit("Call another one steady too");
+    project.replace("src/lib.rs", "u64 = 30_000", "u64 = 35_000");
+    project.commit("Work even more");
+    let outcome = project.rbench(&QUICK).run();
+    outcome.assert_stdout_has(&["1 failed"]);
+    outcome.assert_stderr_has(&["plan: 2 benchmarks of 2 versions"]);
+    assert_eq!(
+        outcome.stdout().matches("two benchmarks of this target have this id").count(),
+        1,
+        "{}",
+        outcome.told()
+    );
+    let outcome = project.rbench(&["exec", "HEAD", "--exact", "steady"]).fails_with(4);
+    outcome.assert_stderr_has(&["two benchmarks of this target have this id"]);
+}
+
+#[test]
 fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they_do() {
     let project = project();
     let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--warm-up", "1"]].concat();

@@ -7,7 +7,7 @@ mod plan;
 mod stored;
 mod subject;
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 pub use collected::Collected;
 pub use stored::Stored;
@@ -154,9 +154,11 @@ impl Experiment<'_> {
 }
 
 impl Side {
-    /// All its benchmarks.
+    /// All its benchmarks, each once, even one whose id is listed twice.
     pub fn benchmarks(&self) -> Vec<Benchmark> {
-        self.listing.targets.iter().flat_map(|listed| listed.benchmarks.clone()).collect()
+        let mut seen = HashSet::new();
+        let listed = self.listing.targets.iter().flat_map(|listed| &listed.benchmarks);
+        listed.filter(|benchmark| seen.insert(*benchmark)).cloned().collect()
     }
 
     fn listed(&self, benchmark: &Benchmark) -> Option<&Listed> {
