@@ -2,6 +2,7 @@
 
 mod groups;
 mod results;
+mod typed;
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -11,6 +12,7 @@ pub use groups::{
     OutputArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
+pub use typed::TypedFlags;
 
 /// Regression benchmarking across builds.
 ///
@@ -81,6 +83,10 @@ pub struct BuildArgs {
 /// `cargo rbench compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
+    // First: those that come after take what they find.
+    /// The flags among all these that were typed.
+    #[command(flatten)]
+    pub typed: TypedFlags,
     /// The version to compare with.
     #[arg(default_value = "HEAD~1")]
     pub base: String,

@@ -38,7 +38,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     } else {
         report(&project, args, &console, &interrupt)?
     };
-    let Some(report) = report else { return Ok(Exit::Success) };
+    let Some(mut report) = report else { return Ok(Exit::Success) };
+    report.typed_with(&args.typed);
     for path in &args.report.output {
         let format = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => ReportFormat::Json,

@@ -17,7 +17,7 @@ use summary::{Counts, GeometricMean};
 
 use crate::{
     build::VersionBuilds,
-    cli::{FailOn, VerdictArgs},
+    cli::{FailOn, TypedFlags, VerdictArgs},
     code::FunctionDiff,
     failure::{Exit, Failure},
     measure::disturbance::Disturbance,
@@ -50,6 +50,8 @@ pub struct ComparisonReport {
     removed: Vec<Unmatched>,
     /// Bench targets whose benchmarks could not be listed.
     failed_targets: Vec<FailedTarget>,
+    #[serde(skip)]
+    typed: TypedFlags,
 }
 
 /// The report with what follows from it.
@@ -130,6 +132,7 @@ impl ComparisonReport {
             added: Vec::new(),
             removed: Vec::new(),
             failed_targets: Vec::new(),
+            typed: TypedFlags::default(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! A table that is too wide first leaves out its columns of least value, then shortens names in the
 //! middle. It never wraps.
 
+use std::collections::HashSet;
+
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -12,7 +14,8 @@ use super::style;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// A name that may be shortened gets so many columns before others are left out for it.
+/// A name that may be shortened gets so many columns before others are left out for it, and as many as
+/// it takes to tell it from the others.
 const COMFORTABLE: usize = 16;
 
 /// No name is shortened to less.
@@ -132,15 +135,27 @@ impl Table {
         let says =
             |at: &usize| self.rows.is_empty() || self.rows.iter().any(|r| !r[*at].text.is_empty());
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
-        let modest = |at: usize| {
-            if self.columns[at].shortened { natural[at].min(COMFORTABLE) } else { natural[at] }
-        };
-        while self.total(&kept, modest) > width {
+        let modest: Vec<usize> =
+            natural.iter().enumerate().map(|(at, natural)| self.modest(at, *natural)).collect();
+        while self.total(&kept, |at| modest[at]) > width {
             let rank = |at: usize| self.columns[at].dropped;
             let Some(lowest) = kept.iter().filter_map(|&at| rank(at)).min() else { break };
             kept.retain(|&at| rank(at) != Some(lowest));
         }
         kept
+    }
+
+    /// The width at which a column can well be read: names are still told apart.
+    fn modest(&self, at: usize, natural: usize) -> usize {
+        if !self.columns[at].shortened {
+            return natural;
+        }
+        let names: HashSet<&str> = self.rows.iter().map(|row| row[at].text.as_str()).collect();
+        let told_apart = |width: &usize| {
+            let short: HashSet<String> = names.iter().map(|name| shorten(name, *width)).collect();
+            short.len() == names.len()
+        };
+        (COMFORTABLE..natural).find(told_apart).unwrap_or(natural)
     }
 
     fn total(&self, kept: &[usize], width: impl Fn(usize) -> usize) -> usize {

@@ -54,7 +54,7 @@ fn a_table_is_as_wide_as_columns_says() {
 fn several_files_of_one_comparison_say_the_same() {
     let project = project();
     let files = ["report.md", "report.json", "report.txt"].map(|name| project.beside(name));
-    let mut arguments = QUICK.to_vec();
+    let mut arguments = [&QUICK[..], &["--bench", "work"]].concat();
     for file in &files {
         arguments.extend(["--output", file.to_str().unwrap()]);
     }
@@ -75,7 +75,7 @@ fn several_files_of_one_comparison_say_the_same() {
     assert_eq!(changing["measured"]["stages"].as_array().unwrap().len(), 2);
     assert_eq!(changing["grounds"]["kind"], "confirmed");
     for told in [&text, &markdown] {
-        for part in ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD", "new"] {
+        for part in ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD --bench work", "new"] {
             assert!(told.contains(part), "no {part} in {told}");
         }
     }

@@ -3,10 +3,16 @@
 use serde::Serialize;
 
 use super::{ComparisonReport, NamedRow, figures, row::Advice};
-use crate::shell::quoted;
+use crate::{
+    cli::{DiffArgs, TypedFlags},
+    shell::quoted,
+};
 
 /// Up to so many benchmarks are named in a command; beyond, it is about all.
 const MOST_NAMED: usize = 4;
+
+/// Flags about what is stored, which more cannot be measured with.
+const OF_STORED: [&str; 2] = ["stored", "allow-different"];
 
 /// A command and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,13 +24,22 @@ pub struct NextStep {
 }
 
 impl ComparisonReport {
+    /// Advises commands with the flags that the comparison was typed with.
+    pub fn typed_with(&mut self, flags: &TypedFlags) {
+        self.typed = flags.clone();
+    }
+
     /// What is worth doing next.
     pub(super) fn next_steps(&self) -> Vec<NextStep> {
         let mut steps = Vec::new();
         let told = self.ordered();
         if !told.is_empty() {
             steps.push(NextStep {
-                command: format!("cargo rbench diff {}", self.revisions()),
+                command: format!(
+                    "cargo rbench diff {}{}",
+                    self.revisions(),
+                    self.typed.of_command::<DiffArgs>()
+                ),
                 purpose: "the functions whose machine code differs".to_owned(),
             });
         }
@@ -32,13 +47,22 @@ impl ComparisonReport {
             |named: &&&NamedRow| matches!(named.row.verdict, "regressed" | "inconclusive");
         if let Some(named) = told.iter().find(unsettled) {
             let head = quoted(&self.head.revision);
+            let project = self.typed.only(&["manifest-path"]);
             steps.push(NextStep {
-                command: format!("cargo rbench show {head} {}", quoted(&named.id)),
+                command: format!("cargo rbench show {head} --exact {}{project}", quoted(&named.id)),
                 purpose: format!("the values of {} in every build", self.name(named)),
             });
         }
         let inconclusive = self.with_verdict("inconclusive");
-        steps.extend(["builds", "executions"].iter().filter_map(|of| self.more(&inconclusive, of)));
+        for of in ["builds", "executions"] {
+            let lacking = inconclusive.iter().filter_map(|named| {
+                let advice = named.advice().filter(|advice| advice.of == of)?;
+                Some((*named, advice))
+            });
+            let (enough, half): (Vec<_>, Vec<_>) =
+                lacking.partition(|(_, advice)| self.is_enough(*advice));
+            steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
+        }
         steps
     }
 
@@ -47,33 +71,40 @@ impl ComparisonReport {
         format!("{} {}", quoted(&self.base.revision), quoted(&self.head.revision))
     }
 
-    /// More builds, or more executions, for those benchmarks that lack them.
-    fn more(&self, inconclusive: &[&NamedRow], of: &str) -> Option<NextStep> {
-        let lacking: Vec<(&NamedRow, Advice)> = inconclusive
-            .iter()
-            .filter_map(|named| Some((*named, named.advice().filter(|advice| advice.of == of)?)))
-            .collect();
-        let most = lacking.iter().map(|(_, advice)| advice.number).max()?;
-        let flag = lacking.first()?.1.flag();
-        let named = if lacking.len() <= MOST_NAMED {
-            let filters =
-                lacking.iter().map(|(named, _)| format!(" --filter {}", quoted(&named.id)));
-            format!(" --exact{}", filters.collect::<String>())
-        } else {
-            String::new()
-        };
-        let whom = match &lacking[..] {
+    /// Whether the smallest change of interest would be seen.
+    fn is_enough(&self, advice: Advice) -> bool {
+        self.criteria.is_some_and(|criteria| advice.smallest_detectable <= criteria.min_effect)
+    }
+
+    /// More builds, or more executions, for those benchmarks that lack them: enough for all of them to
+    /// show the smallest change of interest, or for all of them to show half of what they show now.
+    fn more(&self, lacking: &[(&NamedRow, Advice)]) -> Option<NextStep> {
+        let (_, most) = *lacking.iter().max_by_key(|(_, advice)| advice.number)?;
+        let whom = match lacking {
             [(only, _)] => self.name(only),
             several => format!("{} inconclusive benchmarks", several.len()),
         };
-        let smallest = self.criteria.map_or(0.0, |criteria| criteria.min_effect);
-        let detectable = lacking.iter().map(|(_, advice)| advice.smallest_detectable);
+        let least = self.criteria.map_or(0.0, |criteria| criteria.min_effect);
+        let purpose = if lacking.len() == 1 || self.is_enough(most) {
+            let size = figures::size(most.smallest_detectable.max(least));
+            format!("would flag a change of {size} in {whom} with 80 % power")
+        } else {
+            format!("would halve the smallest change that shows with 80 % power in {whom}")
+        };
+        let same = if lacking.len() <= MOST_NAMED {
+            let filters =
+                lacking.iter().map(|(named, _)| format!(" --filter {}", quoted(&named.id)));
+            let filters: String = filters.collect();
+            let without = [&[most.of, "exact", "filter"], &OF_STORED[..]].concat();
+            format!(" --exact{filters}{}", self.typed.without(&without))
+        } else {
+            self.typed.without(&[&[most.of], &OF_STORED[..]].concat())
+        };
+        let revisions = self.revisions();
+        let (flag, number) = (most.flag(), most.number);
         Some(NextStep {
-            command: format!("cargo rbench compare {}{named} {flag} {most}", self.revisions()),
-            purpose: format!(
-                "would flag a change of {} in {whom} with 80 % power",
-                figures::size(detectable.fold(smallest, f64::max))
-            ),
+            command: format!("cargo rbench compare {revisions}{same} {flag} {number}"),
+            purpose,
         })
     }
 }

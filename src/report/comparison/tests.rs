@@ -264,3 +264,40 @@ fn advice_aims_at_what_is_in_reach_and_is_left_out_where_nothing_is_lacking() {
     let (now, advised) = detectable(&judged(100.0, &[1.1], 0.0, 0.001));
     assert!(now < 0.01 && advised.is_none(), "{now} {advised:?}");
 }
+
+#[test]
+fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each_shows() {
+    let mut report = ComparisonReport::new(&version("main", 'a'), &version("HEAD", 'b'));
+    report.judged_by(&Criteria::default());
+    for (id, layout, noise) in
+        [("a", 0.03, 0.01), ("b", 0.05, 0.02), ("c", 0.3, 0.4), ("d", 0.3, 0.3)]
+    {
+        report.add(&benchmark(id), judged(100.0, &[1.004], layout, noise));
+    }
+    let advised = |report: &ComparisonReport| -> Vec<[String; 2]> {
+        let steps = report.next_steps();
+        steps.into_iter().skip(2).map(|step| [step.purpose, step.command]).collect()
+    };
+    assert_eq!(
+        advised(&report),
+        [
+            [
+                "would flag a change of 1 % in b with 80 % power",
+                "cargo rbench compare main HEAD --exact --filter b -l 30"
+            ],
+            [
+                "would halve the smallest change that shows with 80 % power in 2 inconclusive benchmarks",
+                "cargo rbench compare main HEAD --exact --filter c --filter d -l 30"
+            ],
+        ]
+    );
+    for id in ["e", "f", "g"] {
+        report.add(&benchmark(id), judged(100.0, &[1.004], 0.3, 0.3));
+    }
+    report.typed_with(&TypedFlags::of_words("-F simd --filter . -l 10"));
+    assert_eq!(
+        advised(&report)[1][1],
+        "cargo rbench compare main HEAD --filter . --features simd -l 30"
+    );
+    assert_eq!(report.next_steps()[0].command, "cargo rbench diff main HEAD --features simd");
+}

@@ -49,6 +49,25 @@ fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_
 }
 
 #[test]
+fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike() {
+    let mut table = Table::new([
+        Column::left("benchmark").shortened(),
+        Column::right("value"),
+        Column::right("share").dropped(1),
+    ]);
+    for crate_name in ["toml", "toml_edit"] {
+        let name = format!("0_cargo::{crate_name}::document::2-features");
+        table.row([&name[..], "4.384 µs", "96 %"].map(Cell::from));
+    }
+    assert_eq!(
+        plain(&table.fit(40)),
+        "benchmark                          value\n\
+         0_cargo::toml:…ent::2-features  4.384 µs\n\
+         0_cargo::toml_…ent::2-features  4.384 µs\n"
+    );
+}
+
+#[test]
 fn a_column_without_any_text_is_left_out() {
     let mut table = Table::new([Column::left("a"), Column::right("b"), Column::left("c")]);
     table.row(["x", "", "y"].map(Cell::from));
