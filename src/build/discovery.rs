@@ -63,9 +63,34 @@ impl Workspace {
                 let missing = self.missing_features(found);
                 format!("  -p {} --bench {}{}", target.package, target.target, needed(&missing))
             });
-            return Err(nothing_to_build(&lines.collect::<Vec<_>>(), filter, version));
+            let failure = nothing_to_build(&lines.collect::<Vec<_>>(), filter, version);
+            let elsewhere = if all.is_empty() { self.manifests_apart() } else { Vec::new() };
+            return Err(elsewhere.into_iter().fold(failure, |failure, manifest| {
+                failure.hint(format!(
+                    "{manifest} is apart from this workspace: use it with --manifest-path {manifest}"
+                ))
+            }));
         }
         Ok(chosen)
+    }
+
+    /// Manifests just below the workspace that are not of it and whose directories are named for benchmarks:
+    /// so are those kept whose dependencies users of the crate shall not have to compile.
+    fn manifests_apart(&self) -> Vec<String> {
+        let root = &self.metadata.workspace_root;
+        let members: Vec<_> = self.metadata.workspace_packages();
+        let mut apart: Vec<String> = root
+            .read_dir_utf8()
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_name().contains("bench"))
+            .map(|entry| entry.path().join("Cargo.toml"))
+            .filter(|path| path.is_file() && members.iter().all(|of| of.manifest_path != *path))
+            .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
+            .collect();
+        apart.sort();
+        apart
     }
 
     /// The features that a bench target requires and that are off.

@@ -43,6 +43,23 @@ fn a_version_without_a_bench_target_is_refused() {
 }
 
 #[test]
+fn benchmarks_in_a_workspace_of_their_own_are_pointed_to() {
+    let project = TestProject::of("sums");
+    let manifest = project.read("Cargo.toml").replace("\"sums\"", "\"benchmarks\"");
+    let bench = "[[bench]]\nname = \"work\"\nharness = false\n";
+    project.replace("Cargo.toml", bench, "");
+    project.write(
+        "benchmarks/Cargo.toml",
+        &manifest.replace("[workspace]", "[dependencies]\nsums.path = \"..\"\n\n[workspace]"),
+    );
+    project.git(&["mv", "benches", "benchmarks/"]);
+    project.commit("Move the benchmarks into a workspace of their own");
+    let outcome = project.rbench(&["build"]).fails_with(2);
+    outcome.assert_stderr_has(&["use it with --manifest-path benchmarks/Cargo.toml"]);
+    project.build(&["--builds", "1", "--manifest-path", "benchmarks/Cargo.toml"]);
+}
+
+#[test]
 fn a_version_without_the_workspace_is_refused() {
     let project = TestProject::of("workspace-below").in_workspace("rust");
     project.git(&["mv", "rust", "elsewhere"]);
