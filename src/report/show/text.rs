@@ -161,8 +161,11 @@ impl StoredBenchmark {
         text += &self.failures_text();
         let Some(measured) = &self.measured else { return text };
         let [l, m, n] = measured.dimensions;
+        // As many everywhere, unless executions failed or the harness took other numbers.
+        let (digits, average) =
+            if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
         text += &format!(
-            "{}, {} by {l:.0} builds of {m:.3} executions of {n:.3} measurements on average\n",
+            "{}, {} by {l:.0} builds x {m:.digits$} executions x {n:.digits$} measurements{average}\n",
             measured.metric,
             measured.text()
         );
