@@ -35,6 +35,15 @@ impl Version {
             None => format!("+{}", digits(&self.tree)),
         }
     }
+
+    /// The revision for a command to type: as it was typed, or seven digits of a whole hash.
+    pub fn to_type(&self) -> String {
+        if self.commit.as_ref() == Some(&self.revision) {
+            self.short()
+        } else {
+            self.revision.clone()
+        }
+    }
 }
 
 impl fmt::Display for Version {
@@ -73,6 +82,12 @@ mod tests {
     fn a_typed_hash_is_not_repeated() {
         assert_eq!(version("1a2b3c4d5e", false).to_string(), "1a2b3c4");
         assert_eq!(version("1a2b", false).to_string(), "1a2b3c4");
+    }
+
+    #[test]
+    fn a_command_has_what_was_typed_and_no_whole_hash() {
+        assert_eq!(version("HEAD~1", false).to_type(), "HEAD~1");
+        assert_eq!(version("1a2b3c4d5e", false).to_type(), "1a2b3c4");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl StoredVersionReport {
         for benchmark in &self.benchmarks {
             text += &benchmark.failures_text();
         }
-        let revision = &self.version.revision;
+        let revision = self.version.to_type();
         text + &format!("\nevery build and execution: cargo rbench show {revision} BENCH\n")
     }
 
@@ -132,7 +132,7 @@ impl StoredVersionReport {
     fn details(&self, width: usize) -> String {
         let texts: Vec<String> =
             self.benchmarks.iter().map(|benchmark| benchmark.detail(width)).collect();
-        let revision = &self.version.revision;
+        let revision = self.version.to_type();
         texts.join("\n")
             + &format!("\nall measurements: cargo rbench show {revision} BENCH --raw\n")
     }
