@@ -15,6 +15,9 @@ use super::{
 };
 use crate::failure::{Exit, Failure, OrFail, Result};
 
+/// What rustc says where a stable one meets `#![feature(…)]`.
+const UNSTABLE_FEATURE: &str = "error[E0554]";
+
 /// What cargo said about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
@@ -61,11 +64,17 @@ pub fn compile(
     }
     let text = std::fs::read_to_string(log)
         .or_fail(Exit::Build, || format!("cannot read the log {}", log.display()))?;
-    let failure = Failure::new(Exit::Build, what(&failed(&text)))
+    let mut failure = Failure::new(Exit::Build, what(&failed(&text)))
         .because(format!("cargo ended with {status}; the end of its output:"))
         .because(indented(&tool::tail(&text)))
         .because(format!("all of it: {}", log.display()))
         .hint(hint);
+    if text.contains(UNSTABLE_FEATURE) {
+        failure = failure.hint(
+            "libtest's `test` and other unstable features need a nightly toolchain: put +nightly \
+             before rbench",
+        );
+    }
     Err(super::files::or_full_disk(failure, log))
 }
 
@@ -167,6 +176,17 @@ mod tests {
             failed(output),
             ["bench target `parse`", "lib of `text`", "build script of `zlib v1.0.0 (/a)`"]
         );
+    }
+
+    #[test]
+    fn unstable_features_on_a_stable_toolchain_get_the_way_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo 'error[E0554]: `#![feature]` may not be used' >&2; exit 101";
+        let what = |_: &[String]| "cannot compile".to_owned();
+        let failure =
+            compile(shell(script), &directory.path().join("x.log"), &|_| (), what, "try harder")
+                .unwrap_err();
+        assert!(failure.to_string().ends_with("put +nightly before rbench"), "{failure}");
     }
 
     #[test]
