@@ -178,7 +178,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             (value, false) => value,
         })
         .collect();
-    let wall = noisy(112e6, 0.05);
+    let wall = noisy(112e3, 0.05);
     Execution {
         asked: Asked {
             measurements: MEASUREMENTS,
@@ -193,10 +193,10 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             iterations: vec![ITERATIONS; MEASUREMENTS],
         }],
         throughput: vec![],
-        warm_up: Some(Duration::from_nanos(whole(noisy(100e6, 0.01)))),
+        warm_up: Some(micros(noisy(100e3, 0.01))),
         resources: Resources {
             start,
-            wall: Duration::from_nanos(whole(wall)),
+            wall: micros(wall),
             user: micros(noisy(109e3, 0.05)),
             system: micros(noisy(1e3, 1.0)),
             peak_memory: Some(whole(noisy(1000.0, 0.1)) * 4096),

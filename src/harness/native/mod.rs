@@ -114,7 +114,8 @@ fn execution(
         asked: asked.clone(),
         series: vec![series],
         throughput: throughput.into_iter().collect(),
-        warm_up: Some(Duration::from_nanos(measured.warm_up)),
+        // Nobody asks for the nanoseconds of a warm-up, and each would be kept for ever.
+        warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
         resources: ended.resources.clone(),
     })
 }

@@ -43,7 +43,8 @@ impl Account {
         let Self { wall, usage, instructions, cycles } = self;
         Resources {
             start,
-            wall,
+            // In whole microseconds, as the kernel counts the others: what is below would be kept for ever.
+            wall: Duration::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)),
             user: usage.user,
             system: usage.system,
             peak_memory: usage.peak_memory,
