@@ -23,7 +23,7 @@ use cargo_rbench::{
     command,
     model::{Stage, Turn},
     stats::Random,
-    store::Store,
+    store::{ExperimentId, Store},
 };
 use support::Project;
 
@@ -194,7 +194,7 @@ impl Trial {
         if let Aim::Building(_) = aim {
             std::fs::remove_dir_all(self.project.tree.path().join("target/rbench"))?;
         }
-        let wanted = self.experiments()?.len() + usize::from(self.is_finished()?);
+        let wanted = self.count()? + usize::from(self.is_finished()?);
         let mut child = self.start(Stdio::piped())?;
         match aim {
             Aim::Any(seconds) | Aim::Building(seconds) => {
@@ -202,7 +202,7 @@ impl Trial {
             }
             Aim::After(executions) => {
                 while child.try_wait()?.is_none()
-                    && (self.experiments()?.len() < wanted || self.newest()?.len() < executions)
+                    && (self.count()? < wanted || self.newest()?.len() < executions)
                 {
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -255,7 +255,13 @@ impl Trial {
 
     /// The turns of the newest experiment.
     fn newest(&self) -> Outcome<BTreeSet<Turn>> {
-        Ok(self.experiments()?.pop().unwrap_or_default())
+        let store = self.store()?;
+        let newest = store.experiments()?.pop();
+        newest.map_or(Ok(BTreeSet::new()), |experiment| turns(&store, experiment.id))
+    }
+
+    fn count(&self) -> Outcome<usize> {
+        Ok(self.store()?.experiments()?.len())
     }
 
     fn is_finished(&self) -> Outcome<bool> {
@@ -266,16 +272,8 @@ impl Trial {
     /// The turns of every experiment.
     fn experiments(&self) -> Outcome<Vec<BTreeSet<Turn>>> {
         let store = self.store()?;
-        let mut all = Vec::new();
-        for experiment in store.experiments()? {
-            let mut turns = BTreeSet::new();
-            for benchmark in store.benchmarks_of(experiment.id)? {
-                let recorded = store.executions(experiment.id, &benchmark)?;
-                turns.extend(recorded.into_iter().map(|one| one.turn));
-            }
-            all.push(turns);
-        }
-        Ok(all)
+        let experiments = store.experiments()?;
+        experiments.iter().map(|experiment| turns(&store, experiment.id)).collect()
     }
 
     /// The processes that run something of the project, or for it.
@@ -294,6 +292,16 @@ impl Trial {
         });
         command_lines.collect()
     }
+}
+
+/// The turns of an experiment.
+fn turns(store: &Store<'_>, experiment: ExperimentId) -> Outcome<BTreeSet<Turn>> {
+    let mut turns = BTreeSet::new();
+    for benchmark in store.benchmarks_of(experiment)? {
+        let recorded = store.executions(experiment, &benchmark)?;
+        turns.extend(recorded.into_iter().map(|one| one.turn));
+    }
+    Ok(turns)
 }
 
 /// How many executions are not stored that were said to be done: `measured 12 of 32 executions`, of

@@ -58,20 +58,43 @@ impl Workspace {
         };
         let chosen: Vec<Discovered> = all.iter().filter(wanted).cloned().collect();
         if chosen.is_empty() {
-            let lines = all.iter().map(|found| {
-                let target = &found.target;
-                let missing = self.missing_features(found);
-                format!("  -p {} --bench {}{}", target.package, target.target, needed(&missing))
-            });
-            let failure = nothing_to_build(&lines.collect::<Vec<_>>(), filter, version);
-            let elsewhere = if all.is_empty() { self.manifests_apart() } else { Vec::new() };
-            return Err(elsewhere.into_iter().fold(failure, |failure, manifest| {
-                failure.hint(format!(
-                    "{manifest} is apart from this workspace: use it with --manifest-path {manifest}"
-                ))
-            }));
+            return Err(self.nothing_to_build(&all, filter, version));
         }
         Ok(chosen)
+    }
+
+    fn nothing_to_build(
+        &self,
+        all: &[Discovered],
+        filter: &TargetFilter,
+        version: &str,
+    ) -> Failure {
+        if all.is_empty() {
+            let what = format!("no package of {version} has a bench target");
+            let mut failure = Failure::new(Exit::Usage, what)
+                .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
+                .hint("add a bench target, or name a version that has one");
+            for manifest in self.manifests_apart() {
+                failure = failure.hint(format!(
+                    "{manifest} is apart from this workspace: use it with --manifest-path {manifest}"
+                ));
+            }
+            return failure;
+        }
+        let mut failure =
+            Failure::new(Exit::Usage, format!("no bench target of {version} is asked for"))
+                .because("the workspace has:");
+        for found in all {
+            let BenchTarget { package, target } = &found.target;
+            let needed = needed(&self.missing_features(found));
+            failure = failure.because(format!("  -p {package} --bench {target}{needed}"));
+        }
+        let asked = [&filter.packages, &filter.benches, &filter.excluded].into_iter().flatten();
+        let asked: Vec<&str> = asked.map(String::as_str).collect();
+        if asked.is_empty() {
+            return failure.hint("turn on the features that they need, with --features");
+        }
+        failure.hint(format!("correct -p, --bench or --exclude (asked: {})", asked.join(", ")))
     }
 
     /// Manifests just below the workspace that are not of it and whose directories are named for benchmarks:
@@ -153,24 +176,4 @@ fn of_package(package: &Package) -> Vec<Discovered> {
             required_features: target.required_features.clone(),
         })
         .collect()
-}
-
-fn nothing_to_build(all: &[String], filter: &TargetFilter, version: &str) -> Failure {
-    if all.is_empty() {
-        return Failure::new(Exit::Usage, format!("no package of {version} has a bench target"))
-            .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
-            .hint("add a bench target, or name a version that has one");
-    }
-    let mut failure =
-        Failure::new(Exit::Usage, format!("no bench target of {version} is asked for"))
-            .because("the workspace has:");
-    for line in all {
-        failure = failure.because(line);
-    }
-    let asked = [&filter.packages, &filter.benches, &filter.excluded].into_iter().flatten();
-    let asked: Vec<&str> = asked.map(String::as_str).collect();
-    if asked.is_empty() {
-        return failure.hint("turn on the features that they need, with --features");
-    }
-    failure.hint(format!("correct -p, --bench or --exclude (asked: {})", asked.join(", ")))
 }

@@ -105,14 +105,7 @@ impl Workshop<'_> {
         let (strategy, reason) = self.decide(source, order, &first)?;
         match strategy {
             Strategy::Auto | Strategy::Relink => {
-                let targets = linkables
-                    .iter()
-                    .zip(&first.record.targets)
-                    .map(|(linkable, compiled)| {
-                        let builds = self.link(linkable, &order.seeds)?;
-                        Ok(TargetBuilds { target: compiled.target.clone(), builds })
-                    })
-                    .collect::<Result<_>>()?;
+                let targets = self.link_all(&first, &linkables, &order.seeds)?;
                 Ok(VersionBuilds { strategy, reason, layout, compilations: vec![first], targets })
             }
             Strategy::Rebuild => self.rebuild(source, order, reason),
@@ -171,6 +164,21 @@ impl Workshop<'_> {
              versions are unrelated"
         )));
         Ok(Some((linkables, Layout::Shuffle)))
+    }
+
+    /// One build for each seed of every target of the compilation that has been entered.
+    fn link_all(
+        &self,
+        compilation: &Compilation,
+        linkables: &[Linkable],
+        seeds: &[LayoutSeed],
+    ) -> Result<Vec<TargetBuilds>> {
+        let targets = linkables.iter().zip(&compilation.record.targets);
+        let linked = targets.map(|(linkable, compiled)| {
+            let builds = self.link(linkable, seeds)?;
+            Ok(TargetBuilds { target: compiled.target.clone(), builds })
+        });
+        linked.collect()
     }
 
     fn link(&self, linkable: &Linkable, seeds: &[LayoutSeed]) -> Result<Vec<Build>> {
@@ -251,12 +259,8 @@ impl Workshop<'_> {
         let Some(linkables) = self.linkables(compilation, Layout::Natural)? else {
             return Ok(None);
         };
-        let mut digests = Vec::with_capacity(linkables.len());
-        for linkable in &linkables {
-            let builds = self.link(linkable, &LayoutSeed::list(0, 1))?;
-            digests.extend(builds.into_iter().map(|build| build.record.digest));
-        }
-        Ok(Some(digests))
+        let targets = self.link_all(compilation, &linkables, &LayoutSeed::list(0, 1))?;
+        Ok(Some(targets.iter().map(TargetBuilds::digest).collect()))
     }
 
     /// As many compilations as builds, each linked with its own layout.

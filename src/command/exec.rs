@@ -1,6 +1,6 @@
 //! `cargo rbench exec`: one execution of one benchmark, or of a whole target, for people who debug it.
 
-use std::time::Duration;
+use std::{slice, time::Duration};
 
 use super::benchmarks::{self, Listed, Listing, Request};
 use crate::{
@@ -90,11 +90,14 @@ fn the_only_target(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
 }
 
 fn the_only_one(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
+    // One whose id is listed twice fails by itself, and says why.
+    if let [only] = &listing.targets[..]
+        && let [first, rest @ ..] = &only.benchmarks[..]
+        && rest.iter().all(|one| one == first)
+    {
+        return Ok((only, slice::from_ref(first)));
+    }
     match (&listing.targets[..], &listing.failures[..]) {
-        // One whose id is listed twice fails by itself, and says why.
-        ([only], _) if only.benchmarks.iter().all(|one| *one == only.benchmarks[0]) => {
-            Ok((only, &only.benchmarks[..1]))
-        }
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
             let all: Vec<_> = several.iter().flat_map(|listed| &listed.benchmarks).collect();

@@ -14,8 +14,8 @@ use super::style;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// A name that may be shortened gets so many columns before others are left out for it, and as many as
-/// it takes to tell it from the others.
+/// What may be shortened gets so many columns before others are left out for it; names get as many as it
+/// takes to tell them apart.
 const COMFORTABLE: usize = 16;
 
 /// No name is shortened to less.
@@ -33,9 +33,19 @@ pub struct Table {
 pub struct Column {
     head: &'static str,
     right: bool,
-    shortened: bool,
+    cut: Cut,
     dropped: Option<u8>,
     joined: bool,
+}
+
+/// What may be cut out of the cells of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Nothing,
+    /// The middle.
+    Middle,
+    /// The middle, as far as the cells can still be told apart.
+    Names,
 }
 
 /// A cell of a table.
@@ -48,7 +58,7 @@ pub struct Cell {
 impl Column {
     /// A column of words.
     pub const fn left(head: &'static str) -> Self {
-        Self { head, right: false, shortened: false, dropped: None, joined: false }
+        Self { head, right: false, cut: Cut::Nothing, dropped: None, joined: false }
     }
 
     /// A column of numbers.
@@ -59,7 +69,14 @@ impl Column {
     /// Its cells may be shortened in the middle.
     #[must_use]
     pub const fn shortened(self) -> Self {
-        Self { shortened: true, ..self }
+        Self { cut: Cut::Middle, ..self }
+    }
+
+    /// Its cells are names, which may be shortened in the middle; but other columns are left out before two
+    /// of them look alike.
+    #[must_use]
+    pub const fn names(self) -> Self {
+        Self { cut: Cut::Names, ..self }
     }
 
     /// It is left out where the table is too wide: the lowest rank first, columns of one rank together.
@@ -145,10 +162,12 @@ impl Table {
         kept
     }
 
-    /// The width at which a column can well be read: names are still told apart.
+    /// The width at which a column can well be read.
     fn modest(&self, at: usize, natural: usize) -> usize {
-        if !self.columns[at].shortened {
-            return natural;
+        match self.columns[at].cut {
+            Cut::Nothing => return natural,
+            Cut::Middle => return natural.min(COMFORTABLE),
+            Cut::Names => {}
         }
         let names: HashSet<&str> = self.rows.iter().map(|row| row[at].text.as_str()).collect();
         let told_apart = |width: &usize| {
@@ -167,7 +186,7 @@ impl Table {
     fn shortened(&self, kept: &[usize], natural: &[usize], excess: usize) -> Vec<usize> {
         let mut widths = natural.to_vec();
         let mut excess = excess;
-        for &at in kept.iter().filter(|&&at| self.columns[at].shortened) {
+        for &at in kept.iter().filter(|&&at| self.columns[at].cut != Cut::Nothing) {
             let less = excess.min(widths[at].saturating_sub(LEAST));
             widths[at] -= less;
             excess -= less;

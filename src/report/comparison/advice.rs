@@ -11,9 +11,6 @@ use crate::{
 /// Up to so many benchmarks are named in a command; beyond, it is about all.
 const MOST_NAMED: usize = 4;
 
-/// Flags about what is stored, which more cannot be measured with.
-const OF_STORED: [&str; 2] = ["stored", "allow-different"];
-
 /// A command and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NextStep {
@@ -91,21 +88,18 @@ impl ComparisonReport {
         } else {
             format!("would halve the smallest change that shows with 80 % power in {whom}")
         };
-        let same = if lacking.len() <= MOST_NAMED {
-            let filters =
-                lacking.iter().map(|(named, _)| format!(" --filter {}", quoted(&named.id)));
-            let filters: String = filters.collect();
-            let without = [&[most.of, "exact", "filter"], &OF_STORED[..]].concat();
-            format!(" --exact{filters}{}", self.typed.without(&without))
-        } else {
-            self.typed.without(&[&[most.of], &OF_STORED[..]].concat())
-        };
-        let revisions = self.revisions();
-        let (flag, number) = (most.flag(), most.number);
-        Some(NextStep {
-            command: format!("cargo rbench compare {revisions}{same} {flag} {number}"),
-            purpose,
-        })
+        let mut command = format!("cargo rbench compare {}", self.revisions());
+        let mut replaced = vec![most.of, "stored", "allow-different"];
+        if lacking.len() <= MOST_NAMED {
+            replaced.extend(["exact", "filter"]);
+            command += " --exact";
+            for (named, _) in lacking {
+                command += &format!(" --filter {}", quoted(&named.id));
+            }
+        }
+        command += &self.typed.without(&replaced);
+        command += &format!(" {} {}", most.flag(), most.number);
+        Some(NextStep { command, purpose })
     }
 }
 

@@ -69,7 +69,7 @@ impl ComparisonReport {
 
     fn table(&self, rows: &[&NamedRow]) -> Table {
         let mut table = Table::new([
-            Column::left("benchmark").shortened(),
+            Column::left("benchmark").names(),
             Column::right("base"),
             Column::right("").joined().dropped(3),
             Column::right("head"),

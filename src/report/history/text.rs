@@ -34,7 +34,7 @@ impl HistoryReport {
     /// One line for each benchmark.
     fn overview(&self, width: usize) -> String {
         let mut table = Table::new([
-            Column::left("benchmark").shortened(),
+            Column::left("benchmark").names(),
             Column::left("history").dropped(2),
             Column::right("newest").dropped(3),
             Column::left("version").dropped(0),

@@ -93,7 +93,7 @@ impl StoredVersionReport {
     /// One line for each benchmark.
     fn overview(&self, width: usize) -> String {
         let mut table = Table::new([
-            Column::left("benchmark").shortened(),
+            Column::left("benchmark").names(),
             Column::right("value"),
             Column::left("throughput").dropped(1),
             Column::right("variance b/e/m"),

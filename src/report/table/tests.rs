@@ -51,7 +51,7 @@ fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_
 #[test]
 fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike() {
     let mut table = Table::new([
-        Column::left("benchmark").shortened(),
+        Column::left("benchmark").names(),
         Column::right("value"),
         Column::right("share").dropped(1),
     ]);
@@ -64,6 +64,24 @@ fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike(
         "benchmark                          value\n\
          0_cargo::toml:…ent::2-features  4.384 µs\n\
          0_cargo::toml_…ent::2-features  4.384 µs\n"
+    );
+}
+
+#[test]
+fn prose_is_shortened_before_anything_is_left_out_for_it() {
+    let mut table =
+        Table::new([Column::left("version"), Column::left("subject").shortened().dropped(0)]);
+    for from in ["1.0.1", "1.0.2"] {
+        table.row(
+            ["1a2b3c4".to_owned(), format!("Update serde from {from} in every example")]
+                .map(Cell::from),
+        );
+    }
+    assert_eq!(
+        plain(&table.fit(26)),
+        "version  subject\n\
+         1a2b3c4  Update s…y example\n\
+         1a2b3c4  Update s…y example\n"
     );
 }
 
