@@ -19,8 +19,8 @@ use cargo_rbench::{
     code::Digest,
     failure::{Exit, OrFail, Result},
     model::{
-        Asked, BenchTarget, Benchmark, Dimensions, Execution, ExperimentPlan, Layout, LayoutSeed,
-        Machine, Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Version,
+        BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
+        LayoutSeed, Machine, Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Version,
     },
     stats::Random,
     store::Store,
@@ -180,7 +180,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
         .collect();
     let wall = noisy(112e3, 0.05);
     Execution {
-        asked: Asked {
+        asked: ExecutionRequest {
             measurements: MEASUREMENTS,
             warm_up: Duration::from_millis(100),
             floor: Duration::from_millis(1),

@@ -17,17 +17,17 @@ use std::{
 
 use cargo_rbench::{
     build::{self, VersionBuilds, Workshop},
-    harness::{Conditions, Executable, Harness, Native},
-    measure::{
-        machine::this_machine,
-        process::Interrupt,
+    experiment::{
         schedule::{Design, schedule},
         session::{self, Outcome, Subject},
     },
+    harness::{Conditions, Executable, Harness, Native},
+    machine::this_machine,
     model::{
-        Asked, Benchmark, Dimensions, ExperimentPlan, LayoutSeed, Name, PlannedVersion, Series,
-        Stage, Turn, Version,
+        Benchmark, Dimensions, ExecutionRequest, ExperimentPlan, LayoutSeed, Name, PlannedVersion,
+        Series, Stage, Turn, Version,
     },
+    process::Interrupt,
     store::Store,
 };
 use support::Project;
@@ -108,7 +108,7 @@ fn measure(
     let executables: Vec<_> = built.iter().map(|version| executables(project, version)).collect();
     let interrupt = Interrupt::on_signals()?;
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
-    let mut asked = Asked {
+    let mut asked = ExecutionRequest {
         measurements: 5,
         warm_up: Duration::from_millis(50),
         floor: Duration::from_millis(10),

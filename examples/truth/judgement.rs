@@ -1,7 +1,7 @@
 //! What each estimator says of the same measurements.
 
 use cargo_rbench::stats::{
-    Comparison, Criteria, Direction, Estimator, Pairing, Refusal, Stage, Summary, Verdict,
+    Assessment, Comparison, Criteria, Direction, Estimator, Pairing, Refusal, Summary, Verdict,
 };
 
 use crate::measurements::Pair;
@@ -98,9 +98,9 @@ fn summaries(pair: &Pair, estimator: Estimator) -> [Summary; 2] {
     pair.each_ref().map(|version| Summary::of(version, estimator))
 }
 
-fn stage(pair: &Pair, criteria: &Criteria) -> Result<Stage, Refusal> {
+fn stage(pair: &Pair, criteria: &Criteria) -> Result<Assessment, Refusal> {
     let [base, head] = summaries(pair, criteria.estimator);
-    Stage::new(&base, &head, Pairing::BySeed, criteria)
+    Assessment::new(&base, &head, Pairing::BySeed, criteria)
 }
 
 #[cfg(test)]

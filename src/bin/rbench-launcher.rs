@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use cargo_rbench::measure::process;
+use cargo_rbench::process;
 
 fn main() -> ExitCode {
     process::run_as_launcher()

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::project::Project;
+use crate::project::Project;
 use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds},
     cli::{BuildArgs, Format},

@@ -2,22 +2,20 @@
 
 use std::fs;
 
-use super::{
-    experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
-    project::Project,
-    stored,
-};
+use super::stored;
 use crate::{
     cli::{CompareArgs, ReportFormat},
     code::FunctionSet,
     console::Console,
+    experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
     failure::{Exit, OrFail, Result},
-    measure::{
-        machine::this_machine,
-        machine_state::{self, MachineState},
-        process::Interrupt,
+    machine::{
+        state::{self, MachineState},
+        this_machine,
     },
     model::{self, Benchmark},
+    process::Interrupt,
+    project::Project,
     report::{ComparisonReport, ComparisonRow, quantity},
     settings,
     stats::{Criteria, Judged, Judgement, Pairing, Verdict},
@@ -180,7 +178,7 @@ fn measure_and_judge(
     };
     experiment.finish(&stored)?;
     let executions = first.iter().chain(&second).flat_map(|collected| &collected.resources);
-    report.warn_of(machine_state::preempted(executions).as_slice());
+    report.warn_of(state::preempted(executions).as_slice());
 
     let count = stages.iter().filter(|stage| stage.is_some()).count();
     for (index, benchmark) in measured.iter().enumerate() {

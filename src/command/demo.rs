@@ -8,15 +8,16 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{compare, project::Project};
+use super::compare;
 use crate::{
     build::Site,
     cli::{Cli, Command, CompareArgs, DemoArgs},
     console::Console,
     demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, Luck, PACKAGE, Seen, TARGET},
     failure::{Exit, Failure, OrFail, Result},
-    measure::process::Interrupt,
     model::{Benchmark, Metric, Name},
+    process::Interrupt,
+    project::Project,
     report::{ComparisonReport, quantity, style},
     settings, shell,
     source::NewRepository,

@@ -1,6 +1,6 @@
 //! `cargo rbench diff`: the functions whose machine code differs between two versions.
 
-use super::project::Project;
+use crate::project::Project;
 use crate::{
     build::{Event, Source},
     cli::{DiffArgs, Format, LayoutArgs},

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::project::Project;
+use crate::project::Project;
 use crate::{
     cli::{ExportArgs, ImportArgs},
     console::Console,

@@ -2,14 +2,14 @@
 
 use std::{slice, time::Duration};
 
-use super::benchmarks::{self, Listed, Listing, Request};
+use crate::experiment::listing::{self, Listed, Listing, Request};
 use crate::{
     cli::{ExecArgs, Format},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
     harness::Conditions,
-    measure::process::Interrupt,
-    model::{Asked, Benchmark, Execution, Name},
+    model::{Benchmark, Execution, ExecutionRequest, Name},
+    process::Interrupt,
     report::ExecReport,
 };
 
@@ -28,11 +28,11 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
         target: &args.target,
         compile: &args.compile,
     };
-    let (listing, _lock) = benchmarks::find(&request, &conditions, &console)?;
+    let (listing, _lock) = listing::find(&request, &conditions, &console)?;
     let (listed, benchmarks) =
         if args.whole_target { the_only_target(&listing)? } else { the_only_one(&listing)? };
 
-    let asked = Asked {
+    let asked = ExecutionRequest {
         measurements: args.measurements as usize,
         warm_up: Duration::from_millis(args.warm_up),
         floor: Duration::from_millis(args.floor),
@@ -62,7 +62,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
 fn execute<'b>(
     listed: &Listed,
     benchmarks: &'b [Benchmark],
-    asked: &Asked,
+    asked: &ExecutionRequest,
     conditions: &Conditions<'_>,
 ) -> Result<Vec<(&'b Benchmark, Result<Execution>)>> {
     let Listed { harness, executable, .. } = listed;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::project::Project;
+use crate::project::Project;
 use crate::{
     build::gc::{self, Entry, Limits},
     cli::GcArgs,

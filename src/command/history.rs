@@ -2,16 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::{
-    past::{BenchmarkPast, Judging, Past},
-    project::Project,
-};
 use crate::{
     cli::{HistoryArgs, ReportFormat},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
     harness::Filter,
+    judge::{BenchmarkPast, Judging, Past},
     model::{KnownCommit, Moment, Relation, timeline},
+    project::Project,
     report::{BenchmarkHistory, HistoryReport, HistoryRow},
     settings,
     source::Repository,

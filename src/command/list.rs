@@ -1,12 +1,12 @@
 //! `cargo rbench list`: the benchmarks of a version.
 
-use super::benchmarks::{self, Request};
+use crate::experiment::listing::{self, Request};
 use crate::{
     cli::{Format, ListArgs},
     console::Console,
     failure::{Exit, OrFail, Result},
     harness::Conditions,
-    measure::process::Interrupt,
+    process::Interrupt,
     report::ListReport,
 };
 
@@ -21,7 +21,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
         target: &args.target,
         compile: &args.compile,
     };
-    let (listing, _lock) = benchmarks::find(&request, &conditions, &console)?;
+    let (listing, _lock) = listing::find(&request, &conditions, &console)?;
 
     for (_, failure) in &listing.failures {
         console.line(&format!("error: {failure}"));

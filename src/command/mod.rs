@@ -1,18 +1,14 @@
 //! One recipe per subcommand.
 
-mod benchmarks;
 mod build;
 mod compare;
 mod demo;
 mod diff;
 mod exchange;
 mod exec;
-mod experiment;
 mod gc;
 mod history;
 mod list;
-mod past;
-mod project;
 mod run;
 mod show;
 mod stored;

@@ -1,17 +1,16 @@
 //! `cargo rbench run`: one version, or the versions of a range, measured and kept.
 
-use super::{
-    experiment::{Experiment, with_experiment},
-    project::Project,
-    show,
-};
+use super::show;
 use crate::{
     cli::{CriteriaArgs, Format, RunArgs},
     console::Console,
+    experiment::{Experiment, with_experiment},
     failure::{Exit, Failure, Result},
     harness::Filter,
-    measure::{machine::this_machine, process::Interrupt},
+    machine::this_machine,
     model::{Stage, Version},
+    process::Interrupt,
+    project::Project,
     settings,
     source::is_range,
     stats::Criteria,

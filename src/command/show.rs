@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{past::nothing_stored, project::Project, stored::not_stored};
+use super::stored::not_stored;
 use crate::{
     cli::{Format, ShowArgs},
     console::Console,
     failure::{Exit, OrFail, Result},
     harness::Filter,
+    judge::nothing_stored,
     model::{Benchmark, BuildValues, Stage, Version},
+    project::Project,
     report::{RawMeasurements, StoredBenchmark, StoredBuild, StoredVersionReport},
     settings,
     source::Repository,

@@ -1,15 +1,13 @@
 //! `cargo rbench compare --stored`: two versions judged by what is stored of them, without measuring.
 
-use super::{
-    past::{Judging, Past},
-    project::Project,
-};
 use crate::{
     cli::CompareArgs,
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
+    judge::{Judging, Past},
     model::{Benchmark, Relation, Version},
+    project::Project,
     report::{ComparisonReport, ComparisonRow},
     settings,
     stats::Verdict,

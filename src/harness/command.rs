@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use super::{Conditions, Executable, Harness, executable::Process};
 use crate::{
     failure::Result,
-    model::{Asked, Execution, HarnessKind, Metric, Name, Resources, Series, Unit},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Series, Unit},
 };
 
 /// A program with arguments, under a name.
@@ -17,7 +17,7 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// What starts the program: see [`Invocation`](crate::measure::process::Invocation).
+    /// What starts the program: see [`Invocation`](crate::process::Invocation).
     pub launcher: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl Harness for Command {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
         let mut invocation = executable.invocation(&self.arguments, Some(asked.seed), conditions);

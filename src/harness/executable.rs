@@ -4,8 +4,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
-    measure::process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output},
     model::Name,
+    process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output},
 };
 
 /// An executable of a bench target, with what Cargo would give to its processes.

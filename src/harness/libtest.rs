@@ -8,8 +8,8 @@ use std::{ffi::OsString, time::Duration};
 use super::{Conditions, Executable, Harness, executable::Process, text::listed};
 use crate::{
     failure::Result,
-    measure::process::Output,
-    model::{Asked, Execution, HarnessKind, Metric, Name, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    process::Output,
 };
 
 /// See the module.
@@ -37,7 +37,7 @@ impl Harness for Libtest {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
         let process = Process::new(

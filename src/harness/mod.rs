@@ -26,7 +26,7 @@ pub use self::{
 };
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{Asked, Execution, HarnessKind, Name},
+    model::{Execution, ExecutionRequest, HarnessKind, Name},
 };
 
 /// Lists and runs the benchmarks of an executable.
@@ -43,14 +43,14 @@ pub trait Harness: fmt::Debug + Send + Sync {
 
     /// Runs `benchmark`, once, in a process of its own.
     ///
-    /// What the benchmark's own settings override (see [`Asked`]) is no failure: the execution says
+    /// What the benchmark's own settings override (see [`ExecutionRequest`]) is no failure: the execution says
     /// what was asked and what came. Fewer measurements than the harness itself meant to take, and
     /// values that no clock can give, are.
     fn execute(
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution>;
 
@@ -61,7 +61,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        _: &Asked,
+        _: &ExecutionRequest,
         _: &Conditions<'_>,
     ) -> Result<Vec<Result<Execution>>> {
         let count = benchmarks.len();
@@ -72,7 +72,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
     }
 
     /// The time that the warm-up and measurements of one execution take at least.
-    fn least_time(&self, asked: &Asked) -> Duration {
+    fn least_time(&self, asked: &ExecutionRequest) -> Duration {
         asked.least_time()
     }
 

@@ -1,6 +1,6 @@
 //! What several harnesses print for people, and how it is read.
 
-use crate::{measure::process::Output, model::Name};
+use crate::{model::Name, process::Output};
 
 /// The benchmarks in a list as `cargo test -- --list` prints it: `NAME: benchmark`.
 pub(super) fn listed(output: &Output) -> Vec<Name> {

@@ -9,7 +9,7 @@ use super::{Metric, Throughput};
 /// A harness asks for as much of it as the benchmark's own harness understands; what came instead
 /// stands in the [`Execution`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ExecutionRequest {
     /// n: how many measurements to take.
     pub measurements: usize,
     /// How long to run before the first measurement.
@@ -22,7 +22,7 @@ pub struct Asked {
     pub seed: u64,
 }
 
-impl Asked {
+impl ExecutionRequest {
     /// The time that the asked measurements and warm-up take at least.
     pub fn least_time(&self) -> Duration {
         let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
@@ -108,7 +108,7 @@ pub struct Resources {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
     /// What was asked.
-    pub asked: Asked,
+    pub asked: ExecutionRequest,
     /// What came, one series per metric; never empty, and none of them empty.
     pub series: Vec<Series>,
     /// How much one iteration processes, if the benchmark says so.
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn absurd_requests_do_not_overflow_their_time() {
-        let asked = Asked {
+        let asked = ExecutionRequest {
             measurements: usize::MAX,
             warm_up: Duration::MAX,
             floor: Duration::MAX,

@@ -14,7 +14,7 @@ mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
-pub use execution::{Asked, Execution, Resources, Series};
+pub use execution::{Execution, ExecutionRequest, Resources, Series};
 pub use experiment::{BuildValues, Dimensions, ExperimentPlan, PlannedVersion, Stage, Turn};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;

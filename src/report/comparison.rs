@@ -20,7 +20,7 @@ use crate::{
     cli::{FailOn, TypedFlags, VerdictArgs},
     code::FunctionDiff,
     failure::{Exit, Failure},
-    measure::disturbance::Disturbance,
+    machine::disturbance::Disturbance,
     model::{BenchTarget, Benchmark, Dimensions, Machine, Version},
     stats::Criteria,
 };

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use crate::{
     failure::Result,
-    model::{Asked, Benchmark, Execution, HarnessKind, Resources, Series, Throughput, Version},
+    model::{
+        Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Series, Throughput, Version,
+    },
 };
 
 /// The version of the JSON form.
@@ -140,7 +142,7 @@ impl ExecReport {
 }
 
 impl AskedReport {
-    fn new(asked: &Asked) -> Self {
+    fn new(asked: &ExecutionRequest) -> Self {
         Self {
             measurements: asked.measurements,
             warm_up_seconds: asked.warm_up.as_secs_f64(),

@@ -55,7 +55,7 @@ impl Repository {
     }
 
     fn changed_paths(&self) -> Result<HashSet<PathBuf>, git2::Error> {
-        // Asked about each difference, the callback has it skipped: nothing is added.
+        // ExecutionRequest about each difference, the callback has it skipped: nothing is added.
         const SKIP: i32 = 1;
         let comparer = git2::Repository::open(self.git().path())?;
         let mut index = current_index(&comparer)?;

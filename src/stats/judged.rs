@@ -1,8 +1,8 @@
 //! From measurements to the verdict on a benchmark: one stage of it, and what one or two stages come to.
 
 use super::{
-    criteria::Criteria, data::Measurements, matching::Pairing, refusal::Refusal,
-    sessions::SessionVariance, stage::Stage, summary::Summary, verdict::Verdict,
+    assessment::Assessment, criteria::Criteria, data::Measurements, matching::Pairing,
+    refusal::Refusal, sessions::SessionVariance, summary::Summary, verdict::Verdict,
 };
 use crate::model::Layout;
 
@@ -12,7 +12,7 @@ pub struct Judged {
     /// Base and head.
     pub summaries: [Summary; 2],
     /// Their comparison; or why there is none.
-    pub stage: Result<Stage, Refusal>,
+    pub stage: Result<Assessment, Refusal>,
 }
 
 /// What is said about a benchmark in the end.
@@ -21,14 +21,14 @@ pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
     /// The stage whose change the verdict tells, with base and head; absent where nothing was judged.
-    pub decisive: Option<(Stage, [Summary; 2])>,
+    pub decisive: Option<(Assessment, [Summary; 2])>,
 }
 
 impl Judged {
     /// Compares base and head of one stage.
     pub fn of([base, head]: [&Measurements; 2], pairing: Pairing, criteria: &Criteria) -> Self {
         let summaries = [base, head].map(|version| Summary::of(version, criteria.estimator));
-        let stage = Stage::new(&summaries[0], &summaries[1], pairing, criteria);
+        let stage = Assessment::new(&summaries[0], &summaries[1], pairing, criteria);
         Self { summaries, stage }
     }
 
@@ -39,7 +39,7 @@ impl Judged {
         sessions: &SessionVariance,
         criteria: &Criteria,
     ) -> Self {
-        let stage = Stage::across(&summaries[0], &summaries[1], pairing, sessions, criteria);
+        let stage = Assessment::across(&summaries[0], &summaries[1], pairing, sessions, criteria);
         Self { summaries, stage }
     }
 

@@ -6,7 +6,7 @@
 //! a global random state: every random routine takes a generator that its caller seeded.
 //!
 //! The way through: [`Measurements`] are read once into a [`Summary`] of each version; two of them make
-//! a [`Stage`] (their [`Comparison`], and whether the [`Rule`] flags it); one stage, and a second from
+//! a [`Assessment`] (their [`Comparison`], and whether the [`Rule`] flags it); one stage, and a second from
 //! fresh builds where the first flags a change, make a [`Verdict`]; [`Judged`] and
 //! [`Judgement`] go that way. [`Components`] and [`Interval`]
 //! describe one version; [`plan`], [`impact`] and [`false_alarms`] help to choose the dimensions.
@@ -15,7 +15,7 @@
 //! ```
 //! use cargo_rbench::{
 //!     model::Metric,
-//!     stats::{Criteria, Measurements, Pairing, Stage, Summary, Verdict},
+//!     stats::{Criteria, Measurements, Pairing, Assessment, Summary, Verdict},
 //! };
 //!
 //! // Six builds of one execution each; the head takes about 5 % longer in the same layouts.
@@ -29,7 +29,7 @@
 //!
 //! let criteria = Criteria { confirm: false, ..Criteria::default() };
 //! let [base, head] = [base, head].map(|version| Summary::of(&version, criteria.estimator));
-//! let stage = Stage::new(&base, &head, Pairing::BySeed, &criteria)?;
+//! let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria)?;
 //! let verdict = Verdict::of(&stage, None, 1, &criteria);
 //! assert_eq!(
 //!     verdict.to_string(),
@@ -42,6 +42,7 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+pub mod assessment;
 pub mod comparison;
 pub mod components;
 pub mod criteria;
@@ -65,12 +66,12 @@ pub mod rule;
 pub mod sessions;
 pub mod simulation;
 pub mod slow;
-pub mod stage;
 pub mod summary;
 pub mod tuning;
 pub mod validation;
 pub mod verdict;
 
+pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels};
 pub use criteria::Criteria;
@@ -86,7 +87,6 @@ pub use random::Random;
 pub use refusal::Refusal;
 pub use rule::{Rule, UnknownRule};
 pub use sessions::{Repeat, SessionVariance};
-pub use stage::Stage;
 pub use summary::{BuildSummary, Summary};
 pub use verdict::{Basis, Doubt, Verdict};
 

@@ -8,7 +8,8 @@
 //! the executions of one build, so it holds for any estimator.
 
 use super::{
-    matching::Method, power::noncentrality_for, stage::POWER, stage::Stage, summary::Summary,
+    assessment::Assessment, assessment::POWER, matching::Method, power::noncentrality_for,
+    summary::Summary,
 };
 
 /// Where executions explain at least this share of the variance, more of them help nearly as much as more
@@ -42,7 +43,7 @@ pub enum More {
 
 impl Outlook {
     /// From what one stage saw of base and head.
-    pub fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
+    pub fn of(stage: &Assessment, summaries: &[Summary; 2]) -> Self {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let variance = comparison.standard_error.powi(2) * builds as f64;
@@ -141,7 +142,7 @@ mod tests {
 
     /// Builds of two executions that differ by `±within` about a value of 100 that moves by `±layout`,
     /// the other way in the other version.
-    fn outlook(layout: f64, within: f64, builds: u32) -> (Outlook, Stage) {
+    fn outlook(layout: f64, within: f64, builds: u32) -> (Outlook, Assessment) {
         let version = |sign: f64| {
             let values = (0..builds).map(|seed| {
                 let value = 100.0 + if seed % 2 == 0 { sign * layout } else { -sign * layout };
@@ -150,8 +151,9 @@ mod tests {
             Summary::of(&Measurements::new(Metric::wall(), values).unwrap(), Estimator::Minimum)
         };
         let summaries = [version(1.0), version(-1.0)];
-        let stage = Stage::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
-            .unwrap();
+        let stage =
+            Assessment::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+                .unwrap();
         (Outlook::of(&stage, &summaries), stage)
     }
 
@@ -192,8 +194,9 @@ mod tests {
             Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
         };
         let summaries = [version([1.0, 2.0, 3.0]), version([2.0, 1.0, 3.0])];
-        let stage = Stage::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
-            .unwrap();
+        let stage =
+            Assessment::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+                .unwrap();
         assert_eq!(Outlook::of(&stage, &summaries).with_executions(9), None);
     }
 }

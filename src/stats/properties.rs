@@ -43,7 +43,7 @@ fn criteria(estimator: Estimator, rule: Rule) -> Criteria {
 /// The verdict of one stage; a refusal is one too.
 fn verdict(base: &Nested, head: &Nested, pairing: Pairing, criteria: &Criteria) -> String {
     let [base, head] = [base, head].map(|nested| summarise(nested, criteria.estimator));
-    match Stage::new(&base, &head, pairing, criteria) {
+    match Assessment::new(&base, &head, pairing, criteria) {
         Ok(stage) => Verdict::of(&stage, None, 1, criteria).name().to_owned(),
         Err(refusal) => refusal.to_string(),
     }
@@ -185,7 +185,7 @@ proptest! {
             let Interval { low, center, high } = interval(&base, 0.95).unwrap();
             prop_assert!(low <= center && center <= high && high.is_finite());
         }
-        if let Ok(stage) = Stage::new(&base, &head, pairing, &criteria) {
+        if let Ok(stage) = Assessment::new(&base, &head, pairing, &criteria) {
             let Comparison { p, change, freedom, .. } = stage.comparison;
             prop_assert!((0.0..=1.0).contains(&p) && freedom >= 1.0, "{} {}", p, freedom);
             prop_assert!(change.low <= change.estimate && change.estimate <= change.high);

@@ -3,10 +3,10 @@
 mod sentence;
 
 use super::{
+    assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
     refusal::Refusal,
-    stage::Stage,
 };
 
 /// The verdict on one benchmark of two versions. Its `Display` is a sentence that gives the reason.
@@ -124,13 +124,19 @@ impl Verdict {
     /// Judges a measured benchmark, one of `judged` in this experiment.
     ///
     /// `second` is the stage of fresh builds, where there is one. It counts only if the first stage
-    /// [needs confirmation](Stage::needs_confirmation); the change reported is then that of the fresh
+    /// [needs confirmation](Assessment::needs_confirmation); the change reported is then that of the fresh
     /// builds alone, since what is flagged tends to be overestimated.
-    pub fn of(first: &Stage, second: Option<&Stage>, judged: usize, criteria: &Criteria) -> Self {
+    pub fn of(
+        first: &Assessment,
+        second: Option<&Assessment>,
+        judged: usize,
+        criteria: &Criteria,
+    ) -> Self {
         let Some(direction) = first.flag.filter(|_| !first.equivalent) else {
             return Self::without_change(first, Doubt::NotFlagged, criteria);
         };
-        let small = |stage: &Stage| stage.comparison.log_change.abs() < criteria.min_log_change();
+        let small =
+            |stage: &Assessment| stage.comparison.log_change.abs() < criteria.min_log_change();
         let min_effect = criteria.min_effect;
         if !criteria.confirm {
             return if small(first) {
@@ -162,7 +168,7 @@ impl Verdict {
     /// Nothing can be measured again, so a change that two stages would have to confirm must be as sure
     /// here as both together: one-sided p at most `α/2 · min(α, 2 / judged)`, the rate at which the two
     /// stages report a change where there is none.
-    pub fn of_stored(stage: &Stage, judged: usize, criteria: &Criteria) -> Self {
+    pub fn of_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
         let Some(direction) = stage.flag.filter(|_| !stage.equivalent) else {
             return Self::without_change(stage, Doubt::NotFlagged, criteria);
         };
@@ -182,7 +188,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict where a [`Stage`] was refused: without two builds of each version there is nothing to
+    /// The verdict where a [`Assessment`] was refused: without two builds of each version there is nothing to
     /// judge, and all else must not be compared.
     pub fn refused(refusal: &Refusal) -> Self {
         let reason = refusal.to_string();
@@ -192,7 +198,7 @@ impl Verdict {
         }
     }
 
-    fn changed(direction: Direction, stage: &Stage, basis: Basis) -> Self {
+    fn changed(direction: Direction, stage: &Assessment, basis: Basis) -> Self {
         let change = stage.comparison.change;
         match direction {
             Direction::Worse => Self::Regressed { change, basis },
@@ -200,7 +206,7 @@ impl Verdict {
         }
     }
 
-    fn without_change(stage: &Stage, doubt: Doubt, criteria: &Criteria) -> Self {
+    fn without_change(stage: &Assessment, doubt: Doubt, criteria: &Criteria) -> Self {
         if stage.equivalent {
             let change = stage.equivalence_change();
             return Self::Unchanged { change, min_effect: criteria.min_effect };

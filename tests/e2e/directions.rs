@@ -94,12 +94,7 @@ fn names_after_crate_are_found_however_they_are_written() {
 #[test]
 fn only_two_places_of_a_build_and_the_process_of_a_measurement_spawn() {
     let spawning = [".spawn()", ".output()", ".status()", ".exec()", "posix_spawn", "fork("];
-    let allowed = [
-        "src/build/tool.rs",
-        "src/build/run_cargo.rs",
-        "src/measure/process.rs",
-        "src/measure/process",
-    ];
+    let allowed = ["src/build/tool.rs", "src/build/run_cargo.rs", "src/process"];
     assert_none(&uses(&["src"], &spawning, &allowed));
 }
 
@@ -114,7 +109,7 @@ fn only_the_console_and_what_runs_in_place_of_a_tool_print() {
         "src/build/shim.rs",
         "src/build/tool.rs",
         // The last words of a signal handler, which may call nothing that locks or allocates.
-        "src/measure/process/interrupt.rs",
+        "src/process/interrupt.rs",
     ];
     assert_none(&uses(&["src"], &printing, &allowed));
 }
@@ -131,7 +126,7 @@ fn only_the_source_knows_git_and_only_the_command_line_knows_clap_commands() {
 
 #[test]
 fn the_process_of_a_measurement_knows_neither_terminal_nor_store() {
-    let files = ["src/measure"];
+    let files = ["src/process", "src/machine"];
     assert_none(&uses(
         &files,
         &["crate::console", "crate::store", "crate::report", "indicatif"],
@@ -141,7 +136,8 @@ fn the_process_of_a_measurement_knows_neither_terminal_nor_store() {
 
 #[test]
 fn no_edge_knows_the_command_line_or_the_reports() {
-    let edges = ["src/source", "src/build", "src/code", "src/harness", "src/measure"];
+    let edges =
+        ["src/source", "src/build", "src/code", "src/harness", "src/process", "src/machine"];
     assert_none(&uses(
         &edges,
         &["crate::cli", "crate::command", "crate::report", "crate::console"],

@@ -222,7 +222,7 @@ fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
     let mut running = comparison.start();
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);
-    // Asked to end, it does not while it is stopped, and would be killed after two seconds.
+    // ExecutionRequest to end, it does not while it is stopped, and would be killed after two seconds.
     kill_process(comparison.executed().unwrap(), Signal::STOP).unwrap();
     while running.child.try_wait().unwrap().is_none() {
         running.signal(Signal::INT);

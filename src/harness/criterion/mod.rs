@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     failure::{Exit, OrFail, Result},
-    measure::process::Ended,
-    model::{Asked, Execution, HarnessKind, Metric, Name, Series, Unit},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Unit},
+    process::Ended,
 };
 
 /// Criterion.rs of one version.
@@ -44,7 +44,7 @@ impl Harness for Criterion {
         (measurements < FEWEST).then_some("Criterion.rs takes at least 10")
     }
 
-    fn least_time(&self, asked: &Asked) -> Duration {
+    fn least_time(&self, asked: &ExecutionRequest) -> Duration {
         let [warm_up, measuring] = self.times(asked);
         warm_up.saturating_add(measuring)
     }
@@ -67,7 +67,7 @@ impl Harness for Criterion {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
         let benchmarks = slice::from_ref(benchmark);
@@ -81,7 +81,7 @@ impl Harness for Criterion {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Vec<Result<Execution>>> {
         let (mut process, ended, heard) = self.run(executable, benchmarks, asked, conditions)?;
@@ -104,7 +104,7 @@ impl Criterion {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<(Process, Ended, Heard)> {
         let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
@@ -123,7 +123,7 @@ impl Criterion {
         &self,
         heard: &Heard,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         ended: &Ended,
     ) -> Result<Execution, String> {
         let completed =
@@ -155,14 +155,14 @@ impl Criterion {
     }
 
     /// The time for warming up, and that for all measurements.
-    fn times(&self, asked: &Asked) -> [Duration; 2] {
+    fn times(&self, asked: &ExecutionRequest) -> [Duration; 2] {
         let measurements = u32::try_from(asked.measurements).unwrap_or(u32::MAX);
         [asked.warm_up, asked.floor.saturating_mul(measurements)].map(|time| self.possible(time))
     }
 
     /// The arguments that run `benchmarks` and no others, with `asked` as the defaults that a group's
     /// own settings override.
-    fn arguments(&self, benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
+    fn arguments(&self, benchmarks: &[Name], asked: &ExecutionRequest) -> Vec<OsString> {
         let [warm_up, measuring] = self.times(asked).map(|time| time.as_secs_f64().to_string());
         let mut arguments = vec![
             "--bench".to_owned(),
@@ -258,8 +258,8 @@ mod tests {
         Criterion { version: Version::new(0, minor, 3) }
     }
 
-    fn asked(measurements: usize) -> Asked {
-        Asked {
+    fn asked(measurements: usize) -> ExecutionRequest {
+        ExecutionRequest {
             measurements,
             warm_up: Duration::from_millis(1200),
             floor: Duration::from_millis(5),

@@ -19,7 +19,7 @@ use self::{
 use super::{Conditions, Executable, Harness, executable::Process, text::listed};
 use crate::{
     failure::{Failure, Result},
-    model::{Asked, Execution, HarnessKind, Metric, Name, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
 };
 
 /// Divan of one version.
@@ -64,7 +64,7 @@ impl Harness for Divan {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
         let measurements = asked.measurements.clamp(1, MOST);
@@ -108,7 +108,7 @@ impl Harness for Divan {
 ///
 /// Divan makes all inputs of a measurement before it, and they may cost far more time and memory
 /// than what is measured. So iterations grow step by step, and no further once that shows.
-fn larger(asked: &Asked, rows: &[Row], cost: Duration, first: Duration) -> Option<u64> {
+fn larger(asked: &ExecutionRequest, rows: &[Row], cost: Duration, first: Duration) -> Option<u64> {
     const STEP: u32 = 4;
     let wanted = rows.iter().map(|row| row.iterations_for(asked.floor)).max()?;
     let has = rows.iter().map(|row| row.iterations).max()?;
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn after(iterations: u64, cost: Duration) -> Option<u64> {
-        let asked = Asked {
+        let asked = ExecutionRequest {
             measurements: 3,
             warm_up: Duration::ZERO,
             floor: Duration::from_micros(100),

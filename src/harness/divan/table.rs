@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{harness::text::time_in_nanoseconds, measure::process::Output};
+use crate::{harness::text::time_in_nanoseconds, process::Output};
 
 /// One line of the table.
 #[derive(Debug, PartialEq)]

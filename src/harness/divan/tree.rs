@@ -1,7 +1,7 @@
 //! Reads the tree of names of Divan.
 
 use super::table::is_thread_count;
-use crate::{measure::process::Output, model::Name};
+use crate::{model::Name, process::Output};
 
 /// The leaves of a tree of names, each with the path to it:
 ///

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
-    measure::process::{Ended, Invocation},
-    model::{Asked, Execution, HarnessKind, Metric, Name, Series, Throughput},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Throughput},
+    process::{Ended, Invocation},
 };
 
 /// See the module.
@@ -51,7 +51,7 @@ impl Harness for Native {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Execution> {
         let benchmarks = slice::from_ref(benchmark);
@@ -65,7 +65,7 @@ impl Harness for Native {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        asked: &Asked,
+        asked: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Vec<Result<Execution>>> {
         let (mut question, answer, ended) = run(executable, benchmarks, asked, conditions)?;
@@ -83,7 +83,7 @@ impl Harness for Native {
 fn run(
     executable: &Executable,
     benchmarks: &[Name],
-    asked: &Asked,
+    asked: &ExecutionRequest,
     conditions: &Conditions<'_>,
 ) -> Result<(Question, Answer, Ended)> {
     let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
@@ -100,7 +100,7 @@ fn run(
 fn execution(
     answer: &Answer,
     benchmark: &Name,
-    asked: &Asked,
+    asked: &ExecutionRequest,
     ended: &Ended,
 ) -> Result<Execution, String> {
     let (throughput, measured) = only(answer, benchmark, asked)?;
@@ -121,7 +121,7 @@ fn execution(
 }
 
 /// What rbench-harness calls what is asked; its `arguments.rs` reads it.
-fn arguments(benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
+fn arguments(benchmarks: &[Name], asked: &ExecutionRequest) -> Vec<OsString> {
     let mut arguments: Vec<String> = Vec::new();
     let mut say = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
     for benchmark in benchmarks {
@@ -141,7 +141,7 @@ fn arguments(benchmarks: &[Name], asked: &Asked) -> Vec<OsString> {
 fn only<'a>(
     answer: &'a Answer,
     benchmark: &Name,
-    asked: &Asked,
+    asked: &ExecutionRequest,
 ) -> Result<(Option<Throughput>, &'a Measured), String> {
     let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
     let failed = records().find_map(|record| match &record.outcome {

@@ -6,8 +6,8 @@ use super::grounds::Grounds;
 use crate::{
     model::Unit,
     stats::{
-        Change, Comparison, Components, Criteria, Direction, Interval, Judged, Judgement, Method,
-        More, Outlook, Stage, Summary, Verdict,
+        Assessment, Change, Comparison, Components, Criteria, Direction, Interval, Judged,
+        Judgement, Method, More, Outlook, Summary, Verdict,
     },
 };
 
@@ -134,7 +134,7 @@ impl ComparisonRow {
 }
 
 impl Measured {
-    fn of(stage: &Stage, summaries: &[Summary; 2]) -> Self {
+    fn of(stage: &Assessment, summaries: &[Summary; 2]) -> Self {
         let metric = summaries[1].metric();
         Self {
             metric: metric.name.clone(),
@@ -183,7 +183,7 @@ impl Advice {
 }
 
 impl StageReport {
-    fn new(stage: &Stage, summaries: &[Summary; 2]) -> Self {
+    fn new(stage: &Assessment, summaries: &[Summary; 2]) -> Self {
         let comparison = &stage.comparison;
         let [base, head] = summaries;
         Self {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     code::{ChangedFunction, Name, SizedFunction},
     failure::Failure,
-    measure::disturbance::Disturbance,
+    machine::disturbance::Disturbance,
     model::{self, Metric},
     report::style,
     stats::{Judged, Judgement, Measurements, Pairing, Verdict},

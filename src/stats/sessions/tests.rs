@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     model::Metric,
-    stats::{Comparison, Criteria, Estimator, Measurements, Pairing, Random, Stage, Verdict},
+    stats::{Assessment, Comparison, Criteria, Estimator, Measurements, Pairing, Random, Verdict},
 };
 
 const ALPHA: f64 = 0.05;
@@ -164,7 +164,7 @@ fn a_stored_change_must_be_as_sure_as_two_stages() {
     let sessions = SessionVariance { mean_square: 1e-5, noise: 0.0, freedom: 5.0, repeats: 5 };
     let judge = |shift: f64, criteria: &Criteria| {
         let (base, head) = (version(0.0), version(shift));
-        let stage = Stage::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
+        let stage = Assessment::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
         Verdict::of_stored(&stage, 1, criteria).to_string()
     };
     let criteria = Criteria::default();

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Criteria, Estimator, Levels, Pairing, Random, Stage, Summary, Verdict,
+        Assessment, Criteria, Estimator, Levels, Pairing, Random, Summary, Verdict,
         multiplicity::{benjamini_hochberg, holm},
         plan::Dimensions,
         simulation::Simulation,
@@ -27,19 +27,19 @@ fn judge(
     simulation: &Simulation,
     pairing: Pairing,
     random: &mut Random,
-) -> Option<(Stage, Option<Stage>)> {
+) -> Option<(Assessment, Option<Assessment>)> {
     let criteria = criteria();
     let stage = |random: &mut Random| {
         let [base, head] =
             simulation.two(random).ok()?.map(|data| Summary::of(&data, criteria.estimator));
-        Stage::new(&base, &head, pairing, &criteria).ok()
+        Assessment::new(&base, &head, pairing, &criteria).ok()
     };
     let first = stage(random)?;
     let second = if first.needs_confirmation(&criteria) { Some(stage(random)?) } else { None };
     Some((first, second))
 }
 
-fn is_regression(first: &Stage, second: Option<&Stage>) -> bool {
+fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
     // What needs no confirmation is no regression: a verdict would only look for the reason.
     second.is_some()
         && matches!(Verdict::of(first, second, SUITE, &criteria()), Verdict::Regressed { .. })

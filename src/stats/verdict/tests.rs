@@ -25,15 +25,15 @@ fn version(values: &[f64]) -> Summary {
 }
 
 /// A stage of ten builds whose changes are `percent`, give or take `spread` percent.
-fn stage(percent: f64, spread: f64) -> Stage {
+fn stage(percent: f64, spread: f64) -> Assessment {
     let base = [98.0, 101.0, 103.0, 99.0, 100.0, 97.0, 102.0, 100.5, 99.5, 100.0];
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let change = |sign: f64| (1.0 + percent / 100.0) * (sign * spread / 100.0).exp();
     let head: Vec<f64> = base.iter().zip(signs).map(|(b, sign)| b * change(sign)).collect();
-    Stage::new(&version(&base), &version(&head), Pairing::BySeed, &DEFAULT).unwrap()
+    Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &DEFAULT).unwrap()
 }
 
-fn of(first: &Stage, second: Option<&Stage>) -> Verdict {
+fn of(first: &Assessment, second: Option<&Assessment>) -> Verdict {
     Verdict::of(first, second, 50, &DEFAULT)
 }
 
@@ -159,7 +159,7 @@ fn each_verdict_is_a_sentence_with_its_reason() {
 #[test]
 fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
     let (base, head) = (version(&[100.0, 130.0]), version(&[140.0, 105.0]));
-    let stage = Stage::new(&base, &head, Pairing::BySeed, &DEFAULT).unwrap();
+    let stage = Assessment::new(&base, &head, Pairing::BySeed, &DEFAULT).unwrap();
     assert_eq!(
         of(&stage, None).to_string(),
         "inconclusive: +6.34 % (-96.77 % to +3402 %), not flagged: chance can explain it; a \
@@ -171,7 +171,7 @@ fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
 fn criteria_that_make_no_sense_are_refused() {
     let base = version(&[1.0, 2.0]);
     let criteria = Criteria { min_effect: f64::INFINITY, ..DEFAULT };
-    let refusal = Stage::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
+    let refusal = Assessment::new(&base, &base, Pairing::BySeed, &criteria).unwrap_err();
     assert_eq!(refusal, Refusal::NotAnEffect(f64::INFINITY));
 }
 
@@ -179,7 +179,7 @@ fn criteria_that_make_no_sense_are_refused() {
 fn a_false_alarm_rate_above_the_power_sees_everything() {
     let criteria = Criteria { false_alarm_rate: 0.9, ..DEFAULT };
     let (base, head) = (version(&[1.0, 2.0, 3.0]), version(&[1.1, 2.5, 2.9]));
-    let stage = Stage::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
+    let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
     assert_eq!(stage.smallest_detectable(), 0.0);
 }
 
@@ -209,7 +209,7 @@ proptest! {
         let (base, head) = (version(&base), version(&head));
         let pairing = if paired { Pairing::BySeed } else { Pairing::Unpaired };
         let judge = |base: &Summary, head: &Summary| {
-            let stage = Stage::new(base, head, pairing, &criteria).unwrap();
+            let stage = Assessment::new(base, head, pairing, &criteria).unwrap();
             Verdict::of(&stage, None, 1, &criteria)
         };
         let swapped = match judge(&base, &head).name() {

@@ -3,7 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::{CHECKSUM, Damage, Entry, FORMAT, checksum, column::Reader, measurement};
-use crate::model::{Asked, Execution, LayoutSeed, Metric, Resources, Series, Throughput, Unit};
+use crate::model::{
+    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Series, Throughput, Unit,
+};
 
 /// The executions of a block.
 pub(in crate::store) fn decode(bytes: &[u8]) -> Result<Vec<Entry>, Damage> {
@@ -174,10 +176,10 @@ impl Measured {
 fn read_asked(
     reader: &mut Reader<'_>,
     count: usize,
-) -> Result<impl Iterator<Item = (Asked, Option<Duration>)> + use<>, Damage> {
+) -> Result<impl Iterator<Item = (ExecutionRequest, Option<Duration>)> + use<>, Damage> {
     let [measurements, warm_up, floor, iterations, seed, spent] = columns(reader, count)?;
     Ok((0..count).map(move |index| {
-        let asked = Asked {
+        let asked = ExecutionRequest {
             measurements: usize::try_from(measurements[index]).unwrap_or(usize::MAX),
             warm_up: Duration::from_nanos(warm_up[index]),
             floor: Duration::from_nanos(floor[index]),

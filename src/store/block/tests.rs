@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Asked, Metric, Resources, Throughput, Unit};
+use crate::model::{ExecutionRequest, Metric, Resources, Throughput, Unit};
 
 fn metric() -> impl Strategy<Value = Metric> {
     let unit = prop::sample::select(Unit::ALL.to_vec());
@@ -25,9 +25,9 @@ fn series() -> impl Strategy<Value = Series> {
         .prop_map(|(metric, values, iterations)| Series { metric, values, iterations })
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = ExecutionRequest> {
     (any::<usize>(), any::<u64>(), any::<u64>(), option(), any::<u64>()).prop_map(
-        |(measurements, warm_up, floor, iterations, seed)| Asked {
+        |(measurements, warm_up, floor, iterations, seed)| ExecutionRequest {
             measurements,
             warm_up: Duration::from_nanos(warm_up),
             floor: Duration::from_nanos(floor),

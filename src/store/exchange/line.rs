@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     code::Digest,
     model::{
-        Asked, Benchmark, Dimensions, Execution, Layout, LayoutSeed, Machine, Metric, Name,
-        Resources, Series, Stage, Throughput, Turn, Unit, Version,
+        Benchmark, Dimensions, Execution, ExecutionRequest, Layout, LayoutSeed, Machine, Metric,
+        Name, Resources, Series, Stage, Throughput, Turn, Unit, Version,
     },
     store::experiment::{nanoseconds, time},
 };
@@ -216,7 +216,7 @@ impl ExecutionLine {
     pub(super) fn parts(self) -> Result<(Benchmark, Turn, Execution), String> {
         let asked = self.asked;
         let execution = Execution {
-            asked: Asked {
+            asked: ExecutionRequest {
                 measurements: asked.measurements,
                 warm_up: Duration::from_nanos(asked.warm_up),
                 floor: Duration::from_nanos(asked.floor),

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::model::{
-    Asked, Benchmark, Dimensions, Execution, ExperimentPlan, LayoutSeed, Machine, Metric, Name,
-    PlannedVersion, Resources, Series, Stage, Turn, Unit, Version,
+    Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
+    Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Unit, Version,
 };
 
 /// A store in a directory of its own.
@@ -87,7 +87,7 @@ fn execution(first: f64) -> Execution {
         iterations: vec![1],
     };
     Execution {
-        asked: Asked {
+        asked: ExecutionRequest {
             measurements: 3,
             warm_up: Duration::from_millis(100),
             floor: Duration::from_millis(1),

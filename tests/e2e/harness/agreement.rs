@@ -5,7 +5,7 @@ use std::time::Duration;
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{Criterion, Harness, Native},
-    model::Asked,
+    model::ExecutionRequest,
 };
 
 use super::{
@@ -32,7 +32,7 @@ fn times_agree_between_harnesses() {
         let mut minima = [f64::INFINITY; 4];
         let mut medians = [const { Vec::new() }; 4];
         for seed in 0..7 {
-            let asked = Asked {
+            let asked = ExecutionRequest {
                 warm_up: Duration::from_millis(50),
                 floor: Duration::from_millis(1),
                 seed,

@@ -9,8 +9,8 @@ use std::{
 
 use cargo_rbench::{
     harness::{Command, Conditions, Executable, Harness},
-    measure::process::Interrupt,
     model::{Execution, Name},
+    process::Interrupt,
 };
 
 use super::{asked, execute, failure, ids};

@@ -3,8 +3,8 @@
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{Conditions, Divan, Harness},
-    measure::process::Interrupt,
     model::{Name, Series, Unit},
+    process::Interrupt,
 };
 
 use super::{asked, execute, failure, ids};
@@ -38,7 +38,7 @@ fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
 
 #[test]
 fn iterations_that_are_handed_on_are_used_again() {
-    let again = cargo_rbench::model::Asked { iterations: Some(123), ..asked(3) };
+    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..asked(3) };
     let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
     assert_eq!(execution.series[0].same_iterations(), Some(123));
 }

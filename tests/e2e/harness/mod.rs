@@ -13,13 +13,13 @@ use std::time::Duration;
 use cargo_rbench::{
     failure::{Failure, Result},
     harness::{Conditions, Executable, Harness},
-    measure::process::Interrupt,
-    model::{Asked, Execution, Name},
+    model::{Execution, ExecutionRequest, Name},
+    process::Interrupt,
 };
 
 /// What most tests ask for: little, and soon.
-fn asked(measurements: usize) -> Asked {
-    Asked {
+fn asked(measurements: usize) -> ExecutionRequest {
+    ExecutionRequest {
         measurements,
         warm_up: Duration::from_millis(5),
         floor: Duration::from_micros(200),
@@ -41,7 +41,7 @@ fn execute(
     harness: &dyn Harness,
     executable: &Executable,
     id: &str,
-    asked: &Asked,
+    asked: &ExecutionRequest,
 ) -> Result<Execution> {
     let interrupt = Interrupt::new()?;
     let deadline = Some(Duration::from_secs(30));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cargo_rbench::{
     harness::{Conditions, Harness, Native},
-    measure::process::Interrupt,
     model::{Name, Throughput, Unit},
+    process::Interrupt,
 };
 
 use super::{asked, execute, failure, ids};
@@ -42,7 +42,7 @@ fn iterations_that_are_handed_on_are_used_again() {
     let tuned = execute(&Native, executable, "sum", &asked(3)).unwrap();
     let iterations = tuned.series[0].same_iterations();
     assert!(iterations.unwrap() > 10, "{tuned:?}");
-    let again = cargo_rbench::model::Asked { iterations: Some(123), ..asked(3) };
+    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..asked(3) };
     let given = execute(&Native, executable, "sum", &again).unwrap();
     assert_eq!(given.series[0].same_iterations(), Some(123));
 }

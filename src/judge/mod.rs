@@ -2,10 +2,12 @@
 
 mod benchmark;
 mod counted;
+mod row;
 
 use std::{cell::RefCell, collections::HashMap, path::Path, rc::Rc, time::SystemTime};
 
 pub use benchmark::{BenchmarkPast, Judging};
+pub use row::{Advice, JudgedRow, JudgedStage, Repetition};
 
 use crate::{
     failure::{Exit, Failure, Result},

@@ -7,7 +7,7 @@ use super::schedule::Step;
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Executable, Harness},
-    model::{Asked, Execution, Name},
+    model::{Execution, ExecutionRequest, Name},
 };
 
 /// A benchmark that is measured.
@@ -18,7 +18,7 @@ pub struct Subject<'a> {
     /// Its name.
     pub name: Name,
     /// What each execution is asked to do, but for the initial state.
-    pub asked: Asked,
+    pub asked: ExecutionRequest,
     /// For each version, the executable of each build.
     pub executables: Vec<Vec<Executable>>,
 }
@@ -57,7 +57,7 @@ pub fn run(
         }
         enter(step.version, step.build)?;
         let subject = &subjects[step.benchmark];
-        let asked = Asked { seed: step.initial_state, ..subject.asked.clone() };
+        let asked = ExecutionRequest { seed: step.initial_state, ..subject.asked.clone() };
         let executable = &subject.executables[step.version][step.build];
         let result = subject.harness.execute(executable, &subject.name, &asked, conditions);
         match &result {
@@ -79,11 +79,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        measure::{
-            process::Interrupt,
-            schedule::{Design, schedule},
-        },
+        experiment::schedule::{Design, schedule},
         model::{HarnessKind, Metric, Resources, Series},
+        process::Interrupt,
     };
 
     /// Takes no time: gives the seed of the initial state as the only measurement, and fails for the
@@ -106,7 +104,7 @@ mod tests {
             &self,
             executable: &Executable,
             benchmark: &Name,
-            asked: &Asked,
+            asked: &ExecutionRequest,
             _: &Conditions<'_>,
         ) -> Result<Execution> {
             let place = executable.target.clone();
@@ -147,7 +145,7 @@ mod tests {
             target: format!("v{version} build {build}"),
             ..Executable::default()
         };
-        let asked = Asked {
+        let asked = ExecutionRequest {
             measurements: 1,
             warm_up: Duration::ZERO,
             floor: Duration::ZERO,

@@ -1,12 +1,12 @@
 //! What is executed of a benchmark: its executable in every build, and iterations tuned once for all.
 
-use super::{Builds, Experiment, Side, plan::asked, target_of};
+use super::{Builds, Experiment, Side, plan::asked, session::Subject, target_of};
 use crate::{
     build::VersionBuilds,
     failure::{Exit, Failure, Result},
     harness::Executable,
-    measure::{machine::this_machine, session::Subject},
-    model::{Asked, Benchmark, HarnessKind, Series},
+    machine::this_machine,
+    model::{Benchmark, ExecutionRequest, HarnessKind, Series},
 };
 
 impl Experiment<'_> {
@@ -61,7 +61,7 @@ impl Experiment<'_> {
         }
         self.workshop.enter(builds.versions[0].home_of(0))?;
         let Some(executable) = subject.executables[0].first() else { return Ok(()) };
-        let once = Asked { measurements: 1, ..subject.asked.clone() };
+        let once = ExecutionRequest { measurements: 1, ..subject.asked.clone() };
         match subject.harness.execute(executable, &subject.name, &once, &self.conditions) {
             Ok(tuned) => {
                 let iterations = tuned.series.first().and_then(Series::same_iterations);

@@ -19,7 +19,7 @@ pub const POWER: f64 = 0.80;
 
 /// What the builds of one stage say about one benchmark.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stage {
+pub struct Assessment {
     /// How much the versions differ.
     pub comparison: Comparison,
     /// The direction in which the rule flags a difference, if it does.
@@ -29,7 +29,7 @@ pub struct Stage {
     pub equivalent: bool,
 }
 
-impl Stage {
+impl Assessment {
     /// Compares the builds of one stage.
     ///
     /// The criteria are [checked](Criteria::checked) first.

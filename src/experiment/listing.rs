@@ -8,15 +8,15 @@ use std::{
 
 use cargo_metadata::camino::Utf8Path;
 
-use super::project::Project;
 use crate::{
     build::{Compilation, CompiledTarget, Event, SiteLock, Source, Workshop, Workspace},
     cli::{CompileArgs, FilterArgs, LayoutArgs, TargetArgs},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
-    measure::process::launcher_beside,
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
+    process::launcher_beside,
+    project::Project,
     settings::{self, BuildSettings, CommandTable},
 };
 

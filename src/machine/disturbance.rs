@@ -119,7 +119,7 @@ impl fmt::Display for Disturbance {
                 "in {:.0} % of the executions, other processes took the CPU away more than {} times \
                  a second",
                 100.0 * share,
-                super::machine_state::MANY_SWITCHES
+                super::state::MANY_SWITCHES
             ),
             Self::ClockSet { seconds } => write!(
                 f,

@@ -2,8 +2,11 @@
 //! interleaved, stage by stage, and every execution kept in the store.
 
 mod collected;
+pub mod listing;
 mod measuring;
 mod plan;
+pub mod schedule;
+pub mod session;
 mod stored;
 mod subject;
 
@@ -12,10 +15,7 @@ use std::{collections::HashSet, path::PathBuf, time::Duration};
 pub use collected::Collected;
 pub use stored::Stored;
 
-use super::{
-    benchmarks::{self, Listed, Listing, Wanted},
-    project::Project,
-};
+use self::listing::{Listed, Listing, Wanted};
 use crate::{
     build::{Event, Order, Source, TargetBuilds, VersionBuilds, Workshop},
     cli::ExperimentArgs,
@@ -23,8 +23,9 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, Result},
     harness::{Conditions, Filter},
-    measure::process::Interrupt,
     model::{BenchTarget, Benchmark, LayoutSeed, TargetFilter, Version},
+    process::Interrupt,
+    project::Project,
     settings::{self, BuildSettings, Efforts},
     stats::judged,
     store::Store,
@@ -109,7 +110,7 @@ impl Experiment<'_> {
             targets: self.targets.clone(),
             filter: filter.clone(),
         };
-        let listing = benchmarks::list(self.project, self.workshop, &wanted, &self.conditions)?;
+        let listing = listing::list(self.project, self.workshop, &wanted, &self.conditions)?;
         Ok(Side { version, checkout, listing })
     }
 

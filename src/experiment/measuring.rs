@@ -1,12 +1,13 @@
 //! Measuring: the schedule carried out, each execution stored before the next starts.
 
-use super::{Builds, Collected, Experiment, Side, Stored, target_of};
+use super::{
+    Builds, Collected, Experiment, Side, Stored,
+    schedule::{Design, Step, schedule},
+    session::{self, Outcome, Subject},
+    target_of,
+};
 use crate::{
     failure::{Failure, Result},
-    measure::{
-        schedule::{Design, Step, schedule},
-        session::{self, Outcome, Subject},
-    },
     model::{Benchmark, Layout, LayoutSeed, Stage, Turn},
     settings::Effort,
 };

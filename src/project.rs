@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
-use super::past;
 use crate::{
     build::{Site, Watch, Workshop, cache_directory, run_tool_or},
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
+    judge,
     model::{CompileSettings, Version},
     settings::BenchToml,
     source::{Checkouts, Repository},
@@ -72,7 +72,7 @@ impl Project {
     ) -> Result<T> {
         let path = self.store();
         if !path.exists() {
-            return Err(past::nothing_stored(&path, 0));
+            return Err(judge::nothing_stored(&path, 0));
         }
         let waits = || console.line(Self::STORE_WAITS);
         work(&Store::open(&path, &waits)?)

@@ -68,7 +68,7 @@ impl MachineState {
         let groups =
             text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
         let cpus = text("sys/devices/system/cpu/online")
-            .map(|online| super::machine::processors(&online))
+            .map(|online| super::identity::processors(&online))
             .filter(|cpus| *cpus > 0);
         Self {
             load_per_core: text("proc/loadavg")

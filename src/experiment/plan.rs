@@ -6,8 +6,11 @@ use serde::Serialize;
 
 use super::{Experiment, Side};
 use crate::{
-    measure::machine::this_machine,
-    model::{Asked, Benchmark, CompileSettings, ExperimentPlan, Layout, PlannedVersion, Version},
+    machine::this_machine,
+    model::{
+        Benchmark, CompileSettings, ExecutionRequest, ExperimentPlan, Layout, PlannedVersion,
+        Version,
+    },
     report::quantity,
     settings::{Effort, Manners},
 };
@@ -98,8 +101,8 @@ impl Experiment<'_> {
 }
 
 /// What one execution is asked to do, but for iterations and initial state.
-pub(super) fn asked(effort: Effort) -> Asked {
-    Asked {
+pub(super) fn asked(effort: Effort) -> ExecutionRequest {
+    ExecutionRequest {
         measurements: effort.measurements as usize,
         warm_up: Duration::from_millis(effort.warm_up_ms),
         floor: Duration::from_millis(effort.floor_ms),

@@ -1,0 +1,70 @@
+//! What is said of one benchmark in one metric: the last word of judging, and the first of every report.
+
+use crate::{
+    model::{Benchmark, Metric},
+    stats::{Assessment, Summary, Verdict},
+};
+
+/// What is said of one benchmark in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedRow {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The metric; absent where the verdict is about the benchmark as a whole: identical machine code, a
+    /// failure, results that must not be compared.
+    pub metric: Option<Metric>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was judged: the first stage and, where there was one, the second, on fresh builds. The last
+    /// decides. Empty where nothing was judged.
+    pub stages: Vec<JudgedStage>,
+    /// What to add for a smaller change to be seen, where the verdict is inconclusive.
+    pub advice: Option<Advice>,
+}
+
+/// One stage of judging a benchmark in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedStage {
+    /// Base and head.
+    pub summaries: [Summary; 2],
+    /// Their comparison, and what follows from it.
+    pub assessment: Assessment,
+}
+
+/// What to add to an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advice {
+    /// Of what there should be more.
+    pub what: Repetition,
+    /// How many in all: of builds, or of executions of each build.
+    pub number: usize,
+    /// The smallest relative change that would then be flagged with a power of 80 %.
+    pub smallest_detectable: f64,
+}
+
+/// A level of an experiment that can be repeated more often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repetition {
+    /// Builds: `-l`.
+    Builds,
+    /// Executions of each build: `-m`.
+    Executions,
+}
+
+impl JudgedRow {
+    /// A verdict on a benchmark as a whole.
+    pub fn of_benchmark(benchmark: &Benchmark, verdict: Verdict) -> Self {
+        Self {
+            benchmark: benchmark.clone(),
+            metric: None,
+            verdict,
+            stages: Vec::new(),
+            advice: None,
+        }
+    }
+
+    /// The stage that decides.
+    pub fn decisive(&self) -> Option<&JudgedStage> {
+        self.stages.last()
+    }
+}
