@@ -1,8 +1,8 @@
 //! How large a store gets, and how fast a history is read from it.
 //!
 //! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each commit
-//! an experiment of its own; prints the size of the file per double measured, and the time of one
-//! benchmark's whole history, of all benchmarks' newest two results, and of storing one execution.
+//! an experiment of its own; prints the size of the file per double measured, and the time of storing one
+//! execution, of one benchmark's whole history, and of what judging a pair of versions reads.
 //!
 //! `cargo bench --bench store -- [C] [B] [clock|any] [FILE]`: `clock` makes measurements as harnesses do,
 //! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The store is
@@ -20,16 +20,23 @@ use cargo_rbench::{
     failure::{Exit, OrFail, Result},
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
-        LayoutSeed, Machine, Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Version,
+        LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
+        Stage, Turn, Version,
     },
     stats::Random,
-    store::Store,
+    store::{ExperimentId, RecordedBuild, Store},
 };
 
 const BUILDS: u32 = 10;
 const EXECUTIONS: u32 = 2;
 const MEASUREMENTS: usize = 10;
 const BENCHMARKS_PER_TARGET: usize = 10;
+
+const DIMENSIONS: Dimensions = Dimensions {
+    builds: BUILDS as usize,
+    executions: EXECUTIONS as usize,
+    measurements: MEASUREMENTS,
+};
 
 fn main() -> Result<()> {
     // Cargo itself adds `--bench`.
@@ -53,34 +60,28 @@ fn main() -> Result<()> {
     drop(store);
 
     println!(
-        "bytes per byte of doubles {:>10.2}  at most 1.3",
+        "bytes per byte of doubles {:>10.2}  about 1 as clocks give them",
         size(&path)? / (8 * doubles) as f64
     );
     let store = Store::open(&path, &|| {})?;
-    let wall = Metric::wall();
-    let history = least(|| store.history(&benchmarks[0], &wall))?;
-    println!("history of one benchmark  {history:>10.1?}  at most 100 ms for 10,000 commits");
+    let ids: Vec<ExperimentId> = store.experiments()?.iter().map(|one| one.id).collect();
+    let history = least(|| store.rows(&benchmarks[0], &ids))?;
+    println!("history of one benchmark  {history:>10.1?}  about 100 ms for 10,000 commits");
     let experiments = least(|| store.experiments())?;
     println!("list of experiments       {experiments:>10.1?}");
-    let latest = least(|| latest(&store))?;
-    println!("all benchmarks' latest    {latest:>10.1?}  at most 1 s for 100 benchmarks");
+    let newest = &ids[ids.len().saturating_sub(2)..];
+    let two =
+        least(|| benchmarks.iter().map(|one| store.rows(one, newest)).collect::<Result<Vec<_>>>())?;
+    println!("all benchmarks' newest two{two:>10.1?}  at most 1 s for 100 benchmarks");
+    let measured =
+        least(|| ids.iter().map(|id| store.measured_metrics(*id)).collect::<Result<Vec<_>>>())?;
+    println!("metrics of all experiments{measured:>10.1?}");
     Ok(())
-}
-
-/// The values of every benchmark's newest two results.
-fn latest(store: &Store<'_>) -> Result<usize> {
-    let mut found = 0;
-    for benchmark in store.benchmarks()? {
-        for experiment in store.latest(&benchmark, 2)? {
-            found += store.values(experiment, &benchmark, &Metric::wall(), Stage::First)?.len();
-        }
-    }
-    Ok(found)
 }
 
 fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool) -> Result<()> {
     for commit in 0..commits {
-        let experiment = store.begin(&plan(commit))?;
+        let experiment = store.begin(&plan(commit, benchmarks))?;
         let mut random = Random::stream(1, commit as u64);
         let mut start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let seeds = LayoutSeed::list(1, BUILDS);
@@ -90,7 +91,8 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
         let builds = targets.iter().flat_map(|target| {
             seeds.iter().enumerate().map(move |(index, seed)| {
                 let digest = Digest::of(&[commit, index].map(usize::to_le_bytes).concat());
-                (0, target, *seed, Layout::Matched, digest)
+                let (target, seed, layout) = (target.clone(), *seed, Layout::Matched);
+                RecordedBuild { version: 0, target, seed, layout, digest }
             })
         });
         store.record_builds(experiment, builds)?;
@@ -118,7 +120,7 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
 const RECORDED: u32 = 200;
 
 fn record_some(store: &Store<'_>, benchmark: &Benchmark) -> Result<()> {
-    let experiment = store.begin(&plan(usize::MAX))?;
+    let experiment = store.begin(&plan(usize::MAX, &[]))?;
     let mut random = Random::stream(2, 0);
     for round in 0..RECORDED {
         let turn = Turn { version: 0, stage: Stage::First, round, seed: LayoutSeed::derive(1, 0) };
@@ -134,7 +136,11 @@ fn benchmark(index: usize) -> Benchmark {
     Benchmark { package: "p".to_owned(), target, name }
 }
 
-fn plan(commit: usize) -> ExperimentPlan {
+fn planned(benchmark: &Benchmark) -> PlannedBenchmark {
+    PlannedBenchmark { benchmark: benchmark.clone(), dimensions: DIMENSIONS }
+}
+
+fn plan(commit: usize, benchmarks: &[Benchmark]) -> ExperimentPlan {
     let hash = |kind: &[u8]| Digest::of(&[kind, &commit.to_le_bytes()].concat()).to_string();
     let version = Version {
         revision: hash(b"commit")[..40].to_owned(),
@@ -146,6 +152,7 @@ fn plan(commit: usize) -> ExperimentPlan {
     };
     ExperimentPlan {
         versions: vec![PlannedVersion { version, toolchain: "rustc 1.95.0 ".repeat(10) }],
+        benchmarks: benchmarks.iter().map(planned).collect(),
         machine: Machine {
             cpu: "Example 9000".to_owned(),
             cores: 2,
@@ -157,11 +164,7 @@ fn plan(commit: usize) -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: "{\"a\": 1}".repeat(100),
         settings_key: "k".to_owned(),
-        dimensions: Dimensions {
-            builds: BUILDS as usize,
-            executions: EXECUTIONS as usize,
-            measurements: MEASUREMENTS,
-        },
+        dimensions: DIMENSIONS,
         seed: 1,
     }
 }
@@ -191,6 +194,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             metric: Metric::wall(),
             values,
             iterations: vec![ITERATIONS; MEASUREMENTS],
+            resolution: 0.0,
         }],
         throughput: vec![],
         warm_up: Some(micros(noisy(100e3, 0.01))),
@@ -202,9 +206,8 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             peak_memory: Some(whole(noisy(1000.0, 0.1)) * 4096),
             voluntary_switches: whole(noisy(3.0, 0.5)),
             involuntary_switches: whole(noisy(9.0, 1.0)),
-            instructions: Some(whole(noisy(300e6, 0.0001))),
-            cycles: Some(whole(noisy(200e6, 0.02))),
         },
+        incidents: Vec::new(),
     }
 }
 

@@ -1,18 +1,25 @@
-//! What was typed: the clap structs, and nothing that needs the world.
+//! The command line: the clap structs, and nothing that touches files or processes.
 
+mod given;
 mod groups;
+mod options;
 mod results;
-mod typed;
+mod revisions;
+pub(crate) mod values;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
+pub use given::GivenOptions;
 pub use groups::{
-    CompileArgs, CriteriaArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs,
-    OutputArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
+    OutputFile, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
+pub use options::{CriteriaOptions, EffortOptions};
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
-pub use typed::TypedFlags;
+pub use revisions::RevisionPair;
+
+use crate::report::compare::CommandLine;
 
 /// Regression benchmarking across builds.
 ///
@@ -21,10 +28,23 @@ pub use typed::TypedFlags;
 /// noise explain.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-rbench", bin_name = "cargo rbench", version, max_term_width = 100)]
+#[command(after_help = "Defaults can be set in bench.toml, beside the workspace's Cargo.toml.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// When to use colours.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output",
+        display_order = 100,
+        env = "CARGO_TERM_COLOR",
+        hide_env_values = true
+    )]
+    pub color: ColorChoice,
 }
 
 /// The subcommands.
@@ -33,16 +53,17 @@ pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
     /// Measure two versions against each other and judge every benchmark.
+    #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Measure one version, or the versions of a range, and keep what was measured.
+    /// Measure versions and store the results.
     Run(RunArgs),
-    /// Show how benchmarks changed over the stored commits.
+    /// Show how benchmarks changed over the stored commits: an overview, or with a filter each commit.
     History(HistoryArgs),
-    /// Show everything that is stored of a version.
+    /// Show the stored results of a version: an overview, or with a filter each build and execution.
     Show(ShowArgs),
-    /// Write everything that is stored as lines of JSON.
+    /// Write all stored results as lines of JSON.
     Export(ExportArgs),
-    /// Take in what `export` wrote, here or on another machine.
+    /// Add results that `export` wrote, here or on another machine, to the stored ones.
     Import(ImportArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
@@ -52,9 +73,16 @@ pub enum Command {
     Exec(ExecArgs),
     /// Prune the cache of checkouts, compilations and builds.
     Gc(GcArgs),
-    /// Show what comparisons look like, in a small project made for it: one to three minutes.
+    /// Show what comparisons look like, in a small project made for it; takes one to three minutes.
     Demo(DemoArgs),
 }
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  cargo rbench compare                          the last commit with the one before it
+  cargo rbench compare main .                   the uncommitted tree with main
+  cargo rbench compare main..topic --quick      a first look, with wide intervals
+  cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]
@@ -63,8 +91,8 @@ pub struct BuildArgs {
     /// the uncommitted tree.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
-    /// How many builds of each bench target.
-    #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// How many builds of each bench target [default: 10]
+    #[arg(short = 'l', long, value_name = "L", value_parser = values::count)]
     pub builds: Option<u32>,
     /// How builds are laid out.
     #[command(flatten)]
@@ -72,7 +100,7 @@ pub struct BuildArgs {
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What cargo is told.
+    /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
     /// How results are printed.
@@ -83,28 +111,24 @@ pub struct BuildArgs {
 /// `cargo rbench compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    // First: those that come after take what they find.
-    /// The flags among all these that were typed.
+    /// The options among all these that were given.
     #[command(flatten)]
-    pub typed: TypedFlags,
-    /// The version to compare with.
-    #[arg(default_value = "HEAD~1")]
-    pub base: String,
-    /// The version that is new.
-    #[arg(default_value = "HEAD")]
-    pub head: String,
-    /// What is measured, and how.
+    pub given: GivenOptions,
+    /// The two versions.
     #[command(flatten)]
-    pub experiment: ExperimentArgs,
-    /// Judge what is stored of both versions instead of measuring.
-    #[arg(long, conflicts_with_all = [
+    pub versions: RevisionPair,
+    /// Judge the stored results of both versions instead of measuring.
+    #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
         "deadline", "layout", "strategy", "seed",
     ])]
     pub stored: bool,
-    /// With --stored: compare results of other machines and other settings too.
-    #[arg(long, requires = "stored")]
+    /// With --stored: also compare results of different machines or settings.
+    #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub allow_different: bool,
+    /// What is measured, and how.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
     /// How benchmarks are judged.
     #[command(flatten)]
     pub verdict: VerdictArgs,
@@ -116,13 +140,20 @@ pub struct CompareArgs {
 /// `cargo rbench run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The version: anything git understands, `.` for the uncommitted tree, or a range `A..B`, whose
-    /// versions are measured newest first; those that were measured before are left out.
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
+    /// Versions to measure: anything git understands, `.` for the uncommitted tree, or a range `A..B`,
+    /// newest first. Of several versions, those that were measured before are left out.
     #[arg(default_value = "HEAD", value_name = "REV")]
-    pub revision: String,
-    /// Of a range, at most so many versions, evenly spread.
+    pub revisions: Vec<String>,
+    /// Of a range, measure at most this many versions, evenly spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
+    /// Report only this metric, for instance wall, user, system or peak-memory; may be repeated
+    /// [default: all]
+    #[arg(long = "metric", value_name = "NAME")]
+    pub metrics: Vec<String>,
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
@@ -134,15 +165,13 @@ pub struct RunArgs {
 /// `cargo rbench diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The version to compare with.
-    pub base: String,
-    /// The version that is new.
-    #[arg(default_value = "HEAD")]
-    pub head: String,
+    /// The two versions.
+    #[command(flatten)]
+    pub versions: RevisionPair,
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What cargo is told.
+    /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
     /// How results are printed.
@@ -153,6 +182,9 @@ pub struct DiffArgs {
 /// `cargo rbench list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
     /// The version: anything git understands, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
@@ -162,7 +194,7 @@ pub struct ListArgs {
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What cargo is told.
+    /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
     /// How results are printed.
@@ -173,6 +205,9 @@ pub struct ListArgs {
 /// `cargo rbench exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
     /// The version: anything git understands, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
@@ -184,16 +219,15 @@ pub struct ExecArgs {
     #[arg(long)]
     pub whole_target: bool,
     /// How many measurements to take.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = values::count)]
     pub measurements: u32,
-    /// How long to run before the first measurement, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
-    pub warm_up: u64,
-    /// How long one measurement lasts at least, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
-    pub floor: u64,
-    /// Iterations of every measurement; tuned if absent.
+    /// How long to run before the first measurement.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::time)]
+    pub warm_up: Duration,
+    /// How long each measurement lasts at least.
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::time)]
+    pub floor: Duration,
+    /// Iterations of every measurement [default: as many as reach the floor]
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// The seed of the initial state: environment, stack, heap.
@@ -202,13 +236,13 @@ pub struct ExecArgs {
     /// The CPU to run on.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
-    /// How long the process may take, in seconds; derived from what is asked if absent.
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
-    pub deadline: Option<u64>,
+    /// How long the process may take [default: 5min and ten times what it should take]
+    #[arg(long, value_name = "TIME", value_parser = values::deadline)]
+    pub deadline: Option<Duration>,
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What cargo is told.
+    /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
     /// How results are printed.
@@ -219,17 +253,23 @@ pub struct ExecArgs {
 /// `cargo rbench gc`.
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Remove what has not been used for this many days.
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
-    pub max_age: u32,
+    /// Remove what has not been used for this long.
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = values::duration)]
+    pub max_age: Duration,
     /// Then remove what has not been used for longest, until at most this much is left: a number
     /// of bytes with an optional K, M or G.
-    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = values::size)]
     pub max_size: u64,
-    /// Only say what would be removed.
+    /// Show what would be removed, and remove nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// The manifest of the workspace.
+    /// The format of the result on standard output.
+    #[arg(long, default_value = "text")]
+    pub format: Format,
+    /// List every entry.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
 }
@@ -237,7 +277,7 @@ pub struct GcArgs {
 /// `cargo rbench demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Keep the project, to go on with it by hand.
+    /// Keep the project instead of removing it at the end.
     #[arg(long)]
     pub keep: bool,
     /// Show the exact commands of cargo and the linker.
@@ -245,8 +285,15 @@ pub struct DemoArgs {
     pub verbose: bool,
 }
 
+impl CompareArgs {
+    /// What writes commands with the options of this one, but for those that forbid to measure.
+    pub fn command_line(&self) -> Rc<dyn CommandLine> {
+        Rc::new(self.given.without(&["stored", "allow-different"]))
+    }
+}
+
 impl Cli {
-    /// What these words after `cargo rbench` mean.
+    /// Parses the words after `cargo rbench`.
     pub fn of_words(words: &[String]) -> Result<Self, clap::Error> {
         Self::try_parse_from(["cargo-rbench"].into_iter().chain(words.iter().map(String::as_str)))
     }
@@ -257,27 +304,13 @@ impl Cli {
     }
 }
 
-/// Cargo runs `cargo rbench build` as `cargo-rbench rbench build`: the second word says nothing new.
+/// Cargo runs `cargo rbench build` as `cargo-rbench rbench build`: the second word is dropped.
 fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.get(1).is_some_and(|word| word == "rbench") {
         args.remove(1);
     }
     args
-}
-
-/// A number of bytes: `500M`, `10G`, `123456`.
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "K" | "KB" | "KIB" => 1 << 10,
-        "M" | "MB" | "MIB" => 1 << 20,
-        "G" | "GB" | "GIB" => 1 << 30,
-        unit => return Err(format!("`{unit}` is not a unit: use K, M or G")),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| format!("`{digits}` is not a number"))?;
-    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 #[cfg(test)]
@@ -295,13 +328,5 @@ mod tests {
     fn the_word_that_cargo_inserts_is_dropped_once() {
         let dropped = without_cargo(["cargo-rbench", "rbench", "build"].map(OsString::from));
         assert_eq!(dropped, ["cargo-rbench", "build"]);
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("500M"), Ok(500 << 20));
-        assert_eq!(size("7"), Ok(7));
-        assert!(size("7 parsecs").is_err());
-        assert!(size("99999999999G").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The terminal: the only place that prints, apart from the failure that ends the process.
 
 use std::{
+    collections::HashSet,
     io::{IsTerminal, Write},
     sync::Mutex,
     time::Instant,
@@ -9,13 +10,16 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
-    build::{Event, Site, SiteLock},
+    build::{self, Event},
+    experiment,
     failure::{Exit, OrFail, Result},
-    report::quantity,
+    model::{Benchmark, Incident},
+    report::{
+        PLAIN_COLUMNS, quantity,
+        visible::{visible, visible_lines},
+    },
+    store,
 };
-
-/// How wide a text is that is for no terminal.
-pub const PLAIN_COLUMNS: usize = 100;
 
 /// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
 /// terminal, else one plain line for each step.
@@ -23,19 +27,21 @@ pub struct Console {
     terminal: bool,
     verbose: bool,
     links: Mutex<Option<ProgressBar>>,
+    measuring: Mutex<Option<Executions>>,
+    /// The notices that were printed: each is printed once.
+    notices: Mutex<HashSet<String>>,
 }
 
 impl Console {
     /// A console for this process.
     pub fn new(verbose: bool) -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), verbose, links: Mutex::new(None) }
-    }
-
-    /// The columns that cargo's progress bar may use; `None` where there is no terminal.
-    pub fn progress_columns(&self) -> Option<u16> {
-        self.terminal.then(|| {
-            terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
-        })
+        Self {
+            terminal: std::io::stderr().is_terminal(),
+            verbose,
+            links: Mutex::default(),
+            measuring: Mutex::default(),
+            notices: Mutex::default(),
+        }
     }
 
     /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
@@ -47,59 +53,19 @@ impl Console {
         columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
     }
 
-    /// Shows one event of a build.
-    pub fn build_event(&self, event: &Event<'_>) {
-        match event {
-            Event::Command(command) if self.verbose => self.line(&format!("running: {command}")),
-            Event::Command(_) => {}
-            Event::Compiling { version, purpose } => {
-                self.line(&format!("compiling {version} {purpose}"));
-            }
-            Event::CargoOutput(bytes) => {
-                if self.terminal {
-                    // A terminal that cannot be written to is no reason to stop.
-                    let _ = std::io::stderr().write_all(bytes);
-                }
-            }
-            Event::Compiled { version, took: Some(took) } => {
-                self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
-            }
-            Event::Compiled { version, took: None } => {
-                self.line(&format!("{version} was compiled before"));
-            }
-            Event::Linked { target, done, of } => self.linked(target, *done, *of),
-            Event::Note(text) => self.line(&format!("note: {text}")),
-            Event::Warning(text) => self.line(&format!("warning: {text}")),
-        }
-    }
-
-    /// Takes the lock of a site, and says so if that means waiting.
-    pub fn lock(&self, site: &Site) -> Result<SiteLock> {
-        site.lock(|path| {
-            self.line(&format!(
-                "waiting for another rbench of this repository ({})",
-                path.display()
-            ));
-        })
-    }
-
-    /// Shows how far so many executions are.
-    pub fn executions(&self, count: usize) -> Executions {
-        let bar = self.terminal.then(|| {
-            let style = ProgressStyle::with_template(
-                "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left",
-            );
-            let bar = ProgressBar::new(count as u64);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        Executions { bar, count, told: 0, begun: Instant::now() }
-    }
-
-    /// Prints a line about what goes on.
+    /// Prints a line, or a message of several, about what goes on. Nothing in it steers the terminal.
     pub fn line(&self, text: &str) {
         // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
+    }
+
+    /// Prints a line unless it was printed before.
+    fn line_once(&self, text: String) {
+        let Ok(mut notices) = self.notices.lock() else { return };
+        if !notices.contains(&text) {
+            self.line(&text);
+            notices.insert(text);
+        }
     }
 
     /// Lets a long result be written to standard output. A reader that has gone away is no failure.
@@ -125,7 +91,7 @@ impl Console {
         let Ok(mut links) = self.links.lock() else { return };
         let bar = links.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("     Linking [{bar:26}] {pos}/{len}: {msg}");
-            let bar = ProgressBar::new(of as u64).with_message(target.to_owned());
+            let bar = ProgressBar::new(of as u64).with_message(visible(target).into_owned());
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
@@ -137,18 +103,95 @@ impl Console {
     }
 }
 
+impl build::Observer for Console {
+    fn build_event(&self, event: &Event<'_>) {
+        match event {
+            Event::Command(command) if self.verbose => self.line(&format!("running: {command}")),
+            Event::Command(_) => {}
+            Event::Compiling { version, purpose: "" } => {
+                self.line(&format!("compiling {version}"));
+            }
+            Event::Compiling { version, purpose } => {
+                self.line(&format!("compiling {version} {purpose}"));
+            }
+            Event::CargoOutput(bytes) => {
+                if self.terminal {
+                    // A terminal that cannot be written to is no reason to stop.
+                    let _ = std::io::stderr().write_all(bytes);
+                }
+            }
+            Event::Compiled { version, took: Some(took) } => {
+                self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
+            }
+            Event::Compiled { version, took: None } => {
+                self.line_once(format!("{version} was compiled before"));
+            }
+            Event::Linked { target, done, of } => self.linked(target, *done, *of),
+            Event::Locked(path) => self.line(&format!(
+                "waiting for another rbench of this repository ({})",
+                path.display()
+            )),
+            Event::Note(text) => self.line_once(format!("note: {text}")),
+            Event::Warning(text) => self.line_once(format!("warning: {text}")),
+        }
+    }
+
+    fn progress_columns(&self) -> Option<u16> {
+        self.terminal.then(|| {
+            terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0)
+        })
+    }
+}
+
+impl store::Observer for Console {
+    fn store_waits(&self) {
+        self.line("waiting for another rbench that writes results");
+    }
+}
+
+impl experiment::Observer for Console {
+    fn incident(&self, benchmark: &Benchmark, incident: &Incident) {
+        self.line(&format!("warning: {benchmark}: {incident}"));
+    }
+
+    fn note(&self, note: &str) {
+        self.line(&format!("note: {note}"));
+    }
+
+    fn executed(&self, done: usize, of: usize) {
+        let Ok(mut measuring) = self.measuring.lock() else { return };
+        let progress = measuring.get_or_insert_with(|| Executions::new(self.terminal, of));
+        progress.done(done);
+        if done == of {
+            *measuring = None;
+        }
+    }
+}
+
 /// The progress of executions. Drawn between two of them, never during one.
-pub struct Executions {
+struct Executions {
     bar: Option<ProgressBar>,
     count: usize,
-    /// Tenths of the whole that have been told.
-    told: usize,
+    /// Tenths of the whole that have been reported.
+    reported: usize,
     begun: Instant,
 }
 
 impl Executions {
+    fn new(terminal: bool, count: usize) -> Self {
+        let bar = terminal.then(|| {
+            let style = ProgressStyle::with_template(
+                "   Measuring [{bar:26}] {pos}/{len} executions, {eta} left",
+            );
+            let bar = ProgressBar::new(count as u64);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self { bar, count, reported: 0, begun: Instant::now() }
+    }
+
     /// So many are done.
-    pub fn done(&mut self, done: usize) {
+    fn done(&mut self, done: usize) {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             if done == self.count {
@@ -157,8 +200,8 @@ impl Executions {
             return;
         }
         let tenths = 10 * done / self.count.max(1);
-        if tenths > self.told {
-            self.told = tenths;
+        if tenths > self.reported {
+            self.reported = tenths;
             let rest = self.count.saturating_sub(done) as f64 / done.max(1) as f64;
             let left = quantity::duration(self.begun.elapsed().mul_f64(rest));
             let count = self.count;

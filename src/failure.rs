@@ -54,12 +54,13 @@ pub struct Failure {
     what: String,
     causes: Vec<String>,
     hints: Vec<String>,
+    command: Option<String>,
 }
 
 impl Failure {
     /// A failure of the operation `what`, a fragment that reads well after `error: `.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), causes: Vec::new(), hints: Vec::new() }
+        Self { exit, what: what.into(), causes: Vec::new(), hints: Vec::new(), command: None }
     }
 
     /// Adds a cause. It may have several lines; each is shown indented.
@@ -74,6 +75,19 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Adds the exact command of the process that failed. It is not displayed: it may be long, and
+    /// what it names may be gone.
+    #[must_use]
+    pub fn with_command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+
+    /// The exact command of the process that failed, for those who ask for details.
+    pub fn command(&self) -> Option<&str> {
+        self.command.as_deref()
     }
 
     /// The exit code of a process that ends with this failure.

@@ -9,6 +9,12 @@
 //! [`model`] has the words that all others share, [`stats`] and [`code`] are pure, and the modules at
 //! the edges ([`source`], [`build`]) each own one part of the world.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "cargo-rbench runs on Linux only: it arranges the functions of ELF executables and measures \
+     through interfaces of the Linux kernel"
+);
+
 pub mod build;
 pub mod cli;
 pub mod code;

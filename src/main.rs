@@ -3,18 +3,25 @@
 
 use std::{io::Write as _, process::ExitCode};
 
-use cargo_rbench::{build, cli::Cli, command};
+use cargo_rbench::{build, cli::Cli, command, report::visible::visible_lines};
 
 fn main() -> ExitCode {
     if let Some(exit) = build::run_as_tool() {
         return exit;
     }
     let cli = Cli::from_process();
+    match cli.color {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
     match command::run(&cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             // On a terminal that was closed, the exit code alone tells.
-            let _ = writeln!(anstream::stderr(), "error: {failure}");
+            let text = failure.to_string();
+            let _ = writeln!(anstream::stderr(), "error: {}", visible_lines(&text));
             failure.exit().into()
         }
     }

@@ -3,17 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
 use crate::{
-    build::{Site, Watch, Workshop, cache_directory, run_tool_or},
-    console::Console,
+    build::{Event, Observer, Site, SiteLock, Workshop, cache_directory, run_tool_or},
     failure::{Exit, Failure, OrFail, Result},
     judge,
-    model::{CompileSettings, Version},
+    model::{BenchTarget, CompileSettings, Version},
     settings::BenchToml,
     source::{Checkouts, Repository},
-    store::Store,
+    store::{self, Store},
 };
 
 /// Where the user is.
@@ -29,9 +28,6 @@ pub struct Project {
 }
 
 impl Project {
-    /// What is said while another process writes to the store.
-    pub const STORE_WAITS: &str = "waiting for another rbench that writes results";
-
     /// Finds the project at `manifest`, or at the current directory.
     pub fn find(manifest: Option<&Path>) -> Result<Self> {
         let here =
@@ -39,8 +35,9 @@ impl Project {
         let directory =
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
-        let (workspace, target) = workspace_and_target(&directory, manifest)?;
-        let workspace = canonical(&workspace)?;
+        repository.require_working_tree()?;
+        let metadata = workspace_metadata(&directory, manifest)?;
+        let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
             return Err(Failure::new(
                 Exit::Usage,
@@ -53,8 +50,10 @@ impl Project {
             .hint("run rbench in a workspace that is part of a git repository"));
         }
         let cache = cache_directory(|name| std::env::var_os(name))?;
-        let site = Site::new(&cache, &repository.identity()?, &target);
+        let site =
+            Site::new(&cache, &repository.identity()?, metadata.target_directory.as_std_path());
         let file = BenchToml::read(&workspace)?;
+        file.check_targets(&bench_targets(&metadata))?;
         Ok(Self { repository, workspace, file, site })
     }
 
@@ -63,57 +62,57 @@ impl Project {
         self.file.store(&self.workspace)
     }
 
-    /// Works with what is stored. That there is no store is a failure that says how to fill it; none is
-    /// made.
-    pub fn with_stored<T>(
-        &self,
-        console: &Console,
-        work: impl FnOnce(&Store<'_>) -> Result<T>,
-    ) -> Result<T> {
+    /// What is stored. That there is no store is a failure that says how to fill it; none is made.
+    pub fn stored<'a>(&self, observer: &'a dyn store::Observer) -> Result<Store<'a>> {
         let path = self.store();
         if !path.exists() {
             return Err(judge::nothing_stored(&path, 0));
         }
-        let waits = || console.line(Self::STORE_WAITS);
-        work(&Store::open(&path, &waits)?)
+        Store::open(&path, observer)
     }
 
     /// The directory with the files of a version.
-    pub fn checkout(&self, version: &Version, console: &Console) -> Result<PathBuf> {
+    pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<PathBuf> {
         let checkouts = Checkouts::open(self.site.outside())?;
         let checkout = checkouts.checkout(&self.repository, version)?;
         for submodule in &checkout.absent_submodules {
-            console.line(&format!(
-                "warning: the submodule {} is not initialised; {version} is built without its files",
+            observer.build_event(&Event::Warning(&format!(
+                "the submodule {} is not initialised; {version} is built without its files",
                 submodule.display()
-            ));
+            )));
         }
         Ok(checkout.path)
     }
 
-    /// The workshop in which this project's versions are built.
+    /// Keeps other rbench processes from building and measuring here, after waiting for them.
+    pub fn lock(&self, observer: &dyn Observer) -> Result<SiteLock> {
+        self.site.lock(|path| observer.build_event(&Event::Locked(path)))
+    }
+
+    /// The workshop in which this project's versions are built. While it lives, no other rbench process
+    /// builds or measures here.
     pub fn workshop<'a>(
         &self,
         settings: CompileSettings,
-        progress_columns: Option<u16>,
-        watch: Watch<'a>,
-    ) -> Workshop<'a> {
+        observer: &'a dyn Observer,
+    ) -> Result<Workshop<'a>> {
         let root = self.repository.root();
-        Workshop {
+        Ok(Workshop {
             site: self.site.clone(),
+            lock: self.lock(observer)?,
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             settings,
             inherited: std::env::vars_os().collect(),
             users_workspace: self.workspace.clone(),
             configs: configs_above(root, self.site.outside()),
-            progress_columns,
-            watch,
-        }
+            progress_columns: observer.progress_columns(),
+            observer,
+        })
     }
 }
 
-/// Asks cargo for the workspace's directory and its target dir.
-fn workspace_and_target(directory: &Path, manifest: Option<&Path>) -> Result<(PathBuf, PathBuf)> {
+/// Asks cargo for the workspace's packages, directory and target dir.
+fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metadata> {
     let mut metadata = MetadataCommand::new();
     metadata.no_deps().current_dir(directory);
     if let Some(manifest) = manifest {
@@ -121,9 +120,19 @@ fn workspace_and_target(directory: &Path, manifest: Option<&Path>) -> Result<(Pa
     }
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
     let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
-    let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
-        .or_fail(Exit::Usage, what)?;
-    Ok((metadata.workspace_root.into(), metadata.target_directory.into()))
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).or_fail(Exit::Usage, what)
+}
+
+/// The bench targets of the working tree.
+fn bench_targets(metadata: &Metadata) -> Vec<BenchTarget> {
+    let of_package = |package: &Package| {
+        let benches = package.targets.iter().filter(|target| target.is_bench());
+        let package = package.name.to_string();
+        let named =
+            |target: &Target| BenchTarget { package: package.clone(), target: target.name.clone() };
+        benches.map(named).collect::<Vec<_>>()
+    };
+    metadata.packages.iter().flat_map(of_package).collect()
 }
 
 fn canonical(path: &Path) -> Result<PathBuf> {

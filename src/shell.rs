@@ -1,4 +1,4 @@
-//! Words for a shell: what rbench shows can be typed.
+//! Words for a shell: the commands that rbench shows can be typed.
 
 use std::{borrow::Cow, ffi::OsStr};
 
@@ -12,6 +12,16 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
         return word;
     }
     shlex::try_quote(&word).map_or_else(|_| word.clone(), Cow::into_owned)
+}
+
+/// The option `--name` for a shell, with its value if it has one. A value that begins with `-` would be
+/// taken for an option if it stood by itself.
+pub fn option(name: &str, value: Option<&str>) -> String {
+    match value {
+        None => format!("--{name}"),
+        Some(value) if value.starts_with('-') => format!("--{name}={}", quoted(value)),
+        Some(value) => format!("--{name} {}", quoted(value)),
+    }
 }
 
 #[cfg(test)]
@@ -31,5 +41,13 @@ mod tests {
     #[test]
     fn nul_is_replaced() {
         assert_eq!(shlex::split(&quoted("a\0b")).unwrap(), ["a\u{fffd}b"]);
+    }
+
+    #[test]
+    fn a_value_that_looks_like_an_option_stays_with_its_option() {
+        assert_eq!(option("exact", None), "--exact");
+        assert_eq!(option("filter", Some("a b")), "--filter 'a b'");
+        assert_eq!(option("filter", Some("-v")), "--filter=-v");
+        assert_eq!(shlex::split(&option("filter", Some("-'v"))).unwrap(), ["--filter=-'v"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The command line: what `cargo bench`, `cargo test`, a user and `cargo rbench` say to a target.
+//! The command line, as `cargo bench`, `cargo test`, users and `cargo rbench` write it.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -17,7 +17,7 @@ pub(crate) enum Action {
     Rbench(Request),
 }
 
-/// Everything that was said.
+/// A whole command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) action: Action,
@@ -63,21 +63,21 @@ pub(crate) struct Request {
     pub(crate) seed: Option<u64>,
 }
 
-/// Understands `arguments` (without the program's name), or says what is wrong with them.
+/// Parses `arguments`, without the program's name. An error is a sentence about what is wrong.
 pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
     let mut words = Words(arguments);
-    let mut said = Said::default();
+    let mut options = Options::default();
     while let Some(word) = words.0.next() {
         let word = word.into_string().map_err(|word| format!("{} is not UTF-8", word.display()))?;
-        said.take(&word, &mut words)?;
+        options.take(&word, &mut words)?;
     }
-    said.settle()
+    options.finish()
 }
 
-/// What was said so far.
+/// The options met so far.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-struct Said {
+struct Options {
     bench: bool,
     test: bool,
     list: bool,
@@ -92,7 +92,7 @@ struct Said {
     seed: Option<u64>,
 }
 
-impl Said {
+impl Options {
     fn take<I: Iterator<Item = OsString>>(
         &mut self,
         word: &str,
@@ -111,7 +111,7 @@ impl Said {
             "--ignored" => self.selection.none = true,
             "--skip" => self.selection.skips.push(value()?),
             "--format" => self.terse = value()? == "terse",
-            // What users and tools say to every test binary, and what has no meaning here.
+            // What users and tools pass to every test binary, and what has no meaning here.
             "--nocapture" | "--no-capture" | "--show-output" | "--include-ignored" | "--quiet"
             | "-q" => {}
             "--color" | "--test-threads" | "--logfile" => drop(value()?),
@@ -133,7 +133,7 @@ impl Said {
         Ok(())
     }
 
-    fn settle(self) -> Result<Arguments, String> {
+    fn finish(self) -> Result<Arguments, String> {
         let action = if let Some(output) = self.output {
             Action::Rbench(Request {
                 protocol: self.protocol.unwrap_or(protocol::VERSION),
@@ -211,12 +211,12 @@ fn positive(name: &str, value: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn said(words: &str) -> Result<Arguments, String> {
+    fn parsed(words: &str) -> Result<Arguments, String> {
         parse(words.split_whitespace().map(OsString::from))
     }
 
     fn action(words: &str) -> Action {
-        said(words).unwrap().action
+        parsed(words).unwrap().action
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn filters_are_substrings_unless_exact_and_skips_take_away() {
-        let wants = |words, id| said(words).unwrap().selection.wants(id);
+        let wants = |words, id| parsed(words).unwrap().selection.wants(id);
         assert!(wants("--bench", "parse/64"));
         assert!(wants("--bench rse/6", "parse/64"));
         assert!(wants("sort parse", "parse/64"));
@@ -280,7 +280,7 @@ mod tests {
             ("--rbench-iterations 4", "before an id"),
             ("--rbench-output f --rbench-measurements 99999999999", "16777216"),
         ] {
-            let error = said(words).unwrap_err();
+            let error = parsed(words).unwrap_err();
             assert!(error.contains(part), "{words}: {error}");
         }
     }

@@ -13,13 +13,13 @@ use crate::{
 /// What came of one benchmark.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It exists; nobody asked for more.
+    /// It exists; no more was requested.
     Listed,
     /// One iteration went well.
     Passed,
     /// It was measured.
     Measured(Measured),
-    /// It cannot run here, and says why.
+    /// It cannot run here, for this reason.
     Skipped(String),
     /// It is broken, or did not keep to the rules.
     Failed(String),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn tuned_iterations_make_each_measurement_last_as_long_as_asked() {
+    fn tuned_iterations_make_each_measurement_last_as_long_as_requested() {
         let measured =
             measure(&settings(None), &mut |iterations| Duration::from_nanos(2 * iterations));
         assert!(measured.tuned);

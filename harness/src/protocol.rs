@@ -1,4 +1,4 @@
-//! Protocol 1: what a process of a bench target tells `cargo rbench`, as one text file.
+//! Protocol 1: the answer of a process of a bench target to `cargo rbench`, as one text file.
 //!
 //! The file is written once, after measuring, under another name that is then renamed: whoever
 //! finds it finds all of it, which its last line confirms. Times are whole nanoseconds, so nothing
@@ -7,8 +7,8 @@
 //! ```text
 //! rbench-harness 1                      the protocol
 //! version 0.1.0                         of this crate
-//! seed 7                                of the initial state; absent if none was asked for
-//! benchmark parse/1024                  one for each that was asked for and exists
+//! seed 7                                of the initial state; absent if none was requested
+//! benchmark parse/1024                  one for each that was requested and exists
 //! throughput bytes 1024                 or elements; optional
 //! warm-up 100000123 4096                nanoseconds and iterations
 //! iterations 512 tuned                  per measurement; tuned here or given

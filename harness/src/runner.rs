@@ -15,14 +15,14 @@ use crate::{
     table,
 };
 
-/// Runs the benchmarks that `register` registers, as the command line asks; the body of `main`.
+/// Runs the benchmarks that `register` registers, as the command line requests; the body of `main`.
 ///
 /// [`main!`](crate::main) calls this; call it yourself when `main` has other things to do first.
 pub fn run(register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     let Arguments { action, selection } = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
         Err(reason) => {
-            say_error(&format!("{reason}\nusage: [FILTER]… [--exact] [--skip FILTER] [--list]"));
+            print_error(&format!("{reason}\nusage: [FILTER]… [--exact] [--skip FILTER] [--list]"));
             return ExitCode::from(2);
         }
     };
@@ -56,13 +56,13 @@ fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode 
         ));
     }
     if let Err(error) = recorder.write() {
-        say_error(&format!("cannot write {}: {error}", request.output.display()));
+        print_error(&format!("cannot write {}: {error}", request.output.display()));
         return ExitCode::from(FAILED);
     }
     if recorder.failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }
 
-/// What a user asked for without rbench.
+/// What a user requests without rbench.
 enum Mode {
     List { terse: bool },
     Smoke,
@@ -72,20 +72,22 @@ enum Mode {
 fn plain(mode: Mode, selection: Selection, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     let mut printer = Printer { mode, selection, count: 0, failed: 0 };
     if matches!(printer.mode, Mode::Bench) {
-        say(&table::HEADING);
+        print_line(&table::HEADING);
     }
     register(&mut Suite::new(&mut printer));
     match printer.mode {
-        Mode::List { terse: false } => say(&format!("\n0 tests, {} benchmarks", printer.count)),
+        Mode::List { terse: false } => {
+            print_line(&format!("\n0 tests, {} benchmarks", printer.count));
+        }
         Mode::List { terse: true } | Mode::Bench => {}
         Mode::Smoke => {
-            say(&format!("\n{} benchmarks tried, {} failed", printer.count, printer.failed));
+            print_line(&format!("\n{} benchmarks tried, {} failed", printer.count, printer.failed));
         }
     }
     if printer.failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }
 
-/// Tells a person what came of each benchmark, as it comes.
+/// Prints the outcome of each benchmark, as it comes.
 struct Printer {
     mode: Mode,
     selection: Selection,
@@ -106,23 +108,23 @@ impl Driver for Printer {
     fn ends(&mut self, Record { id, throughput, outcome }: Record) {
         self.count += 1;
         match outcome {
-            Outcome::Listed => say(&format!("{id}: benchmark")),
-            Outcome::Passed => say(&format!("{id}: ok")),
-            Outcome::Measured(measured) => say(&table::row(&id, throughput, &measured)),
-            Outcome::Skipped(reason) => say(&format!("{id}: skipped: {reason}")),
+            Outcome::Listed => print_line(&format!("{id}: benchmark")),
+            Outcome::Passed => print_line(&format!("{id}: ok")),
+            Outcome::Measured(measured) => print_line(&table::row(&id, throughput, &measured)),
+            Outcome::Skipped(reason) => print_line(&format!("{id}: skipped: {reason}")),
             Outcome::Failed(reason) => {
                 self.failed += 1;
-                say_error(&format!("{id}: {reason}"));
+                print_error(&format!("{id}: {reason}"));
             }
         }
     }
 }
 
 /// Prints a line; that nobody reads it any more (`| head`) is no reason to fail.
-fn say(line: &impl std::fmt::Display) {
+fn print_line(line: &impl std::fmt::Display) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn say_error(reason: &str) {
+fn print_error(reason: &str) {
     let _ = writeln!(io::stderr(), "error: {reason}");
 }

@@ -33,7 +33,7 @@ pub(crate) struct Record {
 pub(crate) enum Task {
     /// Leave it.
     Ignore,
-    /// Tell its id.
+    /// Record its id.
     List,
     /// Run one iteration, to see that it works.
     Smoke,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_benchmark_says_why() {
+    fn a_skipped_benchmark_has_its_reason() {
         let records = smoke("", |suite| _ = suite.bench("a", |b| b.skip("no GPU")));
         assert!(matches!(&records[0].outcome, Outcome::Skipped(why) if why == "no GPU"));
     }

@@ -1,4 +1,4 @@
-//! Starts programs for rbench, which finds it beside itself: see `measure/process/launcher.rs`. It is a
+//! Starts programs for rbench, which finds it beside itself: see `src/process/launcher.rs`. It is a
 //! program of its own because what a child is charged with begins with the memory of its maker.
 
 use std::process::ExitCode;

@@ -7,20 +7,17 @@ use std::{
     process::Command,
 };
 
-use super::environment::Environment;
-use crate::{
-    model::{BenchTarget, CompileSettings},
-    shell::quoted,
-};
+use super::{discovery::Discovered, environment::Environment};
+use crate::{model::CompileSettings, shell::quoted};
 
-/// Where cargo runs and what it sees.
+/// Where cargo runs, and what it sees.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct CargoContext {
     /// The cargo to run: a bare name is looked up in the `PATH`.
     pub program: OsString,
     /// The directory to run in: decides which config and toolchain files count.
     pub directory: PathBuf,
-    /// The manifest of the workspace, below the one path that all versions share.
+    /// The manifest of the workspace, below the build path, which all versions share.
     pub manifest: PathBuf,
     /// The target dir, below the same path.
     pub target_dir: PathBuf,
@@ -32,8 +29,8 @@ pub struct Place {
     pub environment: Environment,
 }
 
-impl Place {
-    /// A cargo command with exactly this place's environment.
+impl CargoContext {
+    /// A cargo command with exactly this environment.
     pub fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -52,8 +49,8 @@ impl Place {
         for setting in &self.overrides {
             arguments.extend(["--config".into(), setting.into()]);
         }
-        for (wanted, flag) in [(settings.locked, "--locked"), (settings.offline, "--offline")] {
-            if wanted {
+        for (is_set, flag) in [(settings.locked, "--locked"), (settings.offline, "--offline")] {
+            if is_set {
                 arguments.push(flag.into());
             }
         }
@@ -62,63 +59,109 @@ impl Place {
 }
 
 /// `cargo metadata` with everything resolved.
-pub fn metadata(place: &Place, settings: &CompileSettings) -> Vec<OsString> {
+pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["metadata", "--format-version", "1"].map(OsString::from).into();
-    arguments.extend(place.common(settings));
+    arguments.extend(context.common(settings));
     arguments.extend(features(settings));
+    arguments.extend(shared(settings, &["--config", "-Z"]));
     arguments
 }
 
 /// `cargo bench --no-run` for exactly these bench targets.
-pub fn bench(place: &Place, settings: &CompileSettings, targets: &[BenchTarget]) -> Vec<OsString> {
+pub fn bench(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    targets: &[Discovered],
+) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["bench", "--no-run", "--message-format=json-render-diagnostics"]
             .map(OsString::from)
             .into();
-    arguments.extend(place.common(settings));
-    arguments.extend(["--target-dir".into(), (&place.target_dir).into()]);
+    arguments.extend(context.common(settings));
+    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
     arguments.extend(["--profile".into(), (&settings.profile).into()]);
     arguments.extend(features(settings));
     if let Some(jobs) = settings.jobs {
         arguments.extend(["--jobs".into(), jobs.to_string().into()]);
     }
-    let packages: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
-    let benches: BTreeSet<&str> = targets.iter().map(|target| target.target.as_str()).collect();
-    arguments.extend(packages.into_iter().flat_map(|name| ["--package".into(), name.into()]));
-    arguments.extend(benches.into_iter().flat_map(|name| ["--bench".into(), name.into()]));
+    arguments.extend(packages_and_benches(targets).map(OsString::from));
+    arguments.extend(settings.cargo_args.iter().map(OsString::from));
     arguments
 }
 
-/// `cargo clean` for these packages, named by their ids.
-pub fn clean(place: &Place, settings: &CompileSettings, packages: &[String]) -> Vec<OsString> {
+/// `cargo clean` for these packages, given by their full specifications.
+pub fn clean(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    packages: &[String],
+) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["clean".into(), "--quiet".into()];
-    arguments.extend(place.common(settings));
-    arguments.extend(["--target-dir".into(), (&place.target_dir).into()]);
+    arguments.extend(context.common(settings));
+    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
     arguments.extend(["--profile".into(), (&settings.profile).into()]);
-    arguments.extend(packages.iter().flat_map(|id| ["--package".into(), id.into()]));
+    arguments.extend(packages.iter().flat_map(|spec| ["--package".into(), spec.into()]));
+    arguments.extend(shared(settings, &["--config", "-Z", "--target"]));
     arguments
 }
 
-/// The command with which a user finds a failed compilation again, without rbench.
+/// The command with which a user finds a failed compilation again, without rbench. The packages'
+/// specifications contain their present directories, below `source`.
 pub fn reproduction(
     commit: &str,
+    source: &Path,
     workspace: &Path,
     settings: &CompileSettings,
-    targets: &[BenchTarget],
+    targets: &[Discovered],
 ) -> String {
-    let mut words = vec!["cargo bench --no-run".to_owned()];
+    let worktree = Path::new("/tmp/at").join(commit);
+    let elsewhere =
+        |word: String| word.replace(&source.display().to_string(), &worktree.display().to_string());
+    let mut words: Vec<String> = ["cargo", "bench", "--no-run"].map(str::to_owned).into();
     if settings.profile != CompileSettings::default().profile {
-        words.push(format!("--profile {}", settings.profile));
+        words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
     words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
-    words.extend(targets.iter().map(|t| format!("-p {} --bench {}", t.package, t.target)));
-    let inside = Path::new("/tmp/at").join(commit).join(workspace);
+    words.extend(packages_and_benches(targets).map(elsewhere));
+    words.extend(settings.cargo_args.iter().cloned());
+    let words: Vec<String> = words.iter().map(quoted).collect();
     format!(
-        "git worktree add --detach /tmp/at/{commit} {commit} && cd {} && {}",
-        quoted(&inside),
+        "git worktree add --detach {} {commit} && cd {} && {}",
+        quoted(&worktree),
+        quoted(worktree.join(workspace)),
         words.join(" ")
     )
+}
+
+fn packages_and_benches(targets: &[Discovered]) -> impl Iterator<Item = String> {
+    let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
+    let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
+    let packages = packages.into_iter().flat_map(|spec| ["--package", spec]);
+    packages.chain(benches.into_iter().flat_map(|name| ["--bench", name])).map(str::to_owned)
+}
+
+/// Those of the user's arguments that another command of cargo takes too: `flags` with their values.
+fn shared<'a>(
+    settings: &'a CompileSettings,
+    flags: &'a [&str],
+) -> impl Iterator<Item = OsString> + 'a {
+    let mut is_value = false;
+    settings
+        .cargo_args
+        .iter()
+        .filter(move |word| {
+            let is_flag = flags.contains(&word.as_str());
+            let has_value = flags.iter().any(|flag| {
+                let value = word.strip_prefix(flag);
+                value.is_some_and(|value| {
+                    value.starts_with('=') || *flag == "-Z" && !value.is_empty()
+                })
+            });
+            let is_shared = is_value || is_flag || has_value;
+            is_value = is_flag;
+            is_shared
+        })
+        .map(OsString::from)
 }
 
 fn features(settings: &CompileSettings) -> Vec<OsString> {
@@ -138,9 +181,10 @@ fn features(settings: &CompileSettings) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::BenchTarget;
 
-    fn place() -> Place {
-        Place {
+    fn context() -> CargoContext {
+        CargoContext {
             program: "cargo".into(),
             directory: "/real/src".into(),
             manifest: "/at/src/Cargo.toml".into(),
@@ -155,24 +199,31 @@ mod tests {
         arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    fn target(package: &str, target: &str) -> BenchTarget {
-        BenchTarget { package: package.to_owned(), target: target.to_owned() }
+    fn target(package: &str, target: &str) -> Discovered {
+        Discovered {
+            target: BenchTarget { package: package.to_owned(), target: target.to_owned() },
+            package_id: String::new(),
+            package_spec: format!("path+file:///at/src/{package}#{package}@1.0.0"),
+            package_root: PathBuf::new(),
+            required_features: Vec::new(),
+        }
     }
 
     #[test]
-    fn only_the_bench_targets_asked_for_are_compiled() {
+    fn only_the_requested_bench_targets_are_compiled_of_packages_named_in_full() {
         let targets = [target("json", "parse"), target("json", "print"), target("xml", "parse")];
         assert_eq!(
-            line(&bench(&place(), &CompileSettings::default(), &targets)),
+            line(&bench(&context(), &CompileSettings::default(), &targets)),
             "bench --no-run --message-format=json-render-diagnostics \
              --manifest-path /at/src/Cargo.toml --config /home/u/.cargo/config.toml \
-             --target-dir /at/target --profile bench --package json --package xml \
-             --bench parse --bench print"
+             --target-dir /at/target --profile bench \
+             --package path+file:///at/src/json#json@1.0.0 \
+             --package path+file:///at/src/xml#xml@1.0.0 --bench parse --bench print"
         );
     }
 
     #[test]
-    fn what_the_user_asks_of_cargo_is_passed_on() {
+    fn the_users_settings_are_passed_on() {
         let settings = CompileSettings {
             profile: "release-lto".to_owned(),
             features: vec!["simd".to_owned(), "std".to_owned()],
@@ -182,7 +233,7 @@ mod tests {
             jobs: Some(1),
             ..CompileSettings::default()
         };
-        let line = line(&bench(&place(), &settings, &[target("json", "parse")]));
+        let line = line(&bench(&context(), &settings, &[target("json", "parse")]));
         for part in [
             "--profile release-lto",
             "--features simd,std --no-default-features",
@@ -194,16 +245,32 @@ mod tests {
     }
 
     #[test]
+    fn arguments_for_cargo_reach_the_commands_that_know_them() {
+        let words =
+            ["--ignore-rust-version", "--config", "a=1", "--config=b=2", "-Zc", "--target", "t"];
+        let cargo_args = words.map(str::to_owned).to_vec();
+        let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
+        let bench = line(&bench(&context(), &settings, &[]));
+        assert!(bench.ends_with(&words.join(" ")), "{bench}");
+        let clean = line(&clean(&context(), &settings, &[]));
+        assert!(clean.ends_with("bench --config a=1 --config=b=2 -Zc --target t"), "{clean}");
+        let metadata = line(&metadata(&context(), &settings));
+        assert!(metadata.ends_with("config.toml --config a=1 --config=b=2 -Zc"), "{metadata}");
+    }
+
+    #[test]
     fn a_failure_can_be_found_again_without_rbench() {
         assert_eq!(
             reproduction(
                 "1a2b3c4",
+                Path::new("/at/src"),
                 Path::new("rust"),
                 &CompileSettings::default(),
                 &[target("json", "parse")]
             ),
             "git worktree add --detach /tmp/at/1a2b3c4 1a2b3c4 && cd /tmp/at/1a2b3c4/rust && \
-             cargo bench --no-run -p json --bench parse"
+             cargo bench --no-run --package 'path+file:///tmp/at/1a2b3c4/json#json@1.0.0' \
+             --bench parse"
         );
     }
 }

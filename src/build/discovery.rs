@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 
 use super::{
-    cargo::{self, Place},
+    cargo::{self, CargoContext},
     compilation::CompiledTarget,
     tool,
 };
@@ -27,6 +27,8 @@ pub struct Discovered {
     pub target: BenchTarget,
     /// The id of its package, as cargo's messages have it.
     pub package_id: String,
+    /// What cargo is given for the package.
+    pub package_spec: String,
     /// The directory of its package, where its benchmarks run.
     pub package_root: PathBuf,
     /// The features of its package that it cannot be built without.
@@ -34,10 +36,10 @@ pub struct Discovered {
 }
 
 impl Workspace {
-    /// Asks cargo; `version` is for the error.
-    pub fn at(place: &Place, settings: &CompileSettings, version: &str) -> Result<Self> {
+    /// Runs cargo metadata; `version` is for the error.
+    pub fn at(context: &CargoContext, settings: &CompileSettings, version: &str) -> Result<Self> {
         let what = || format!("cannot read the workspace of {version}");
-        let mut command = place.command(&cargo::metadata(place, settings));
+        let mut command = context.command(&cargo::metadata(context, settings));
         let output = tool::run(&mut command, what)?;
         let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
             .or_fail(Exit::Build, what)?;
@@ -45,18 +47,18 @@ impl Workspace {
     }
 
     /// The bench targets of the workspace that the filter admits, in the order of their names.
-    /// Those whose required features are off are left out, as cargo does, unless they are asked for
-    /// by name: then cargo says what is missing.
+    /// Those whose required features are off are left out, as cargo does, unless they are given by name:
+    /// then cargo reports what is missing.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Vec<Discovered>> {
         let mut all: Vec<Discovered> =
             self.metadata.workspace_packages().into_iter().flat_map(of_package).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
-        let wanted = |found: &&Discovered| {
+        let is_chosen = |found: &&Discovered| {
             filter.admits(&found.target)
                 && (self.missing_features(found).is_empty()
                     || filter.benches.contains(&found.target.target))
         };
-        let chosen: Vec<Discovered> = all.iter().filter(wanted).cloned().collect();
+        let chosen: Vec<Discovered> = all.iter().filter(is_chosen).cloned().collect();
         if chosen.is_empty() {
             return Err(self.nothing_to_build(&all, filter, version));
         }
@@ -74,35 +76,45 @@ impl Workspace {
             let mut failure = Failure::new(Exit::Usage, what)
                 .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
                 .hint("add a bench target, or name a version that has one");
-            for manifest in self.manifests_apart() {
+            for manifest in self.manifests_outside() {
                 failure = failure.hint(format!(
-                    "{manifest} is apart from this workspace: use it with --manifest-path {manifest}"
+                    "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
             }
             return failure;
         }
         let mut failure =
-            Failure::new(Exit::Usage, format!("no bench target of {version} is asked for"))
-                .because("the workspace has:");
+            Failure::new(Exit::Usage, format!("no bench target of {version} matches"));
+        let has_bench = |name: &&String| all.iter().any(|found| found.target.target == **name);
+        for name in filter.benches.iter().filter(|name| !has_bench(name)) {
+            failure = failure.because(format!("no bench target is called `{name}`"));
+        }
+        let has_package = |name: &&String| all.iter().any(|found| found.target.package == **name);
+        for name in filter.packages.iter().filter(|name| !has_package(name)) {
+            failure = failure.because(format!("no package `{name}` has a bench target"));
+        }
+        if !filter.excluded.is_empty() {
+            failure =
+                failure.because(format!("--exclude leaves out {}", filter.excluded.join(", ")));
+        }
+        failure = failure.because("the workspace has:");
         for found in all {
             let BenchTarget { package, target } = &found.target;
             let needed = needed(&self.missing_features(found));
             failure = failure.because(format!("  -p {package} --bench {target}{needed}"));
         }
-        let asked = [&filter.packages, &filter.benches, &filter.excluded].into_iter().flatten();
-        let asked: Vec<&str> = asked.map(String::as_str).collect();
-        if asked.is_empty() {
+        if filter == &TargetFilter::default() {
             return failure.hint("turn on the features that they need, with --features");
         }
-        failure.hint(format!("correct -p, --bench or --exclude (asked: {})", asked.join(", ")))
+        failure.hint("correct -p, --bench or --exclude")
     }
 
-    /// Manifests just below the workspace that are not of it and whose directories are named for benchmarks:
-    /// so are those kept whose dependencies users of the crate shall not have to compile.
-    fn manifests_apart(&self) -> Vec<String> {
+    /// Manifests just below the workspace that are not part of it and whose directories are named for
+    /// benchmarks: they keep dependencies away from users of the crate.
+    fn manifests_outside(&self) -> Vec<String> {
         let root = &self.metadata.workspace_root;
         let members: Vec<_> = self.metadata.workspace_packages();
-        let mut apart: Vec<String> = root
+        let mut outside: Vec<String> = root
             .read_dir_utf8()
             .into_iter()
             .flatten()
@@ -112,8 +124,8 @@ impl Workspace {
             .filter(|path| path.is_file() && members.iter().all(|of| of.manifest_path != *path))
             .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
             .collect();
-        apart.sort();
-        apart
+        outside.sort();
+        outside
     }
 
     /// The features that a bench target requires and that are off.
@@ -126,7 +138,7 @@ impl Workspace {
         found.required_features.iter().filter(|name| !on(name)).cloned().collect()
     }
 
-    /// All that cargo said.
+    /// All that cargo knows.
     pub const fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -145,13 +157,13 @@ impl Workspace {
             })
     }
 
-    /// The ids of all packages whose source may differ between versions: those of the workspace, all
-    /// others that are given by a path, and those that lie in the repository, at `at_source`.
-    pub fn path_packages(&self, at_source: &Path) -> Vec<String> {
+    /// What cargo is given for all packages whose source may differ between versions: those of the workspace, all
+    /// others that are given by a path, and those that lie in the repository, at `source_path`.
+    pub fn path_packages(&self, source_path: &Path) -> Vec<String> {
         let of_repository = |package: &&Package| {
-            package.source.is_none() || package.manifest_path.starts_with(at_source)
+            package.source.is_none() || package.manifest_path.starts_with(source_path)
         };
-        self.metadata.packages.iter().filter(of_repository).map(|p| p.id.repr.clone()).collect()
+        self.metadata.packages.iter().filter(of_repository).map(specification).collect()
     }
 }
 
@@ -163,6 +175,19 @@ fn needed(features: &[String]) -> String {
     }
 }
 
+/// The full specification of a package. Its name alone, or its name and version, may be that of a
+/// dependency too: a crate may depend on a published version of itself.
+fn specification(package: &Package) -> String {
+    let Package { id, name, version, .. } = package;
+    // Before Rust 1.77, ids were `name 1.0.0 (path+file:///directory)`.
+    if let Some((_, source)) = id.repr.split_once(" (") {
+        let url = source.trim_end_matches(')').trim_start_matches("path+");
+        return format!("{url}#{name}:{version}");
+    }
+    let url = id.repr.split_once('#').map_or(id.repr.as_str(), |(url, _)| url);
+    format!("{url}#{name}@{version}")
+}
+
 fn of_package(package: &Package) -> Vec<Discovered> {
     let root = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
     package
@@ -172,6 +197,7 @@ fn of_package(package: &Package) -> Vec<Discovered> {
         .map(|target| Discovered {
             target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
             package_id: package.id.repr.clone(),
+            package_spec: specification(package),
             package_root: root.clone(),
             required_features: target.required_features.clone(),
         })

@@ -12,8 +12,8 @@ use std::{
 };
 
 use super::{
-    cargo::{self, Place},
-    compilation,
+    cargo::{self, CargoContext},
+    compilation::Compilation,
     discovery::Workspace,
     files, tool,
     workshop::Workshop,
@@ -23,7 +23,7 @@ use crate::failure::{Exit, OrFail, Result};
 /// Fills the target dir of the compilation in `home` from a donor, if there is one.
 pub fn seed(
     workshop: &Workshop<'_>,
-    place: &Place,
+    context: &CargoContext,
     home: &Path,
     family: &str,
     workspace: &Workspace,
@@ -35,25 +35,28 @@ pub fn seed(
     let what = || format!("cannot copy compiled dependencies from {}", donor.display());
     copy_directory(&donor.join("target"), &target).or_fail(Exit::Build, what)?;
     let arguments = cargo::clean(
-        place,
+        context,
         &workshop.settings,
-        &workspace.path_packages(&workshop.site.at_source()),
+        &workspace.path_packages(&workshop.site.source_path()),
     );
     // Whatever goes wrong here: compiling from nothing is slower, never wrong.
-    if tool::run(&mut place.command(&arguments), || "cannot clean".to_owned()).is_err() {
+    if tool::run(&mut context.command(&arguments), || "cannot clean".to_owned()).is_err() {
         files::remove_directory(&target)?;
         files::create_directory(&target)?;
     }
     Ok(())
 }
 
+/// The directories of compilations are named by their family first.
 fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
         .filter_map(io::Result::ok)
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(family.as_bytes()))
         .map(|entry| entry.path())
-        .filter(|home| compilation::family_of(home).is_some_and(|other| other == family))
-        .max_by_key(|home| compilation::made_at(home))
+        .filter_map(|home| Some((Compilation::made_at(&home)?, home)))
+        .max()
+        .map(|(_, home)| home)
 }
 
 /// Copies a directory with the times of its files, by which cargo tells what is newer than what.

@@ -1,17 +1,17 @@
-//! What a build tells whoever watches it.
+//! What happens during a build, for whoever observes it.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-/// Something that happened. Nothing in here prints: the one who watches decides.
+/// Something that happened. Nothing in here prints: the observer decides.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A tool is about to run, as one could type it.
     Command(&'a str),
-    /// A compilation starts: of which version, and why.
+    /// A compilation starts.
     Compiling {
         /// The version, as the user named it.
         version: &'a str,
-        /// What the compilation is for.
+        /// What the compilation is for; empty for the first of a version.
         purpose: &'a str,
     },
     /// A piece of what cargo prints for people, with its colours and its progress bar.
@@ -32,11 +32,26 @@ pub enum Event<'a> {
         /// Links in all.
         of: usize,
     },
+    /// Another rbench process of this repository holds the lock at this path and is waited for.
+    Locked(&'a Path),
     /// Something the user should know.
     Note(&'a str),
-    /// Something that makes the result less than what was asked.
+    /// Something that makes the result less than what was requested.
     Warning(&'a str),
 }
 
-/// Who watches. Called from several threads.
-pub type Watch<'a> = &'a (dyn Fn(Event<'_>) + Sync);
+/// Takes the events of builds. Called from several threads.
+pub trait Observer: Sync {
+    /// Something happened.
+    fn build_event(&self, event: &Event<'_>);
+
+    /// The columns of a terminal that cargo's progress bar may use, if there is one.
+    fn progress_columns(&self) -> Option<u16> {
+        None
+    }
+}
+
+/// Observes nothing.
+impl Observer for () {
+    fn build_event(&self, _: &Event<'_>) {}
+}

@@ -3,12 +3,16 @@
 use std::{
     fs,
     io::{self, Write},
+    os::unix::fs::symlink,
     path::Path,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// How the names of unfinished files begin: those of the crate tempfile.
+const UNFINISHED: &[u8] = b".tmp";
 
 /// Writes a file in one step: a reader sees the old contents or the new, never a part.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
@@ -53,6 +57,18 @@ pub fn point(link: &Path, target: &Path) -> Result<()> {
     })
 }
 
+/// Removes the files of a directory that [`write_whole`] and [`point`] were making when their process
+/// was killed.
+pub fn remove_leftovers(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(io::Result::ok);
+    for entry in
+        entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED))
+    {
+        // One that stays does no harm.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
 /// Removes a directory and all below it, if it is there.
 pub fn remove_directory(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
@@ -69,8 +85,8 @@ pub fn create_directory(path: &Path) -> Result<()> {
         .or_fail(Exit::Build, || format!("cannot create the directory {}", path.display()))
 }
 
-/// Says of a failed tool that the disk of `path` is full, if it is: tools say that in strange ways
-/// (a linker that writes through a memory map dies of a bus error).
+/// Adds to the failure of a tool that the disk of `path` is full, if it is: tools report that in strange
+/// ways (a linker that writes through a memory map dies of a bus error).
 pub fn or_full_disk(failure: Failure, path: &Path) -> Failure {
     const LITTLE: u64 = 64 << 20;
     match free_space(path) {
@@ -82,15 +98,9 @@ pub fn or_full_disk(failure: Failure, path: &Path) -> Failure {
 }
 
 /// Bytes that this user can still write to the disk of `path`, which need not exist yet.
-#[cfg(unix)]
 fn free_space(path: &Path) -> Option<u64> {
     let disk = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
-
-#[cfg(not(unix))]
-fn free_space(_: &Path) -> Option<u64> {
-    None
 }
 
 /// Bytes of all files below a directory, hard links counted once each time they appear.
@@ -108,20 +118,6 @@ pub fn size_of_directory(path: &Path) -> u64 {
 
 fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
-}
-
-#[cfg(unix)]
-fn symlink(target: &Path, link: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, link)
-}
-
-#[cfg(windows)]
-fn symlink(target: &Path, link: &Path) -> io::Result<()> {
-    if target.is_dir() {
-        std::os::windows::fs::symlink_dir(target, link)
-    } else {
-        std::os::windows::fs::symlink_file(target, link)
-    }
 }
 
 #[cfg(test)]
@@ -147,6 +143,21 @@ mod tests {
         assert_eq!(read_json::<Vec<u32>>(&path), Some(vec![1, 2]));
         fs::write(&path, "[1, ").unwrap();
         assert_eq!(read_json::<Vec<u32>>(&path), None);
+    }
+
+    #[test]
+    fn unfinished_files_of_a_killed_run_are_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let unfinished = tempfile::NamedTempFile::new_in(path).unwrap().keep().unwrap().1;
+        let made = |target: &Path| symlink("/nowhere", target);
+        let link = tempfile::Builder::new().make_in(path, made).unwrap().keep().unwrap().1;
+        fs::write(path.join("kept"), "").unwrap();
+        remove_leftovers(path);
+        assert_eq!(
+            [unfinished, link, path.join("kept")].map(|path| path.symlink_metadata().is_ok()),
+            [false, false, true]
+        );
     }
 
     #[test]

@@ -1,23 +1,21 @@
 //! Prunes what was made for versions: by age, then by size, least recently used first.
 //!
-//! When an entry was last used is the time of its `used` file, or of the entry itself if that is a
-//! file. Nothing is lost but time: all of it can be made again.
+//! When an entry was last used is the time of its directory or file. Nothing is lost but time: all of
+//! it can be made again.
 
 use std::{
     cmp::Reverse,
+    collections::HashMap,
     fmt, fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use super::{files, site::Site};
+use super::{compilation::Compilation, files, site::Site};
 use crate::failure::{Exit, OrFail, Result};
 
-/// The file whose time says when a directory was last used.
-const USED: &str = "used";
-
 /// What an entry of the cache is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A version's files.
     Checkout,
@@ -71,14 +69,56 @@ pub struct Limits {
     pub size: u64,
 }
 
+impl Default for Limits {
+    /// 30 days and 10 GiB.
+    fn default() -> Self {
+        Self { age: Duration::from_secs(30 * 24 * 3600), size: 10 << 30 }
+    }
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// How many entries.
+    pub entries: usize,
+    /// Their size in bytes.
+    pub size: u64,
+}
+
 /// Notes that the entry at `path` is used now. A cache that cannot be written to is still a cache.
 pub fn mark_used(path: &Path) {
-    let _ = if path.is_dir() {
-        fs::write(path.join(USED), "")
-    } else {
-        let file = fs::File::options().append(true).open(path);
-        file.and_then(|file| file.set_modified(SystemTime::now()))
-    };
+    let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Removes what is beyond the limits, but nothing that was used after `since`.
+pub fn prune(site: &Site, limits: Limits, since: SystemTime) -> Result<Pruned> {
+    /// File systems keep times that may lie before those of the clock by so much.
+    const SLACK: Duration = Duration::from_secs(1);
+    let now = SystemTime::now();
+    let in_use = now.duration_since(since).unwrap_or_default() + SLACK;
+    let mut pruned = Pruned::default();
+    for entry in superfluous(entries(site, now), limits) {
+        if entry.idle > in_use {
+            remove(site, &entry)?;
+            pruned.entries += 1;
+            pruned.size += entry.size;
+        }
+    }
+    Ok(pruned)
+}
+
+/// For checkouts and compilations, the version that they were made for, by their directories.
+pub fn versions(site: &Site) -> HashMap<PathBuf, String> {
+    let mut versions = HashMap::new();
+    let homes = fs::read_dir(site.compilations()).into_iter().flatten().filter_map(io::Result::ok);
+    for home in homes.map(|entry| entry.path()) {
+        let Some(record) = Compilation::record(&home) else { continue };
+        if let Ok(checkout) = fs::read_link(home.join("src")) {
+            versions.insert(checkout, record.version.clone());
+        }
+        versions.insert(home, record.version);
+    }
+    versions
 }
 
 /// All entries of a site, at the time `now`.
@@ -113,8 +153,8 @@ fn size(path: &Path) -> u64 {
 }
 
 fn idle(path: &Path, now: SystemTime) -> Duration {
-    let used = fs::metadata(path.join(USED)).or_else(|_| fs::metadata(path));
-    used.and_then(|metadata| metadata.modified())
+    fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
         .ok()
         .and_then(|used| now.duration_since(used).ok())
         .unwrap_or_default()
@@ -150,7 +190,7 @@ pub fn remove(site: &Site, entry: &Entry) -> Result<()> {
         EntryKind::Build | EntryKind::Reproducibility | EntryKind::Lock => Vec::new(),
     };
     for file in beside {
-        // A leftover says nothing without its entry.
+        // A leftover is never read without its entry.
         let _ = fs::remove_file(file);
     }
     Ok(())
@@ -234,9 +274,27 @@ mod tests {
         let site = Site::new(directory.path(), "id", directory.path());
         let home = site.compilation("key");
         fs::create_dir_all(&home).unwrap();
+        fs::File::open(&home).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         mark_used(&home);
         let found = entries(&site, SystemTime::now() + Duration::from_secs(10));
         assert_eq!(found.len(), 1);
-        assert!((9..12).contains(&found[0].idle.as_secs()), "{:?}", found[0].idle);
+        assert!((9..60).contains(&found[0].idle.as_secs()), "{:?}", found[0].idle);
+    }
+
+    #[test]
+    fn pruning_keeps_what_was_used_in_this_run_whatever_its_size() {
+        let directory = tempfile::tempdir().unwrap();
+        let site = Site::new(directory.path(), "id", directory.path());
+        let hour = Duration::from_secs(3600);
+        let homes = ["before", "now"].map(|key| site.compilation(key));
+        for (home, age) in homes.iter().zip([2, 0]) {
+            files::write_whole(&home.join("target/x"), &[0; 1000]).unwrap();
+            let used = SystemTime::now() - age * hour;
+            fs::File::open(home).unwrap().set_modified(used).unwrap();
+        }
+        let none = Limits { age: hour * 1000, size: 0 };
+        let pruned = prune(&site, none, SystemTime::now() - hour).unwrap();
+        assert_eq!(pruned, Pruned { entries: 1, size: 1000 });
+        assert_eq!(homes.map(|home| home.exists()), [false, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! The digest of a link: what goes in, whatever its files are called and wherever they lie.
+//! The digest of a link: the contents of its inputs, independent of their names and directories.
 
 use std::{
     fs,
@@ -25,7 +25,8 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    fn read(path: &Path, sysroot: &Path) -> Result<Self> {
+    /// The file as it is now. One of the toolchain's counts by its name.
+    pub fn read(path: &Path, sysroot: &Path) -> Result<Self> {
         let what = || format!("cannot read the link input {}", path.display());
         let metadata = fs::metadata(path).or_fail(Exit::Build, what)?;
         let digest = if path.starts_with(sysroot) {
@@ -37,7 +38,7 @@ impl InputFile {
         Ok(Self { path: path.to_owned(), size: metadata.len(), modified, digest })
     }
 
-    /// Whether the file is still the same, as far as its size and time of modification tell.
+    /// Whether the file is still the same, as far as its size and time of modification show.
     pub fn is_whole(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|now| {
             now.len() == self.size && now.modified().is_ok_and(|time| time == self.modified)
@@ -65,11 +66,12 @@ pub fn differing(one: &[InputFile], other: &[InputFile]) -> Vec<String> {
 /// The toolchain's own libraries count by their names: the toolchain is part of every key.
 pub fn digest(
     recipe: &Recipe,
-    at: &Path,
+    build_path: &Path,
     home: &Path,
     sysroot: &Path,
 ) -> Result<(Digest, Vec<InputFile>)> {
-    let inputs: Vec<PathBuf> = recipe.inputs().map(|input| at_home(input, at, home)).collect();
+    let inputs: Vec<PathBuf> =
+        recipe.inputs().map(|input| at_home(input, build_path, home)).collect();
     let files: Vec<InputFile> =
         inputs.par_iter().map(|path| InputFile::read(path, sysroot)).collect::<Result<_>>()?;
 
@@ -89,9 +91,9 @@ pub fn digest(
     Ok((hasher.finalize().into(), files))
 }
 
-/// The file at its own place rather than at the path that leads to one compilation after another.
-fn at_home(input: &Path, at: &Path, home: &Path) -> PathBuf {
-    input.strip_prefix(at).map_or_else(|_| input.to_owned(), |rest| home.join(rest))
+/// The path of a file below its compilation rather than at the path that leads to one compilation after another.
+pub fn at_home(input: &Path, build_path: &Path, home: &Path) -> PathBuf {
+    input.strip_prefix(build_path).map_or_else(|_| input.to_owned(), |rest| home.join(rest))
 }
 
 /// An argument without the paths that differ between compilations of the same thing.

@@ -7,18 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use object::Architecture;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
     compilation::{Compilation, CompiledTarget},
-    event::{Event, Watch},
+    event::{Event, Observer},
     files, gc,
     key::KeyMaker,
-    layout::{self, Movable},
+    layout,
     linker::Linker,
-    movable::{Movables, movables},
+    movable::{self, Movables},
     recipe::Recipe,
     tool,
 };
@@ -36,7 +35,7 @@ const RECORD: &str = "build.json";
 
 /// One executable of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Build {
+pub struct LinkedBuild {
     /// The seed of its layout.
     pub seed: LayoutSeed,
     /// The executable.
@@ -73,27 +72,26 @@ pub struct Linkable {
     recipe: Recipe,
     linker: Linker,
     layout: Layout,
-    functions: Vec<Movable>,
-    architecture: Architecture,
+    movables: Movables,
     /// The hash of everything but the seed.
     family: String,
 }
 
 impl Linkable {
-    /// Prepares a target of the compilation that has been entered; `None` if no linker here can
+    /// Prepares a target of the active compilation; `None` if no linker here can
     /// make the layout.
     pub fn prepare(
         compilation: &Compilation,
         target: &CompiledTarget,
         layout: Layout,
-        watch: Watch<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Self>> {
         let mut recipe = compilation.recipe(target)?;
         recipe.keep_symbols();
         let sysroot = &compilation.record.sysroot;
         let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
         if !linker.is_the_users() {
-            watch(Event::Note(&format!(
+            observer.build_event(&Event::Note(&format!(
                 "{}: the chosen linker cannot make the layout `{layout}`; linked with {}",
                 target.target, linker.version
             )));
@@ -105,8 +103,11 @@ impl Linkable {
         maker.add("layout", layout.to_string().as_bytes());
         let family = maker.key();
         let home = compilation.recipe_home(target);
-        let Movables { functions, architecture } = movables(&mut recipe, &linker, &home)?;
-        Ok(Some(Self { recipe, linker, layout, functions, architecture, family }))
+        let movables = match layout {
+            Layout::Matched | Layout::Pin => movable::movables(&mut recipe, &linker, &home)?,
+            Layout::Shuffle | Layout::Pad | Layout::Natural | Layout::Salted => Movables::default(),
+        };
+        Ok(Some(Self { recipe, linker, layout, movables, family }))
     }
 
     /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
@@ -116,71 +117,86 @@ impl Linkable {
         seeds: &[LayoutSeed],
         builds: &Path,
         jobs: Option<u32>,
-        watch: Watch<'_>,
-    ) -> Result<Vec<Build>> {
+        observer: &dyn Observer,
+    ) -> Result<Vec<LinkedBuild>> {
         files::create_directory(builds)?;
         if let (Layout::Natural, [first, ..]) = (self.layout, seeds) {
             // One program for all seeds: it is linked once, and never by two threads at a time.
-            let build = self.build(*first, builds, watch)?;
-            return Ok(seeds.iter().map(|&seed| Build { seed, ..build.clone() }).collect());
+            let build = match self.find(*first, builds) {
+                Some(found) => found,
+                None => self.make(*first, builds, observer)?,
+            };
+            return Ok(seeds.iter().map(|&seed| LinkedBuild { seed, ..build.clone() }).collect());
         }
-        let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
-        let done = AtomicUsize::new(0);
         let threads = jobs.map_or(0, |jobs| jobs as usize);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .or_fail(Exit::Internal, || "cannot start threads for linking")?;
+        let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
+        let done = AtomicUsize::new(0);
         pool.install(|| {
-            seeds
-                .par_iter()
-                .map(|&seed| {
-                    let build = self.build(seed, builds, watch)?;
-                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    watch(Event::Linked { target: &target, done, of: seeds.len() });
-                    Ok(build)
-                })
-                .collect()
+            let found: Vec<_> = seeds.par_iter().map(|seed| self.find(*seed, builds)).collect();
+            let of = found.iter().filter(|found| found.is_none()).count();
+            let make = |seed: LayoutSeed| {
+                let build = self.make(seed, builds, observer)?;
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                observer.build_event(&Event::Linked { target: &target, done, of });
+                Ok(build)
+            };
+            let pairs = found.into_par_iter().zip(seeds);
+            pairs.map(|(found, &seed)| found.map_or_else(|| make(seed), Ok)).collect()
         })
     }
 
-    fn build(&self, seed: LayoutSeed, builds: &Path, watch: Watch<'_>) -> Result<Build> {
+    /// The directory of a build.
+    fn home(&self, seed: LayoutSeed, builds: &Path) -> PathBuf {
         let mut maker = KeyMaker::new("build");
         maker.add("family", self.family.as_bytes());
         if self.layout != Layout::Natural {
             maker.add("seed", &seed.get().to_le_bytes());
         }
-        let home = builds.join(maker.key());
-        let name = self.recipe.output.file_name().unwrap_or_default();
-        let executable = home.join(name);
-        if let Some(record) = undamaged(&home, &executable) {
-            gc::mark_used(&home);
-            return Ok(Build { seed, executable, record, fresh: false });
-        }
+        builds.join(maker.key())
+    }
+
+    fn executable(&self, home: &Path) -> PathBuf {
+        home.join(self.recipe.output.file_name().unwrap_or_default())
+    }
+
+    fn find(&self, seed: LayoutSeed, builds: &Path) -> Option<LinkedBuild> {
+        let home = self.home(seed, builds);
+        let executable = self.executable(&home);
+        let record = undamaged(&home, &executable)?;
+        gc::mark_used(&home);
+        Some(LinkedBuild { seed, executable, record, fresh: false })
+    }
+
+    fn make(
+        &self,
+        seed: LayoutSeed,
+        builds: &Path,
+        observer: &dyn Observer,
+    ) -> Result<LinkedBuild> {
+        let home = self.home(seed, builds);
         files::remove_directory(&home)?;
         files::create_directory(&home)?;
-        let record = self.link_one(seed, &executable, watch)?;
+        let executable = self.executable(&home);
+        let record = self.link_one(seed, &executable, observer)?;
         files::write_json(&home.join(RECORD), &record)?;
-        Ok(Build { seed, executable, record, fresh: true })
+        Ok(LinkedBuild { seed, executable, record, fresh: true })
     }
 
     fn link_one(
         &self,
         seed: LayoutSeed,
         executable: &Path,
-        watch: Watch<'_>,
+        observer: &dyn Observer,
     ) -> Result<BuildRecord> {
         let what =
             || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
         let start = Instant::now();
-        let arrangement = layout::arrange(
-            self.linker.family,
-            self.layout,
-            seed,
-            &self.functions,
-            self.architecture,
-        )
-        .or_fail(Exit::Internal, what)?;
+        let arrangement = layout::arrange(self.linker.family, self.layout, seed, &self.movables)
+            .or_fail(Exit::Internal, what)?;
         // In the build's own directory: what a killed run leaves goes when the build is made again.
         let directory = executable.with_file_name("arrangement");
         files::create_directory(&directory)?;
@@ -189,7 +205,7 @@ impl Linkable {
         }
         let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
-        watch(Event::Command(&tool::shown(&command)));
+        observer.build_event(&Event::Command(&tool::shown(&command)));
         tool::run(&mut command, what)
             .map_err(|failure| files::or_full_disk(failure, executable))?;
         let took = start.elapsed();

@@ -1,4 +1,4 @@
-//! Which linker a recipe really uses, what it can do, and how to speak to it.
+//! Which linker a recipe really uses, what it can do, and which options it takes.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ impl Family {
     /// Whether the linker can make this layout.
     pub const fn can(self, layout: Layout) -> bool {
         match (self, layout) {
-            (_, Layout::Natural)
+            (_, Layout::Natural | Layout::Salted)
             | (Self::Lld(_), Layout::Matched | Layout::Pin)
             | (Self::Lld(_) | Self::Mold, Layout::Shuffle) => true,
             (Self::Lld(version), Layout::Pad) => version >= 20,
@@ -60,7 +60,7 @@ pub struct Linker {
 impl Linker {
     /// The linker that the recipe's own command runs.
     pub fn of(recipe: &Recipe) -> Result<Self> {
-        Self::asked(recipe, Vec::new())
+        Self::query(recipe, Vec::new())
     }
 
     /// A linker for `layout`: the recipe's own if it can, else LLD from the toolchain at
@@ -78,7 +78,7 @@ impl Linker {
         let candidates = bundled.into_iter().chain([vec!["-fuse-ld=mold".to_owned()]]);
         for instead in candidates {
             // One that is not installed is no failure, only no candidate.
-            if let Ok(linker) = Self::asked(recipe, instead)
+            if let Ok(linker) = Self::query(recipe, instead)
                 && linker.family.can(layout)
             {
                 return Ok(Some(linker));
@@ -92,13 +92,13 @@ impl Linker {
         self.instead.is_empty()
     }
 
-    fn asked(recipe: &Recipe, instead: Vec<String>) -> Result<Self> {
+    fn query(recipe: &Recipe, instead: Vec<String>) -> Result<Self> {
         let through_driver = !is_plain_linker(&recipe.linker);
-        let mut question = instead.clone();
-        question.push(if through_driver { "-Wl,--version" } else { "--version" }.to_owned());
-        let mut command = recipe.command(&question, Path::new("version-only"));
+        let mut arguments = instead.clone();
+        arguments.push(if through_driver { "-Wl,--version" } else { "--version" }.to_owned());
+        let mut command = recipe.command(&arguments, Path::new("version-only"));
         let what =
-            || format!("cannot ask the linker of {} for its version", recipe.output.display());
+            || format!("cannot find out the version of the linker of {}", recipe.output.display());
         let output = tool::run(&mut command, what)?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(Self {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linkers_are_told_apart_by_what_they_say() {
+    fn linkers_are_recognised_by_their_version_text() {
         let rust = "LLD 22.1.2 (/checkout/src/llvm-project abc) (compatible with GNU linkers)\n";
         let debian = "Debian LLD 14.0.6 (compatible with GNU linkers)\n";
         assert_eq!(Family::of(rust), Family::Lld(22));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_is_told_from_a_plain_linker() {
+    fn drivers_and_plain_linkers_are_recognised() {
         for plain in ["rust-lld", "/usr/bin/ld.lld", "ld", "x86_64-linux-gnu-ld", "mold"] {
             assert!(is_plain_linker(plain), "{plain}");
         }

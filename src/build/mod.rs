@@ -1,11 +1,13 @@
 //! Builds: `l` executables of one version that really differ.
 //!
 //! A version is compiled by cargo at one path that all versions of a repository share. rbench
-//! itself stands in as rustc's wrapper and as the linker of bench targets and keeps each link as a
+//! itself acts as rustc's wrapper and as the linker of bench targets, and keeps each link as a
 //! recipe; from a recipe, any number of layouts is linked without compiling again.
 
+mod builds;
 mod cargo;
 mod compilation;
+mod compile;
 mod discovery;
 mod donor;
 mod environment;
@@ -17,27 +19,30 @@ mod key;
 mod layout;
 mod link;
 mod linker;
+mod lock_file;
 mod movable;
 mod recipe;
+mod reproducibility;
 mod response_file;
 mod role;
 mod run_cargo;
 mod shim;
 mod site;
 mod strategy;
+mod supervisor;
 mod tool;
 mod toolchain;
 mod vendored;
 mod workshop;
 mod wrapper;
 
-pub use compilation::{Compilation, CompiledTarget};
+pub use builds::{BuildRequest, TargetBuilds, VersionBuilds};
+pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use discovery::Workspace;
-pub use event::{Event, Watch};
-pub use link::{Build, BuildRecord};
+pub use event::{Event, Observer};
+pub use link::{BuildRecord, LinkedBuild};
 pub use role::Role;
 pub use site::{Site, SiteLock, cache_directory};
-pub use strategy::{Order, TargetBuilds, VersionBuilds};
 pub use tool::run_or as run_tool_or;
 pub use workshop::{Source, Workshop};
 
@@ -49,5 +54,6 @@ pub fn run_as_tool() -> Option<std::process::ExitCode> {
         Role::Command => None,
         Role::Wrapper => Some(wrapper::main(&arguments.collect::<Vec<_>>())),
         Role::Linker => Some(shim::main(arguments.collect())),
+        Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
     }
 }

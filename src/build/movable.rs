@@ -20,7 +20,7 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
 };
 
-/// The executable as the linker likes it, in the recipe's directory.
+/// The executable in the linker's own order, in the recipe's directory.
 const NATURAL: &str = "natural";
 
 /// The functions of an executable that the linker can put anywhere.
@@ -32,31 +32,41 @@ pub struct Movables {
     pub architecture: Architecture,
 }
 
+impl Default for Movables {
+    fn default() -> Self {
+        Self { functions: Vec::new(), architecture: Architecture::Unknown }
+    }
+}
+
 /// Finds out which functions the link of `recipe` keeps. Where several have one symbol, the recipe
 /// is made to link copies of its inputs, kept below `home`, in which each has another.
 ///
-/// Which functions are kept, only the linker knows: it links in the order it likes, once to see
-/// what there is, and again if symbols had to be told apart.
+/// Only the linker knows which functions are kept: so it links once in its own order, and again if
+/// symbols had to be renamed.
 pub fn movables(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movables> {
     let natural = link_naturally(recipe, linker, &home.join(NATURAL))?;
     let ambiguous = ambiguous_symbols(&natural);
     if ambiguous.is_empty() {
         return read(recipe, &natural);
     }
-    tell_apart(recipe, &ambiguous, &home.join("distinct"))?;
+    rename_ambiguous(recipe, &ambiguous, &home.join("distinct"))?;
     let distinct = link_naturally(recipe, linker, &home.join("natural-distinct"))?;
     read(recipe, &distinct)
 }
 
 fn link_naturally(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Vec<u8>> {
     let what = || format!("cannot list the functions of {}", recipe.output.display());
-    if !executable.exists() {
-        let unfinished = executable.with_extension("unfinished");
-        let arguments = linker.arguments(&Arrangement::default(), executable);
-        tool::run(&mut recipe.command(&arguments, &unfinished), what)
-            .map_err(|failure| files::or_full_disk(failure, executable))?;
-        fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
+    let known = fs::read(executable);
+    if let Ok(known) = known
+        && object::File::parse(&*known).is_ok()
+    {
+        return Ok(known);
     }
+    let unfinished = executable.with_extension("unfinished");
+    let arguments = linker.arguments(&Arrangement::default(), executable);
+    tool::run(&mut recipe.command(&arguments, &unfinished), what)
+        .map_err(|failure| files::or_full_disk(failure, executable))?;
+    fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
     fs::read(executable).or_fail(Exit::Build, what)
 }
 
@@ -99,7 +109,11 @@ fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
 }
 
 /// Makes the recipe link copies of those inputs that have ambiguous symbols.
-fn tell_apart(recipe: &mut Recipe, ambiguous: &HashSet<Vec<u8>>, copies: &Path) -> Result<()> {
+fn rename_ambiguous(
+    recipe: &mut Recipe,
+    ambiguous: &HashSet<Vec<u8>>,
+    copies: &Path,
+) -> Result<()> {
     files::create_directory(copies)?;
     let mut taken = HashSet::new();
     for (index, argument) in recipe.arguments.iter_mut().enumerate() {
@@ -127,7 +141,7 @@ fn read(recipe: &Recipe, executable: &[u8]) -> Result<Movables> {
     let kept = code::kept_functions(executable).map_err(|error| {
         Failure::new(Exit::Build, what())
             .because(error.to_string())
-            .hint("layouts are made for ELF on x86-64 and aarch64; use --layout natural elsewhere")
+            .hint("rbench supports executables for x86-64 and aarch64 Linux")
     })?;
     let architecture = object::File::parse(executable)
         .map(|file| file.architecture())

@@ -16,25 +16,18 @@ use crate::failure::{Exit, Failure, OrFail, Result};
 /// The name of a recipe's description in its directory.
 const FILE_NAME: &str = "recipe.json";
 
-/// Variables that linkers and their drivers heed. Only these are kept: an environment may hold
+/// Variables that linkers and their drivers read. Only these are kept: an environment may hold
 /// secrets.
-const HEEDED: &[&str] = &[
-    "PATH",
-    "LIBRARY_PATH",
-    "COMPILER_PATH",
-    "GCC_EXEC_PREFIX",
-    "LC_ALL",
-    "SDKROOT",
-    "MACOSX_DEPLOYMENT_TARGET",
-    "SOURCE_DATE_EPOCH",
-];
-/// The same, by prefix.
-const HEEDED_PREFIXES: &[&str] = &["LD_", "MOLD_", "ZIG_"];
+const READ_BY_LINKERS: &str = "
+    COMPILER_PATH GCC_EXEC_PREFIX GNUTARGET LC_ALL LDEMULATION LD_LIBRARY_PATH LD_RUN_PATH
+    LIBRARY_PATH MOLD_JOBS PATH SOURCE_DATE_EPOCH ZIG_GLOBAL_CACHE_DIR ZIG_LIB_DIR
+    ZIG_LOCAL_CACHE_DIR
+";
 
 /// Flags that strip the symbol table, to a linker or through a driver.
 const STRIPPING: &[&str] = &["-s", "-Wl,-s", "--strip-all", "-Wl,--strip-all"];
 
-/// One link as rustc asked for it, with the temporary objects it deletes afterwards kept beside.
+/// One link as rustc requested it, with the temporary objects it deletes afterwards kept beside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     /// The program that links, as the user or rustc named it.
@@ -46,13 +39,13 @@ pub struct Recipe {
     pub output: PathBuf,
     /// The directory it ran in.
     pub directory: PathBuf,
-    /// The variables that linkers heed.
+    /// The variables that linkers read.
     pub environment: Vec<(String, String)>,
 }
 
 impl Recipe {
-    /// Records, in a directory of its own below `recipes`, the link that `linker` has been asked
-    /// for with `arguments`. Called by the shim, in rustc's place and environment.
+    /// Records, in a directory of its own below `recipes`, the link of `linker` with
+    /// `arguments`. Called by the shim, in rustc's directory and environment.
     pub fn record(linker: &OsStr, arguments: &[OsString], recipes: &Path) -> Result<()> {
         let mut arguments = response_file::expand(&as_strings(arguments)?)?;
         let output = PathBuf::from(take_output(&mut arguments)?);
@@ -71,15 +64,25 @@ impl Recipe {
             arguments,
             output: output.clone(),
             directory: std::env::current_dir().or_fail(Exit::Build, what)?,
-            environment: std::env::vars().filter(|(name, _)| is_heeded(name)).collect(),
+            environment: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .filter(|(name, _)| READ_BY_LINKERS.split_whitespace().any(|read| read == name))
+                .collect(),
         };
         let json = serde_json::to_vec_pretty(&recipe).or_fail(Exit::Internal, what)?;
-        fs::write(home.join(FILE_NAME), json).or_fail(Exit::Build, what)
+        fs::write(Self::path(&home), json).or_fail(Exit::Build, what)
+    }
+
+    /// The file that describes the recipe kept in `home`.
+    pub fn path(home: &Path) -> PathBuf {
+        home.join(FILE_NAME)
     }
 
     /// Reads the recipe kept in `home`.
     pub fn load(home: &Path) -> Result<Self> {
-        let path = home.join(FILE_NAME);
+        let path = Self::path(home);
         let what = || format!("cannot read the link recipe {}", path.display());
         let json = fs::read(&path).or_fail(Exit::Build, what)?;
         serde_json::from_slice(&json).or_fail(Exit::Build, what)
@@ -105,7 +108,7 @@ impl Recipe {
     }
 
     /// Makes the link keep its symbols even if the profile strips them. They are not loaded, so
-    /// what runs is the same, and they tell where each function is.
+    /// what runs is the same, and they show where each function is.
     pub fn keep_symbols(&mut self) {
         self.arguments.retain(|argument| !STRIPPING.contains(&argument.as_str()));
     }
@@ -114,10 +117,6 @@ impl Recipe {
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.arguments.iter().filter(|argument| Self::is_input(argument)).map(Path::new)
     }
-}
-
-fn is_heeded(name: &str) -> bool {
-    HEEDED.contains(&name) || HEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn as_string(text: &OsStr) -> Result<String> {
@@ -253,12 +252,5 @@ mod tests {
         assert_eq!(temporary_directory(&argument), Some(temporary));
         assert_eq!(temporary_directory("/usr/lib/rustlib"), None);
         assert_eq!(temporary_directory("-lc"), None);
-    }
-
-    #[test]
-    fn secrets_of_the_environment_are_not_kept() {
-        assert!(is_heeded("LIBRARY_PATH"));
-        assert!(is_heeded("LD_RUN_PATH"));
-        assert!(!is_heeded("CARGO_REGISTRY_TOKEN"));
     }
 }

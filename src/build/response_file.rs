@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::failure::{Exit, OrFail, Result};
 
-/// The arguments with every response file replaced by what it says.
+/// The arguments with every response file replaced by its words.
 pub fn expand(arguments: &[String]) -> Result<Vec<String>> {
     let mut expanded = Vec::with_capacity(arguments.len());
     for argument in arguments {

@@ -1,4 +1,5 @@
-//! The names under which this program calls itself: as rustc's wrapper and as rustc's linker.
+//! The names under which this program calls itself: as rustc's wrapper, as rustc's linker, and as the
+//! supervisor of cargo.
 //!
 //! Cargo and rustc take a path for either and nothing else, so the role is in the name: links to
 //! this executable, made by [`install_wrapper`] and [`install_shim`], in a directory of their own.
@@ -14,6 +15,9 @@ use crate::failure::{Exit, OrFail, Result};
 /// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
 /// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
 pub const WRAPPER: &str = "cargo-rbench-rustc";
+
+/// The name of the supervisor of cargo.
+pub const SUPERVISOR: &str = "cargo-rbench-supervisor";
 
 /// The directory of the linker shims, below the wrapper's.
 const SHIMS: &str = "cargo-rbench-linkers";
@@ -31,6 +35,8 @@ pub enum Role {
     Wrapper,
     /// As a linker, by rustc.
     Linker,
+    /// `cargo-rbench-supervisor <cargo> <arguments>`, by rbench itself.
+    Supervisor,
 }
 
 impl Role {
@@ -39,12 +45,19 @@ impl Role {
         let path = Path::new(argv0);
         if path.file_stem() == Some(OsStr::new(WRAPPER)) {
             Self::Wrapper
+        } else if path == Path::new(SUPERVISOR) {
+            Self::Supervisor
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
         } else {
             Self::Command
         }
     }
+}
+
+/// Where the shims are that [`install_shim`] makes below `directory`.
+pub fn shims(directory: &Path) -> PathBuf {
+    directory.join(SHIMS)
 }
 
 /// Puts the wrapper into `directory`, as a link to this executable.
@@ -59,7 +72,8 @@ pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> 
     Ok(shim)
 }
 
-fn this_executable() -> Result<PathBuf> {
+/// The path of this executable.
+pub fn this_executable() -> Result<PathBuf> {
     std::env::current_exe().or_fail(Exit::Build, || "cannot find the executable of rbench itself")
 }
 
@@ -67,7 +81,7 @@ fn this_executable() -> Result<PathBuf> {
 /// It keeps the linker's file stem, from which rustc infers how to talk to it.
 fn shim(directory: &Path, linker: Option<&Path>) -> PathBuf {
     let stem = linker.and_then(Path::file_stem).unwrap_or(OsStr::new(DEFAULT_SHIM));
-    directory.join(SHIMS).join(stem)
+    shims(directory).join(stem)
 }
 
 #[cfg(test)]

@@ -10,15 +10,18 @@ use std::{
 use cargo_metadata::Message;
 
 use super::{
-    event::{Event, Watch},
+    event::{Event, Observer},
     tool,
 };
 use crate::failure::{Exit, Failure, OrFail, Result};
 
-/// What rustc says where a stable one meets `#![feature(…)]`.
+/// The error of a stable rustc about `#![feature(…)]`.
 const UNSTABLE_FEATURE: &str = "error[E0554]";
 
-/// What cargo said about a compilation.
+/// Part of cargo's error about a package whose `rust-version` is newer than the toolchain.
+const RUST_VERSION: &str = " requires rustc ";
+
+/// Cargo's messages about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
     /// Every artifact with an executable: the package's id, the target's name and the file.
@@ -36,28 +39,26 @@ pub struct Executable {
     pub path: std::path::PathBuf,
 }
 
-/// Runs `command`, a `cargo bench --no-run` with JSON messages, to its end. `what` says what was
-/// tried; `log` gets all that cargo printed.
+/// Runs `command`, a `cargo bench --no-run` with JSON messages, to its end. `what` names the
+/// operation; `log` gets all that cargo printed.
 pub fn compile(
     mut command: Command,
     log: &Path,
-    watch: Watch<'_>,
+    observer: &dyn Observer,
     what: impl Fn(&[String]) -> String,
     hint: &str,
 ) -> Result<Messages> {
-    watch(Event::Command(&tool::shown(&command)));
     let cannot_log = || format!("cannot write the log {}", log.display());
     let log_file = super::files::create_directory(log.parent().unwrap_or(Path::new(".")))
         .and_then(|()| File::create(log).or_fail(Exit::Build, cannot_log))?;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    tool::end_with_parent(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command
         .spawn()
         .map_err(|error| tool::cannot_start(command.get_program(), &error, what(&[])))?;
 
-    let (messages, logged) = follow(&mut child, log_file, watch);
+    let (messages, logged) = follow(&mut child, log_file, observer);
     let status = child.wait().or_fail(Exit::Build, || "cannot wait for cargo")?;
-    let messages = messages.or_fail(Exit::Build, || "cannot read what cargo says")?;
+    let messages = messages.or_fail(Exit::Build, || "cannot read the messages of cargo")?;
     logged.or_fail(Exit::Build, cannot_log)?;
     if status.success() {
         return Ok(messages);
@@ -75,11 +76,18 @@ pub fn compile(
              before rbench",
         );
     }
+    if text.contains(RUST_VERSION) {
+        failure = failure
+            .hint(
+                "update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
+            )
+            .hint("to compile all the same: --cargo-arg=--ignore-rust-version");
+    }
     Err(super::files::or_full_disk(failure, log))
 }
 
 /// What cargo could not make, as people call it: "bench target `parse`". Errors are no messages for
-/// programs, so that they come with their colours; what they are about stands in cargo's own words.
+/// programs, so that they come with their colours; what failed is read from cargo's own sentences.
 fn failed(output: &str) -> Vec<String> {
     let mut failed = Vec::new();
     for line in output.lines() {
@@ -111,12 +119,12 @@ fn indented(text: &str) -> String {
 fn follow(
     child: &mut Child,
     log: File,
-    watch: Watch<'_>,
+    observer: &dyn Observer,
 ) -> (io::Result<Messages>, io::Result<()>) {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        let shown =
-            scope.spawn(move || stderr.map_or(Ok(()), |stderr| show_and_log(stderr, log, watch)));
+        let shown = scope
+            .spawn(move || stderr.map_or(Ok(()), |stderr| show_and_log(stderr, log, observer)));
         let messages =
             stdout.map_or(Ok(Messages::default()), |stdout| read(BufReader::new(stdout)));
         let shown = shown.join().unwrap_or_else(|_| Err(io::Error::other("the reader panicked")));
@@ -141,7 +149,7 @@ fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
 }
 
 /// Passes on what the child prints as it comes, and keeps it without colours and progress bars.
-fn show_and_log(mut stderr: impl Read, log: File, watch: Watch<'_>) -> io::Result<()> {
+fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io::Result<()> {
     let mut log = anstream::StripStream::new(log);
     let mut buffer = [0; 8 * 1024];
     loop {
@@ -149,7 +157,7 @@ fn show_and_log(mut stderr: impl Read, log: File, watch: Watch<'_>) -> io::Resul
         if length == 0 {
             return log.flush();
         }
-        watch(Event::CargoOutput(&buffer[..length]));
+        observer.build_event(&Event::CargoOutput(&buffer[..length]));
         log.write_all(&buffer[..length])?;
     }
 }
@@ -157,6 +165,18 @@ fn show_and_log(mut stderr: impl Read, log: File, watch: Watch<'_>) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keeps what cargo prints.
+    #[derive(Default)]
+    struct Shown(std::sync::Mutex<Vec<u8>>);
+
+    impl Observer for Shown {
+        fn build_event(&self, event: &Event<'_>) {
+            if let Event::CargoOutput(bytes) = event {
+                self.0.lock().unwrap().extend_from_slice(bytes);
+            }
+        }
+    }
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -184,7 +204,7 @@ mod tests {
         let script = "echo 'error[E0554]: `#![feature]` may not be used' >&2; exit 101";
         let what = |_: &[String]| "cannot compile".to_owned();
         let failure =
-            compile(shell(script), &directory.path().join("x.log"), &|_| (), what, "try harder")
+            compile(shell(script), &directory.path().join("x.log"), &(), what, "try harder")
                 .unwrap_err();
         assert!(failure.to_string().ends_with("put +nightly before rbench"), "{failure}");
     }
@@ -195,14 +215,9 @@ mod tests {
         let log = directory.path().join("logs").join("x.log");
         let script =
             "for i in $(seq 100); do echo \"\u{1b}[31mline $i\u{1b}[0m\" >&2; done; exit 101";
-        let shown = std::sync::Mutex::new(Vec::new());
-        let watch = |event: Event<'_>| {
-            if let Event::CargoOutput(bytes) = event {
-                shown.lock().unwrap().extend_from_slice(bytes);
-            }
-        };
+        let shown = Shown::default();
         let failure =
-            compile(shell(script), &log, &watch, |_| "cannot compile".to_owned(), "try harder")
+            compile(shell(script), &log, &shown, |_| "cannot compile".to_owned(), "try harder")
                 .unwrap_err();
         let text = failure.to_string();
         assert!(text.starts_with("cannot compile\n  cargo ended with exit status: 101"), "{text}");
@@ -213,7 +228,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(failure.exit(), Exit::Build);
-        assert!(shown.lock().unwrap().starts_with(b"\x1b[31mline 1\x1b"));
+        assert!(shown.0.lock().unwrap().starts_with(b"\x1b[31mline 1\x1b"));
         assert!(std::fs::read_to_string(&log).unwrap().starts_with("line 1\nline 2\n"));
     }
 }

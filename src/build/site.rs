@@ -1,7 +1,7 @@
-//! Where things live: the one path at which all versions of a repository are compiled, and the
+//! Where things live: the build path, at which all versions of a repository are compiled, and the
 //! cache below the target dir.
 //!
-//! The compile path lies outside the user's repository. Inside it, cargo would find the working
+//! The build path lies outside the user's repository. Inside it, cargo would find the working
 //! tree's `Cargo.toml`, `.cargo/config.toml` and toolchain file, which belong to another version.
 //! It depends on the repository's first commit and not on where its clone lies, so that a clone
 //! elsewhere compiles the same bytes.
@@ -9,10 +9,12 @@
 use std::{
     ffi::OsString,
     fs::{File, TryLockError},
+    io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use super::files;
+use super::{files, role};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// Names another place for checkouts than the user's cache directory.
@@ -42,19 +44,19 @@ impl Site {
         &self.outside
     }
 
-    /// The one path everything is compiled and executed at: a link to one compilation.
-    pub fn at(&self) -> PathBuf {
+    /// The one path at which everything is compiled and executed: a link to one compilation.
+    pub fn build_path(&self) -> PathBuf {
         self.outside.join("at")
     }
 
-    /// The version's files, at the one path.
-    pub fn at_source(&self) -> PathBuf {
-        self.at().join("src")
+    /// The version's files, below the build path.
+    pub fn source_path(&self) -> PathBuf {
+        self.build_path().join("src")
     }
 
-    /// The target dir, at the one path.
-    pub fn at_target(&self) -> PathBuf {
-        self.at().join("target")
+    /// The target dir, below the build path.
+    pub fn target_path(&self) -> PathBuf {
+        self.build_path().join("target")
     }
 
     /// Where the links to rbench's own executable are.
@@ -72,7 +74,7 @@ impl Site {
         self.outside.join("resolved")
     }
 
-    /// A compilation's directory.
+    /// A compilation's directory. Keys begin with that of the compilation's family.
     pub fn compilation(&self, key: &str) -> PathBuf {
         self.storage.join("compilations").join(key)
     }
@@ -126,14 +128,28 @@ impl Site {
             }
             Err(TryLockError::Error(error)) => return Err(error).or_fail(Exit::Build, what),
         }
-        Ok(SiteLock { _file: file })
+        // What a killed run was writing. Nobody else is writing now.
+        let shims = role::shims(&self.bin());
+        for directory in [&self.outside, &self.storage, &self.bin(), &shims, &self.resolved()] {
+            files::remove_leftovers(directory);
+        }
+        files::remove_leftovers(&self.reproducibilities());
+        Ok(SiteLock { file: Arc::new(file) })
     }
 }
 
-/// Keeps other rbench processes from the same repository's site while it lives.
-#[derive(Debug)]
+/// Keeps other rbench processes from the same repository's site while it, or a clone of it, lives.
+#[derive(Clone, Debug)]
 pub struct SiteLock {
-    _file: File,
+    file: Arc<File>,
+}
+
+impl SiteLock {
+    /// The open file that holds the lock. It is only free again when all that share it are closed, in
+    /// every process.
+    pub fn share(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
 }
 
 /// The directory of all sites: `RBENCH_CACHE_DIR`, else below the user's cache directory.
@@ -142,7 +158,6 @@ pub fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<Pa
     absolute(CACHE_VARIABLE)
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("cargo-rbench")))
         .or_else(|| absolute("HOME").map(|home| home.join(".cache/cargo-rbench")))
-        .or_else(|| absolute("LOCALAPPDATA").map(|data| data.join("cargo-rbench")))
         .ok_or_else(|| {
             Failure::new(Exit::Usage, "cannot find a directory for checkouts")
                 .because("neither XDG_CACHE_HOME nor HOME is set to an absolute path")

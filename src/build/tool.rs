@@ -2,11 +2,15 @@
 
 use std::{
     ffi::OsStr,
+    os::unix::process::CommandExt,
     process::{Command, ExitCode, Output, Stdio},
 };
 
+use rustix::process::Signal;
+
 use crate::{
     failure::{Exit, Failure, Result},
+    process::end_with_this_process,
     shell::quoted,
 };
 
@@ -14,14 +18,15 @@ use crate::{
 const TAIL_LINES: usize = 30;
 
 /// Runs a tool to its end with its output captured, and fails if it cannot be run or fails.
-/// `what` says what it was run for: "cannot link bench target `parse`".
+/// `what` names the failed operation: "cannot link bench target `parse`".
 pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
     run_or(command, Exit::Build, what)
 }
 
-/// The same, where the exit code of a tool that runs and fails is another one: it was asked about
-/// something of the user's.
+/// The same with another exit code for a tool that runs and fails: it was about something of the
+/// user's.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
+    end_with_this_process(command, Signal::KILL);
     let output = command
         .stdin(Stdio::null())
         .output()
@@ -52,26 +57,6 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Fa
     }
 }
 
-/// Makes the kernel end `command` when this process ends, even by SIGKILL: a cargo left behind would
-/// go on writing at the path that the next run gives to another version.
-#[cfg(target_os = "linux")]
-pub fn end_with_parent(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    let ask = || {
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec, the closure makes one system call and allocates nothing.
-    #[expect(unsafe_code, reason = "there is no safe way to ask for a signal in the child")]
-    unsafe {
-        command.pre_exec(ask);
-    }
-}
-
-/// Elsewhere a tool left behind ends by itself.
-#[cfg(not(target_os = "linux"))]
-pub fn end_with_parent(_: &mut Command) {}
-
 /// The command as one could type it: with its directory, and with those of its variables that this
 /// process does not have.
 pub fn shown(command: &Command) -> String {
@@ -94,25 +79,10 @@ pub fn tail(text: &str) -> String {
 }
 
 /// Becomes `command`. Returns only if that is impossible.
-#[cfg(unix)]
 pub fn replace_process(command: &mut Command) -> ExitCode {
-    use std::os::unix::process::CommandExt;
     let error = command.exec();
     anstream::eprintln!("error: cannot start `{}`: {error}", command.get_program().display());
     ExitCode::from(127)
-}
-
-/// Runs `command` in our stead and passes on its exit code.
-#[cfg(not(unix))]
-pub fn replace_process(command: &mut Command) -> ExitCode {
-    match command.status() {
-        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
-        Err(error) => {
-            let program = command.get_program();
-            anstream::eprintln!("error: cannot start `{}`: {error}", program.display());
-            ExitCode::from(127)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Where a version keeps the sources of registry crates (`cargo vendor`), said anew so that cargo
-//! sees them at the one path of all versions.
+//! Where a version keeps the sources of registry crates (`cargo vendor`), overridden so that cargo
+//! sees them below the build path of all versions.
 //!
 //! Cargo takes a relative directory in a config file to be relative to the checkout's own path. That
 //! path would get into every panic message of such a crate, and no two versions would have it alike.
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_directories_are_said_anew_and_the_nearest_file_counts() {
+    fn relative_directories_are_overridden_and_the_nearest_file_counts() {
         let top = "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n\
                    [source.'git+https://x']\ndirectory = 'git'\n";
         assert_eq!(

@@ -1,13 +1,18 @@
-//! The workshop: one repository's paths, settings and watcher, and the place cargo runs at.
+//! The workshop: one repository's paths, settings and observer, and how cargo is run in it.
 
 use std::{
-    ffi::{OsStr, OsString},
-    fs,
+    ffi::OsString,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use super::{
-    cargo::Place, environment::Environment, event::Watch, files, gc, role, shim, site::Site,
+    cargo::CargoContext,
+    environment::Environment,
+    event::{Event, Observer},
+    gc::{self, Pruned},
+    role, shim,
+    site::{Site, SiteLock},
     vendored, wrapper,
 };
 use crate::{
@@ -15,16 +20,15 @@ use crate::{
     model::{CompileSettings, LayoutSeed, Version},
 };
 
-/// The name of cargo's lock file.
-const LOCK: &str = "Cargo.lock";
-
 /// Everything that stays the same while the versions of one repository are built.
 pub struct Workshop<'a> {
     /// Where things live.
     pub site: Site,
+    /// Keeps other rbench processes out of it.
+    pub lock: SiteLock,
     /// The workspace, relative to the top of the repository.
     pub workspace: PathBuf,
-    /// What the user asks of the compiler.
+    /// The settings of the compiler.
     pub settings: CompileSettings,
     /// The user's environment.
     pub inherited: Vec<(OsString, OsString)>,
@@ -34,8 +38,8 @@ pub struct Workshop<'a> {
     pub configs: Vec<PathBuf>,
     /// The columns of the terminal that cargo's progress bar may use, if there is one.
     pub progress_columns: Option<u16>,
-    /// Who watches.
-    pub watch: Watch<'a>,
+    /// Gets the events of all builds.
+    pub observer: &'a dyn Observer,
 }
 
 /// The files of a version.
@@ -48,8 +52,12 @@ pub struct Source<'a> {
 }
 
 impl Workshop<'_> {
-    /// The place where `source` is built, once its compilation has been entered.
-    pub fn place(&self, source: Source<'_>, salt: Option<LayoutSeed>) -> Result<Place> {
+    /// How cargo is run for `source`, whose compilation must be the active one.
+    pub fn cargo_context(
+        &self,
+        source: Source<'_>,
+        salt: Option<LayoutSeed>,
+    ) -> Result<CargoContext> {
         let directory = source.checkout.join(&self.workspace);
         if !directory.join("Cargo.toml").is_file() {
             let what = format!(
@@ -62,23 +70,44 @@ impl Workshop<'_> {
                 .hint("run rbench where that version had its workspace, or name a version that has this one"));
         }
         let mut environment = self.users_environment(source);
-        self.stand_in(&mut environment, &directory)?;
+        self.use_wrapper(&mut environment, &directory)?;
         if let Some(salt) = salt {
             environment.set(wrapper::SALT_VARIABLE, salt.to_string());
         }
-        Ok(Place {
+        Ok(CargoContext {
             program: self.cargo(),
             directory,
-            manifest: self.site.at_source().join(&self.workspace).join("Cargo.toml"),
-            target_dir: self.site.at_target(),
+            manifest: self.site.source_path().join(&self.workspace).join("Cargo.toml"),
+            target_dir: self.site.target_path(),
             configs: self.configs.clone(),
             overrides: vendored::overrides(
                 source.checkout,
                 &self.workspace,
-                &self.site.at_source(),
+                &self.site.source_path(),
             ),
             environment,
         })
+    }
+
+    /// Removes what the cache has beyond the [default limits](gc::Limits), but nothing that was used
+    /// after `since`.
+    pub fn prune(&self, since: SystemTime) {
+        match gc::prune(&self.site, gc::Limits::default(), since) {
+            Ok(Pruned { entries: 0, .. }) => {}
+            Ok(Pruned { entries, size }) => self.note(&format!(
+                "removed {entries} entries of the cache ({} MiB) that were not used for longest",
+                size >> 20
+            )),
+            Err(failure) => self.warn(&failure.to_string()),
+        }
+    }
+
+    pub(super) fn note(&self, text: &str) {
+        self.observer.build_event(&Event::Note(text));
+    }
+
+    pub(super) fn warn(&self, text: &str) {
+        self.observer.build_event(&Event::Warning(text));
     }
 
     /// The user's environment for this version, with nothing of rbench in it yet.
@@ -96,17 +125,13 @@ impl Workshop<'_> {
         Environment::of_user(self.inherited.iter().cloned(), has_toolchain_file)
     }
 
-    /// The user's variables that decide what cargo and rustc make, as `NAME=value`.
+    /// The user's variables that decide what cargo and rustc make, without their values.
     pub fn identifying_environment(&self) -> Vec<String> {
-        let environment = Environment::of_user(self.inherited.iter().cloned(), false);
-        let text = |(name, value): (&OsStr, &OsStr)| {
-            format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
-        };
-        environment.identifying().map(text).collect()
+        Environment::of_user(self.inherited.iter().cloned(), false).identity()
     }
 
     /// Makes cargo call rbench as the wrapper of rustc, and turns off what would make builds differ.
-    fn stand_in(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
+    fn use_wrapper(&self, environment: &mut Environment, directory: &Path) -> Result<()> {
         let bin = self.site.bin();
         role::install_wrapper(&bin)?;
         let path = environment.get("PATH").unwrap_or_default();
@@ -119,10 +144,11 @@ impl Workshop<'_> {
         }
         environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
         environment.set(wrapper::BIN_VARIABLE, bin);
-        environment.set(shim::RECIPES_VARIABLE, self.site.at().join("recipes"));
+        environment.set(shim::RECIPES_VARIABLE, self.site.build_path().join("recipes"));
         environment.set("CARGO_INCREMENTAL", "0");
         if let Some(columns) = self.progress_columns {
-            environment.set("CARGO_TERM_COLOR", "always");
+            let plain = anstream::ColorChoice::global() == anstream::ColorChoice::Never;
+            environment.set("CARGO_TERM_COLOR", if plain { "never" } else { "always" });
             environment.set("CARGO_TERM_PROGRESS_WHEN", "always");
             environment.set("CARGO_TERM_PROGRESS_WIDTH", columns.to_string());
         }
@@ -132,46 +158,10 @@ impl Workshop<'_> {
     /// The cargo to run. Under rustup the name is enough: its proxy then chooses the toolchain for
     /// the version. Otherwise it is the cargo that this program was started by.
     fn cargo(&self) -> OsString {
-        let variable = |wanted: &str| self.inherited.iter().find(|(name, _)| name == wanted);
+        let variable = |name: &str| self.inherited.iter().find(|(other, _)| other == name);
         match (variable("CARGO"), variable("RUSTUP_TOOLCHAIN")) {
             (Some((_, cargo)), None) => cargo.clone(),
             _ => "cargo".into(),
-        }
-    }
-
-    /// Gives a checkout whose version has no lock file one, the same for all versions: the user's
-    /// own, which git ignores, else the one that was resolved here first. Returns whether it did.
-    pub fn provide_lock(&self, source: Source<'_>) -> Result<bool> {
-        let lock = source.checkout.join(&self.workspace).join(LOCK);
-        let added = source.checkout.with_extension("lock-added");
-        if lock.exists() && !added.exists() {
-            return Ok(false);
-        }
-        let what = || format!("cannot give {} a {LOCK}", source.version);
-        fs::write(&added, "").or_fail(Exit::Build, what)?;
-        let remembered = self.site.resolved_lock();
-        if remembered.is_file() {
-            gc::mark_used(&remembered);
-        }
-        let known = [self.users_workspace.join(LOCK), remembered];
-        match known.iter().find(|path| path.is_file()) {
-            Some(known) => fs::copy(known, &lock).map(drop).or_fail(Exit::Build, what)?,
-            None if lock.exists() => fs::remove_file(&lock).or_fail(Exit::Build, what)?,
-            None => {}
-        }
-        Ok(true)
-    }
-
-    /// Remembers the lock file that cargo resolved for a version without one, for the next version.
-    pub fn remember_lock(&self, source: Source<'_>) -> Result<()> {
-        let remembered = self.site.resolved_lock();
-        if remembered.exists() {
-            return Ok(());
-        }
-        let lock = source.checkout.join(&self.workspace).join(LOCK);
-        match fs::read(&lock) {
-            Ok(contents) => files::write_whole(&remembered, &contents),
-            Err(_) => Ok(()),
         }
     }
 }

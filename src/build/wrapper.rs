@@ -14,7 +14,7 @@ use super::role;
 
 /// Names the directory with the wrapper and the shims, to the wrapper.
 pub const BIN_VARIABLE: &str = "RBENCH_BIN";
-/// Names the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc in our stead.
+/// Names the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc instead.
 pub const USERS_WRAPPER_VARIABLE: &str = "RBENCH_WORKSPACE_WRAPPER";
 /// Names the linker that the shim has to run, if the user chose one.
 pub const LINKER_VARIABLE: &str = "RBENCH_LINKER";
@@ -65,7 +65,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
 /// Whether these are the arguments of the compiler call that makes a bench target's executable.
 ///
 /// With `harness = false` it has `--cfg test` and no `--test`; in both cases no `--crate-type`,
-/// which libraries, build scripts and proc macros have. Only bench targets are ever asked for, so
+/// which libraries, build scripts and proc macros have. Only bench targets are ever compiled, so
 /// no test target comes this way.
 fn is_bench_target(arguments: &[OsString]) -> bool {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);

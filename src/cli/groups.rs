@@ -4,42 +4,53 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::{CriteriaOptions, EffortOptions};
 use crate::model::{Layout, Strategy};
 
-/// Which benchmarks are meant.
+/// Which benchmarks are meant, for commands with room for filters after what else they name.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
-    /// Only benchmarks whose id matches one of these regular expressions.
+    /// Only benchmarks whose id matches one of these regular expressions, as with --filter.
     #[arg(value_name = "FILTER")]
-    pub patterns: Vec<String>,
-    /// Take the filters for whole ids.
+    positional: Vec<String>,
+    /// Only benchmarks whose id matches this regular expression; may be repeated.
+    #[arg(long, value_name = "REGEX")]
+    filter: Vec<String>,
+    /// Take each filter as the whole id of a benchmark, not as a regular expression.
     #[arg(long)]
     pub exact: bool,
+}
+
+impl FilterArgs {
+    /// All filters.
+    pub fn patterns(&self) -> Vec<String> {
+        self.positional.iter().chain(&self.filter).cloned().collect()
+    }
 }
 
 /// Which bench targets are meant.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct TargetArgs {
-    /// Only bench targets of this package.
+    /// Only bench targets of this package; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub package: Vec<String>,
-    /// Only bench targets with this name.
+    /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// No bench target of this package.
+    /// No bench target of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
-    /// The manifest of the workspace.
+    /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
 }
 
-/// What cargo is told.
-#[derive(Debug, Args)]
+/// How cargo compiles.
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Compilation")]
 pub struct CompileArgs {
-    /// The cargo profile.
+    /// The cargo profile [default: bench]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Features to turn on, separated by commas.
@@ -57,22 +68,25 @@ pub struct CompileArgs {
     /// Do not use the network.
     #[arg(long)]
     pub offline: bool,
-    /// How many jobs cargo and the linking may run at a time.
+    /// How many jobs cargo and the linking may run at a time [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+    /// Pass this argument to cargo, for instance --cargo-arg=--ignore-rust-version; may be repeated.
+    #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub cargo_args: Vec<String>,
 }
 
 /// How builds are laid out.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
 pub struct LayoutArgs {
-    /// How functions are arranged.
+    /// How functions are arranged [default: matched]
     #[arg(long)]
     pub layout: Option<Layout>,
-    /// Where builds come from.
+    /// Where builds come from [default: auto]
     #[arg(long)]
     pub strategy: Option<Strategy>,
-    /// The seed that layouts, order and initial states are drawn from.
+    /// The seed that layouts, order and initial states are drawn from [default: 1]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
 }
@@ -84,39 +98,24 @@ pub struct MeasureArgs {
     /// A first look: 5 builds, 1 execution, 5 measurements.
     #[arg(long)]
     pub quick: bool,
-    /// How many builds each version gets.
-    #[arg(short = 'l', long, value_name = "L", value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    pub builds: Option<u32>,
-    /// How many times each build is executed.
-    #[arg(short = 'm', long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub executions: Option<u32>,
-    /// How many measurements each execution takes.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub measurements: Option<u32>,
-    /// How long to run before the first measurement, in milliseconds.
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=3_600_000))]
-    pub warm_up: Option<u64>,
-    /// How long one measurement lasts at least, in milliseconds.
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=3_600_000))]
-    pub floor: Option<u64>,
+    /// How much is measured.
+    #[command(flatten)]
+    pub effort: EffortOptions,
     /// The CPU to run benchmarks on.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
-    /// How long one execution may take, in seconds; derived from what is asked if absent.
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
-    pub deadline: Option<u64>,
 }
 
 /// What an experiment measures, and how.
 #[derive(Debug, Args)]
 pub struct ExperimentArgs {
-    /// Only benchmarks whose id matches this regular expression.
+    /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long = "filter", value_name = "REGEX")]
     pub patterns: Vec<String>,
-    /// Take the filters for whole ids.
+    /// Take each filter as the whole id of a benchmark, not as a regular expression.
     #[arg(long)]
     pub exact: bool,
-    /// Only say what would be measured, and how long that takes at least.
+    /// Show what would be measured and the least time it would take, and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
     /// How versions are measured.
@@ -133,38 +132,14 @@ pub struct ExperimentArgs {
     pub compile: CompileArgs,
 }
 
-/// How benchmarks are judged.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Verdict")]
-pub struct CriteriaArgs {
-    /// What stands for one execution: mean, trimmed-mean, median, lower-quartile, minimum.
-    #[arg(long, value_name = "NAME")]
-    pub estimator: Option<String>,
-    /// What flags a benchmark: overlap, overlap-95, paper, permutation.
-    #[arg(long, value_name = "NAME")]
-    pub rule: Option<String>,
-    /// How often a benchmark without change may be flagged by one stage.
-    #[arg(long, value_name = "P")]
-    pub false_alarm_rate: Option<f64>,
-    /// The confidence of the intervals of one version.
-    #[arg(long, value_name = "P")]
-    pub confidence: Option<f64>,
-    /// The smallest change of interest: 0.01 is 1 %.
-    #[arg(long, value_name = "X")]
-    pub min_effect: Option<f64>,
-    /// Do not measure again on fresh builds what is flagged.
-    #[arg(long)]
-    pub no_confirm: bool,
-}
-
 /// How benchmarks are judged, and what the caller makes of it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
     /// The criteria.
     #[command(flatten)]
-    pub criteria: CriteriaArgs,
-    /// What else than a failure ends with an exit code other than 0.
+    pub criteria: CriteriaOptions,
+    /// Which verdicts end the command with an exit code other than 0, as a failure always does.
     #[arg(long, value_name = "WHAT", default_value = "regression")]
     pub fail_on: FailOn,
     /// Exit with 0 whatever the verdicts are; a benchmark that fails still counts.
@@ -200,9 +175,10 @@ pub struct ReportArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: ReportFormat,
-    /// Write the report to this file too; its ending chooses the format: .json, .md, else text.
-    #[arg(long, value_name = "FILE")]
-    pub output: Vec<PathBuf>,
+    /// Write the report to this file too, in the format of its ending: .json, .md or .txt; may be
+    /// repeated.
+    #[arg(long, value_name = "FILE", value_parser = OutputFile::parse)]
+    pub output: Vec<OutputFile>,
     /// Show the exact commands of cargo and the linker.
     #[arg(short, long)]
     pub verbose: bool,
@@ -226,4 +202,32 @@ pub enum ReportFormat {
     Json,
     /// For pull requests.
     Markdown,
+}
+
+impl ReportFormat {
+    /// The endings of files in each format.
+    const ENDINGS: [(&str, Self); 3] =
+        [("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
+}
+
+/// A file that a report is written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The format that its ending means.
+    pub format: ReportFormat,
+}
+
+impl OutputFile {
+    fn parse(path: &str) -> Result<Self, String> {
+        let path = PathBuf::from(path);
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let known = ReportFormat::ENDINGS.iter().find(|(known, _)| ending == Some(known));
+        let (_, format) = *known.ok_or_else(|| {
+            let known = ReportFormat::ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ");
+            format!("the ending chooses the format; known are {known}")
+        })?;
+        Ok(Self { path, format })
+    }
 }

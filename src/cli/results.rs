@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CriteriaArgs, Format, ReportFormat};
+use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, ReportFormat};
 
 /// Which stored benchmarks are meant.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct StoredTargetArgs {
-    /// Only bench targets of this package.
+    /// Only bench targets of this package; may be repeated.
     #[arg(short, long, value_name = "NAME")]
     pub package: Vec<String>,
-    /// Only bench targets with this name.
+    /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// The manifest of the workspace.
+    /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
 }
@@ -24,20 +24,19 @@ pub struct StoredTargetArgs {
 /// `cargo rbench history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// Show every commit of the benchmarks whose id matches one of these regular expressions; without
-    /// one, an overview of all benchmarks.
-    #[arg(value_name = "BENCH")]
-    pub patterns: Vec<String>,
-    /// Take BENCH for whole ids.
-    #[arg(long)]
-    pub exact: bool,
-    /// Only this revision and what came after it.
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
+    /// Which benchmarks to show commit by commit; without one, an overview of all.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Only the newest so many stored versions; 20 unless --since is given.
+    /// Only the newest N stored versions [default: 20, or with --since all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: Option<u32>,
-    /// Compare results of other machines and other settings too.
+    /// Also compare results of different machines or settings.
     #[arg(long)]
     pub allow_different: bool,
     /// The format of the report.
@@ -45,7 +44,7 @@ pub struct HistoryArgs {
     pub format: ReportFormat,
     /// How consecutive versions are judged.
     #[command(flatten)]
-    pub criteria: CriteriaArgs,
+    pub criteria: CriteriaOptions,
     /// Which bench targets.
     #[command(flatten)]
     pub target: StoredTargetArgs,
@@ -54,17 +53,16 @@ pub struct HistoryArgs {
 /// `cargo rbench show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
     /// The version: anything git understands, or `.` for the uncommitted tree.
-    #[arg(value_name = "REV")]
+    #[arg(value_name = "REV", default_value = "HEAD")]
     pub revision: String,
-    /// Show every build and execution of the benchmarks whose id matches one of these regular
-    /// expressions; without one, a line for each benchmark.
-    #[arg(value_name = "BENCH")]
-    pub patterns: Vec<String>,
-    /// Take BENCH for whole ids.
-    #[arg(long)]
-    pub exact: bool,
-    /// Print all measurements instead, as CSV: one line for each.
+    /// Which benchmarks to show with every build and execution; without one, a line for each.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Print all measurements as CSV instead, one line for each.
     #[arg(long, conflicts_with = "format")]
     pub raw: bool,
     /// The format of the report.
@@ -72,7 +70,7 @@ pub struct ShowArgs {
     pub format: Format,
     /// How values are estimated.
     #[command(flatten)]
-    pub criteria: CriteriaArgs,
+    pub criteria: CriteriaOptions,
     /// Which bench targets.
     #[command(flatten)]
     pub target: StoredTargetArgs,
@@ -81,10 +79,10 @@ pub struct ShowArgs {
 /// `cargo rbench export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Where to; `-` is standard output.
+    /// The file to write; `-` is standard output.
     #[arg(default_value = "-", value_name = "FILE")]
     pub file: PathBuf,
-    /// The manifest of the workspace.
+    /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
 }
@@ -92,10 +90,10 @@ pub struct ExportArgs {
 /// `cargo rbench import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// What `export` wrote; `-` is standard input.
+    /// A file that `export` wrote; `-` is standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The manifest of the workspace.
+    /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
 }

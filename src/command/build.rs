@@ -1,80 +1,69 @@
 //! `cargo rbench build`: versions, each built several times with different code layouts.
 
-use std::fs;
+use std::{fs, time::SystemTime};
 
+use super::output::Output;
 use crate::project::Project;
 use crate::{
-    build::{Event, Order, Source, TargetBuilds, VersionBuilds},
-    cli::{BuildArgs, Format},
-    code::{self, Agreement, Placement},
+    build::{BuildRequest, Compilation, Source, TargetBuilds, VersionBuilds},
+    cli::{BuildArgs, MeasureArgs},
+    code::{self, Placement},
     console::Console,
     failure::{Exit, OrFail, Result},
     model::{LayoutSeed, Version},
-    report::{self, BuildReport, TargetAgreement, VersionReport},
-    settings::{self, BuildSettings},
-    source::is_range,
+    report::{
+        build::{BuildReport, TargetAgreement},
+        quantity,
+    },
+    settings::{self, BuildSettings, Efforts},
 };
 
-/// Builds what was asked for and reports.
+/// Builds the requested versions and reports.
 pub fn run(args: &BuildArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
     let project = Project::find(args.target.manifest_path.as_deref())?;
-    let settings = settings(args, &project);
-    let versions = versions(&project, &args.revisions)?;
-    console.line(&plan(&versions, &settings));
+    let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
+    let common = Efforts::resolve(&project.file, &MeasureArgs::default()).common();
+    let builds = args.builds.unwrap_or(common.builds);
+    let versions = project.repository.resolve_all(&args.revisions)?;
+    console.line(&plan(&versions, builds, &settings));
 
-    let _lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(settings.compile.clone(), console.progress_columns(), &watch);
-    let order = Order {
+    let workshop = project.workshop(settings.compile.clone(), &console)?;
+    let request = BuildRequest {
         filter: settings::target_filter(&args.target),
         layout: settings.layout,
         strategy: settings.strategy,
-        seeds: LayoutSeed::list(settings.seed, settings.builds),
+        seeds: LayoutSeed::list(settings.seed, builds),
     };
-    let mut built = Vec::with_capacity(versions.len());
+    let mut compiled = Vec::with_capacity(versions.len());
     for version in &versions {
         let checkout = project.checkout(version, &console)?;
-        let source = Source { version, checkout: &checkout };
-        built.push(workshop.build(source, &order)?);
+        let compilation =
+            workshop.compile(Source { version, checkout: &checkout }, &request.filter)?;
+        compiled.push((version, checkout, compilation));
     }
+    let sources: Vec<(Source<'_>, &Compilation)> = compiled
+        .iter()
+        .map(|(version, checkout, compilation)| (Source { version, checkout }, compilation))
+        .collect();
+    let built = workshop.link_versions(&sources, &request)?;
+    workshop.prune(start);
 
-    let reports = versions.iter().zip(&built).map(|(v, b)| VersionReport::new(v, b)).collect();
-    let report =
-        BuildReport::new(settings.layout, settings.seed, reports, agreements(&versions, &built)?);
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
+    let agreements = agreements(&versions, &built)?;
+    Output::new(args.output.format)?.write(&BuildReport {
+        layout: settings.layout,
+        seed: settings.seed,
+        versions: versions.into_iter().zip(built).collect(),
+        agreements,
     })?;
     Ok(Exit::Success)
 }
 
-fn settings(args: &BuildArgs, project: &Project) -> BuildSettings {
-    let resolved = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
-    BuildSettings { builds: args.builds.unwrap_or(resolved.builds), ..resolved }
-}
-
-fn versions(project: &Project, revisions: &[String]) -> Result<Vec<Version>> {
-    let mut versions = Vec::new();
-    for revision in revisions {
-        if is_range(revision) {
-            versions.extend(project.repository.resolve_range(revision)?);
-        } else {
-            versions.push(project.repository.resolve(revision)?);
-        }
-    }
-    Ok(versions)
-}
-
-fn plan(versions: &[Version], settings: &BuildSettings) -> String {
+fn plan(versions: &[Version], builds: u32, settings: &BuildSettings) -> String {
     let names: Vec<String> = versions.iter().map(ToString::to_string).collect();
     format!(
         "plan: {} of each bench target of {}; layout {}, strategy {}, seed {}, profile {}",
-        if settings.builds == 1 {
-            "1 build".to_owned()
-        } else {
-            format!("{} builds", settings.builds)
-        },
+        quantity::count(builds as usize, "build"),
         names.join(", "),
         settings.layout,
         settings.strategy,
@@ -87,17 +76,27 @@ fn plan(versions: &[Version], settings: &BuildSettings) -> String {
 fn agreements(versions: &[Version], built: &[VersionBuilds]) -> Result<Vec<TargetAgreement>> {
     let mut agreements = Vec::new();
     for (versions, built) in versions.windows(2).zip(built.windows(2)) {
-        for (base, head) in report::common_targets(&built[0], &built[1]) {
+        let [of_base, of_head] = built else { continue };
+        for base in &of_base.targets {
+            let Some(head) = of_head.target(&base.target) else { continue };
             let base_places = placements(base)?;
             let head_places = placements(head)?;
-            let pairs: Vec<Agreement> =
-                base_places.iter().zip(&head_places).map(|(a, b)| code::agreement(a, b)).collect();
             let between_seeds = match base_places.as_slice() {
                 [one, other, ..] => Some(code::agreement(one, other)),
                 _ => None,
             };
-            let versions = (&versions[0], &versions[1]);
-            agreements.push(TargetAgreement::new(versions, (base, head), &pairs, between_seeds));
+            agreements.push(TargetAgreement {
+                base: versions[0].clone(),
+                head: versions[1].clone(),
+                target: base.target.clone(),
+                identical: base.digest() == head.digest(),
+                pairs: base_places
+                    .iter()
+                    .zip(&head_places)
+                    .map(|(base, head)| code::agreement(base, head))
+                    .collect(),
+                between_seeds,
+            });
         }
     }
     Ok(agreements)

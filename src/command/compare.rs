@@ -1,24 +1,24 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::fs;
-
-use super::stored;
+use super::{announcement, output::Output, stored};
 use crate::{
-    cli::{CompareArgs, ReportFormat},
+    cli::{CompareArgs, FailOn, VerdictArgs},
     code::FunctionSet,
     console::Console,
-    experiment::{self, Builds, Collected, Experiment, Side, with_experiment},
-    failure::{Exit, OrFail, Result},
+    experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
+    failure::{Exit, Result},
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical},
     machine::{
         state::{self, MachineState},
         this_machine,
     },
-    model::{self, Benchmark},
+    model::{Benchmark, Resources, Stage},
     process::Interrupt,
     project::Project,
-    report::{ComparisonReport, ComparisonRow, quantity},
-    settings,
-    stats::{Criteria, Judged, Judgement, Pairing, Verdict},
+    report::compare::{ComparisonReport, Warning},
+    settings::VerdictSettings,
+    stats::Verdict,
+    store::ExperimentId,
 };
 
 /// The two versions, in this order everywhere.
@@ -26,212 +26,256 @@ const BASE: usize = 0;
 /// See [`BASE`].
 const HEAD: usize = 1;
 
-/// Measures, judges, reports.
+/// Measures or reads, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
+    let output = Output::with_files(args.report.format, &args.report.output)?;
     let interrupt = Interrupt::on_signals()?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     let report = if args.stored {
         Some(stored::report(&project, args, &console)?)
     } else {
-        report(&project, args, &console, &interrupt)?
+        measured(&project, args, &console, &interrupt)?
     };
-    let Some(mut report) = report else { return Ok(Exit::Success) };
-    report.typed_with(&args.typed);
-    for path in &args.report.output {
-        let format = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => ReportFormat::Json,
-            Some("md") => ReportFormat::Markdown,
-            _ => ReportFormat::Text,
-        };
-        fs::write(path, written(&report, format)?)
-            .or_fail(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
-    }
-    Console::result(&match args.report.format {
-        ReportFormat::Text => report.terminal(Console::result_columns()),
-        other => written(&report, other)?,
-    })?;
-    Ok(report.exit(&args.verdict))
+    let Some(report) = report else { return Ok(Exit::Success) };
+    output.write(&report)?;
+    Ok(exit(&report, &args.verdict))
 }
 
-/// The comparison as it was typed, in this project; none if only the plan is wanted.
-pub fn report(
+/// The comparison as it was typed, in this project, by measuring; none if only the plan is wanted.
+pub fn measured(
     project: &Project,
     args: &CompareArgs,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
-    // Before rbench itself keeps the machine busy.
-    let idle = MachineState::now();
-    with_experiment(project, &args.experiment, console, interrupt, |experiment, filter| {
-        let criteria = settings::criteria(&experiment.project.file, &args.verdict.criteria)?;
-        let resolve = |revision: &str| experiment.project.repository.resolve(revision);
-        let versions = [resolve(&args.base)?, resolve(&args.head)?];
-        let mut sides = Vec::with_capacity(versions.len());
-        for version in versions {
-            sides.push(experiment.side(version, filter)?);
-        }
-        let common = common_benchmarks(&sides);
-        let confirm = criteria.confirm;
-        console.line(&experiment.announcement(&sides, &common, confirm));
-        if args.experiment.dry_run {
-            return Ok(None);
-        }
-        let mut report = compare(experiment, &sides, &common, &criteria)?;
-        if report.has_measurements() {
-            report.warn_of(&idle.disturbances());
-        }
-        Ok(Some(report))
-    })
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
+    let runner = Runner::open(project, settings, interrupt, console)?;
+    let report = compare(project, &runner, args, &verdicts, console);
+    runner.prune();
+    report.map_err(|failure| runner.with_what_is_kept(failure))
 }
 
-/// The report as it is written to a file.
-fn written(report: &ComparisonReport, format: ReportFormat) -> Result<String> {
-    Ok(match format {
-        ReportFormat::Text => report.text(),
-        ReportFormat::Markdown => report.markdown(),
-        ReportFormat::Json => {
-            report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n"
-        }
-    })
+/// From two revisions to the report on them.
+fn compare(
+    project: &Project,
+    runner: &Runner<'_>,
+    args: &CompareArgs,
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<Option<ComparisonReport>> {
+    // Before rbench itself keeps the machine busy.
+    let idle = MachineState::now();
+    let resolve = |revision: &str| project.repository.resolve(revision);
+    let [base, head] = args.versions.resolve(resolve)?;
+    let versions = [runner.list(base)?, runner.list(head)?];
+    let common = common_benchmarks(&versions);
+    announcement::plan(console, &runner.outline(&versions, &common), verdicts.criteria.confirm);
+    if args.experiment.dry_run {
+        return Ok(None);
+    }
+
+    let mut report = report_of(&versions, args, verdicts);
+    report.warnings.extend(changing_ids(runner, &versions[HEAD], &report.added)?);
+    if common.is_empty() {
+        return Ok(Some(report));
+    }
+    let builds = runner.link(&versions, runner.first_seeds(&common))?;
+    report.warnings.extend(equal_builds(&builds));
+    let is_identical = |benchmark: &Benchmark| {
+        let programs = |version| builds.programs(version, &benchmark.bench_target());
+        are_identical(&programs(BASE), &programs(HEAD))
+    };
+    let (identical, changed): (Vec<Benchmark>, Vec<Benchmark>) =
+        common.iter().cloned().partition(is_identical);
+    let mut rows: Vec<JudgedRow> = identical
+        .iter()
+        .map(|benchmark| JudgedRow::of_benchmark(benchmark, Verdict::Identical))
+        .collect();
+    if !changed.is_empty() {
+        compare_functions(runner, &versions, &changed, &mut report);
+        report.add_disturbances(idle.disturbances());
+        report.machine = Some(this_machine());
+        report.dimensions = Some(runner.outline(&versions, &changed).dimensions);
+        rows.extend(measure(runner, &versions, &builds, &changed, verdicts, console, &mut report)?);
+    }
+    let place = |row: &JudgedRow| common.iter().position(|benchmark| *benchmark == row.benchmark);
+    rows.sort_by_key(place);
+    report.rows = rows;
+    Ok(Some(report))
+}
+
+/// Both stages of the benchmarks whose machine code differs: all of them, then what was flagged.
+fn measure(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion],
+    builds: &Builds,
+    benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+    console: &Console,
+    report: &mut ComparisonReport,
+) -> Result<Vec<JudgedRow>> {
+    let begun = runner.begin(versions, benchmarks, builds)?;
+    announcement::resumed(console, &begun);
+    let before = MachineState::now();
+    runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
+    report.add_disturbances(MachineState::now().disturbances_since(&before));
+
+    let first = judged(runner, begun.id, benchmarks, verdicts)?;
+    let flagged = needing_confirmation(&first, benchmarks, verdicts);
+    if !flagged.is_empty() {
+        let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
+        announcement::confirmation(console, flagged.len(), &seeds);
+        let fresh = runner.link(versions, seeds)?;
+        runner.record_builds(&begun, &fresh)?;
+        let before = MachineState::now();
+        runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;
+        report.add_disturbances(MachineState::now().disturbances_since(&before));
+    }
+    runner.finish(&begun)?;
+    report.add_disturbances(preempted(runner, begun.id, benchmarks)?);
+    judged(runner, begun.id, benchmarks, verdicts)
+}
+
+/// What one experiment says of these benchmarks by now.
+fn judged(
+    runner: &Runner<'_>,
+    id: ExperimentId,
+    benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+) -> Result<Vec<JudgedRow>> {
+    let results = Results::of_experiment(&runner.store, id)?;
+    let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
+    let judge = Judge::new(&results, options);
+    let place = |version| VersionRef { experiment: 0, version };
+    let relation = Relation::SameExperiment([place(BASE), place(HEAD)]);
+    let mut rows = Vec::new();
+    for benchmark in benchmarks {
+        let of_benchmark = results.of_benchmark(benchmark, [0])?;
+        rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
+    }
+    Ok(rows)
+}
+
+/// The benchmarks that must be measured again on fresh builds before a change of them counts.
+fn needing_confirmation(
+    rows: &[JudgedRow],
+    benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+) -> Vec<Benchmark> {
+    let is_flagged = |benchmark: &&Benchmark| {
+        let criteria = verdicts.of(benchmark);
+        let mut own = rows.iter().filter(|row| row.benchmark == **benchmark);
+        own.any(|row| {
+            row.stages.first().is_some_and(|s| s.assessment.needs_confirmation(&criteria))
+        })
+    };
+    benchmarks.iter().filter(is_flagged).cloned().collect()
+}
+
+/// Whether others took the CPU from many executions.
+fn preempted(
+    runner: &Runner<'_>,
+    id: ExperimentId,
+    benchmarks: &[Benchmark],
+) -> Result<Option<crate::machine::disturbance::Disturbance>> {
+    let mut resources: Vec<Resources> = Vec::new();
+    for benchmark in benchmarks {
+        let rows = runner.store.rows(benchmark, &[id])?.into_iter();
+        resources.extend(rows.filter_map(|row| Some(row.outcome.ok()?.resources)));
+    }
+    Ok(state::preempted(&resources))
+}
+
+/// The report on two versions before anything is measured.
+fn report_of(
+    versions: &[ListedVersion; 2],
+    args: &CompareArgs,
+    verdicts: &VerdictSettings,
+) -> ComparisonReport {
+    let [base, head] = versions;
+    let mut report = ComparisonReport::new(
+        base.version.clone(),
+        head.version.clone(),
+        verdicts.criteria,
+        args.command_line(),
+    );
+    let only_in = |one: &ListedVersion, other: &ListedVersion| -> Vec<Benchmark> {
+        let others = other.benchmarks();
+        one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
+    };
+    report.added = only_in(head, base);
+    report.removed = only_in(base, head);
+    for version in versions {
+        report.failed_targets.extend(version.listing.failures.iter().cloned());
+    }
+    report
 }
 
 /// Benchmarks that both versions have, in the head's order.
-fn common_benchmarks(sides: &[Side]) -> Vec<Benchmark> {
-    let base = sides[BASE].benchmarks();
-    sides[HEAD].benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
+fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
+    let base = base.benchmarks();
+    head.benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
 }
 
-fn compare(
-    experiment: &Experiment<'_>,
-    sides: &[Side],
-    common: &[Benchmark],
-    criteria: &Criteria,
-) -> Result<ComparisonReport> {
-    let mut report = ComparisonReport::new(&sides[BASE].version, &sides[HEAD].version);
-    report.judged_by(criteria);
-    report.measured_on(this_machine(), experiment.efforts.common().dimensions());
-    for (version, other) in [(BASE, HEAD), (HEAD, BASE)] {
-        let others = sides[other].benchmarks();
-        let only = sides[version].benchmarks().into_iter().filter(|one| !others.contains(one));
-        report.only_in(&sides[version].version, only.collect());
-        for (target, failure) in &sides[version].listing.failures {
-            report.target_failed(target, failure);
-        }
-    }
-    if common.is_empty() {
-        return Ok(report);
-    }
-    let builds = experiment.build(sides, experiment.seeds(common, 0))?;
-    report.warn_about_builds(&builds.versions, builds.seeds.len());
-    let (same, measured): (Vec<Benchmark>, Vec<Benchmark>) = common
-        .iter()
-        .cloned()
-        .partition(|benchmark| builds.are_identical(&experiment::target_of(benchmark)));
-    for benchmark in &same {
-        report.add(benchmark, ComparisonRow::judged(&Judgement::of(Verdict::Identical)));
-    }
-    if !measured.is_empty() {
-        measure_and_judge(experiment, sides, &builds, &measured, criteria, &mut report)?;
-    }
-    Ok(report)
+/// A warning where benchmarks that only the head has are called anew each time that they are listed.
+fn changing_ids(
+    runner: &Runner<'_>,
+    head: &ListedVersion,
+    added: &[Benchmark],
+) -> Result<Option<Warning>> {
+    let changing = runner.with_changing_ids(head, added)?;
+    let ids: Vec<String> = changing.into_iter().map(|benchmark| benchmark.name.id).collect();
+    Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
 
-/// Both stages of the benchmarks whose code differs: all of them, then what was flagged.
-fn measure_and_judge(
-    experiment: &Experiment<'_>,
-    sides: &[Side],
-    builds: &Builds,
-    measured: &[Benchmark],
-    criteria: &Criteria,
-    report: &mut ComparisonReport,
-) -> Result<()> {
-    let pairing = Pairing::of_layouts(builds.versions.iter().map(|of_version| of_version.layout));
-
-    count_functions(experiment, sides, measured, report);
-    let stored = experiment.begin(sides, builds)?;
-    let before = MachineState::now();
-    let first = experiment.measure(&stored, model::Stage::First, sides, builds, measured)?;
-    report.warn_of(&MachineState::now().disturbances_since(&before));
-    let stages: Vec<Option<Judged>> =
-        first.iter().map(|collected| judged(collected, pairing, criteria)).collect();
-    let flagged: Vec<usize> = stages
-        .iter()
-        .enumerate()
-        .filter(|(_, judged)| judged.as_ref().is_some_and(|j| j.needs_confirmation(criteria)))
-        .map(|(index, _)| index)
-        .collect();
-    let second = if flagged.is_empty() {
-        Vec::new()
-    } else {
-        let names: Vec<Benchmark> = flagged.iter().map(|&index| measured[index].clone()).collect();
-        experiment.console.line(&format!(
-            "measuring {} again on fresh builds",
-            quantity::count(names.len(), "flagged benchmark")
-        ));
-        let fresh = experiment.build(sides, experiment.seeds(&names, builds.seeds.len()))?;
-        experiment.keep_builds(&stored, &fresh)?;
-        let before = MachineState::now();
-        let second = experiment.measure(&stored, model::Stage::Second, sides, &fresh, &names)?;
-        report.warn_of(&MachineState::now().disturbances_since(&before));
-        second
-    };
-    experiment.finish(&stored)?;
-    let executions = first.iter().chain(&second).flat_map(|collected| &collected.resources);
-    report.warn_of(state::preempted(executions).as_slice());
-
-    let count = stages.iter().filter(|stage| stage.is_some()).count();
-    for (index, benchmark) in measured.iter().enumerate() {
-        let again = flagged.iter().position(|&i| i == index).and_then(|at| second.get(at));
-        let again = again.and_then(|collected| judged(collected, pairing, criteria));
-        let stages = [stages[index].as_ref(), again.as_ref()];
-        report.add(benchmark, row(&first[index], stages, count, criteria));
-    }
-    Ok(())
+/// Warnings where fewer builds differ than were linked.
+fn equal_builds(builds: &Builds) -> Vec<Warning> {
+    let requested = builds.seeds.len();
+    let warning = |(target, distinct)| Warning::EqualBuilds { target, distinct, requested };
+    builds.with_equal_builds().into_iter().map(warning).collect()
 }
 
-fn row(
-    collected: &Collected,
-    [first, second]: [Option<&Judged>; 2],
-    judged: usize,
-    criteria: &Criteria,
-) -> ComparisonRow {
-    let reason = match (first, &collected.failure) {
-        (Some(first), None) => {
-            let judgement = Judgement::by_stages(first, second, judged, criteria);
-            return ComparisonRow::of_stages(&judgement, first, criteria);
-        }
-        (_, Some(failure)) => failure.to_string(),
-        (None, None) => "it gave no measurements".to_owned(),
-    };
-    ComparisonRow::judged(&Judgement::of(Verdict::Failed { reason }))
-}
-
-/// What one stage says about a benchmark; `None` if there are no measurements of one version.
-fn judged(collected: &Collected, pairing: Pairing, criteria: &Criteria) -> Option<Judged> {
-    let [base, head] = [BASE, HEAD].map(|version| collected.measurements(version).ok());
-    Some(Judged::of([&base?, &head?], pairing, criteria))
-}
-
-/// Counts the functions that differ in the bench targets that are measured. That they cannot be counted
-/// is no reason not to measure.
-fn count_functions(
-    experiment: &Experiment<'_>,
-    sides: &[Side],
+/// Compares the functions of the bench targets that are measured. That they cannot be compared is no reason
+/// not to measure.
+fn compare_functions(
+    runner: &Runner<'_>,
+    [base, head]: &[ListedVersion; 2],
     measured: &[Benchmark],
     report: &mut ComparisonReport,
 ) {
-    let functions = |version: usize| experiment.functions(&sides[version]);
-    match functions(BASE).and_then(|base| Ok((base, functions(HEAD)?))) {
-        Ok((base, head)) => {
-            for (target, base) in &base {
-                let is_measured = measured.iter().any(|one| experiment::target_of(one) == *target);
-                let same = head.iter().find(|(other, _)| other == target);
-                if let Some((_, head)) = same.filter(|_| is_measured) {
-                    report.functions(target, &FunctionSet::diff(base, head));
-                }
-            }
+    let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
+    let (base, head) = match sets {
+        Ok(sets) => sets,
+        Err(failure) => {
+            let reason = failure.what().to_owned();
+            report.warnings.push(Warning::FunctionsUnknown { reason });
+            return;
         }
-        Err(failure) => report.warn(format!("functions were not compared: {}", failure.what())),
+    };
+    for (target, base) in &base {
+        let is_measured = measured.iter().any(|benchmark| benchmark.bench_target() == *target);
+        let same = head.iter().find(|(other, _)| other == target);
+        if let Some((_, head)) = same.filter(|_| is_measured) {
+            report.functions.push((target.clone(), FunctionSet::diff(base, head)));
+        }
+    }
+}
+
+/// The exit code: a regression counts more than a failed benchmark, and that more than an inconclusive
+/// verdict.
+pub fn exit(report: &ComparisonReport, wanted: &VerdictArgs) -> Exit {
+    let any = |is: fn(&Verdict) -> bool| report.rows.iter().any(|row| is(&row.verdict));
+    let failed = any(|verdict| matches!(verdict, Verdict::Failed { .. }));
+    let inconclusive = any(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
+    if any(|verdict| matches!(verdict, Verdict::Regressed { .. })) && !wanted.advisory {
+        Exit::Regression
+    } else if failed || !report.failed_targets.is_empty() {
+        Exit::Benchmark
+    } else if inconclusive && wanted.fail_on == FailOn::Inconclusive {
+        Exit::Inconclusive
+    } else {
+        Exit::Success
     }
 }

@@ -13,16 +13,13 @@ use crate::{
     build::Site,
     cli::{Cli, Command, CompareArgs, DemoArgs},
     console::Console,
-    demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, Luck, PACKAGE, Seen, TARGET},
+    demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, PACKAGE},
     failure::{Exit, Failure, OrFail, Result},
-    model::{Benchmark, Metric, Name},
     process::Interrupt,
     project::Project,
-    report::{ComparisonReport, quantity, style},
-    settings, shell,
+    report::{Report, quantity, style},
+    shell,
     source::NewRepository,
-    stats::{Criteria, Measurements, Summary},
-    store::Store,
 };
 
 /// Tells the story from its beginning to its end.
@@ -109,43 +106,15 @@ impl<'a> Demo<'a> {
             shown.join(" ")
         ))?;
         let args = parsed(&words)?;
-        let report = compare::report(&self.project, &args, self.console, self.interrupt)?;
+        let report = compare::measured(&self.project, &args, self.console, self.interrupt)?;
         let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
-        Console::result(&report.terminal(Console::result_columns()))?;
-        let criteria = settings::criteria(&self.project.file, &args.verdict.criteria)?;
-        let seen = seen(&report)?;
-        let explanation = demo::explain(*expected, &seen, &self.luck(&seen, &criteria)?);
+        Console::result(&report.text(Console::result_columns()))?;
+        let explanation = demo::explain(*expected, &report.rows);
         let (mark, style) = marked(&explanation);
         let text = wrapped(&format!("{mark}: {}", explanation.text));
         let text = text.replacen(mark, &style::paint(style, mark), 1);
         Console::result(&format!("\n{text}\n"))?;
         Ok(explanation)
-    }
-
-    /// What layouts did to the benchmarks that a comparison has just measured.
-    fn luck(&self, seen: &Seen, criteria: &Criteria) -> Result<Vec<Luck>> {
-        let waits = || self.console.line("waiting for another rbench that writes results");
-        let store = Store::open(&self.project.store(), &waits)?;
-        let mut lucks = Vec::new();
-        for row in seen.benchmarks.iter().filter(|row| row.measured.is_some()) {
-            let benchmark = Benchmark {
-                package: PACKAGE.to_owned(),
-                target: TARGET.to_owned(),
-                name: Name::plain(&row.id),
-            };
-            let mut entries = store.history(&benchmark, &Metric::wall())?;
-            let newest = entries.last().map(|entry| entry.experiment);
-            entries.retain(|entry| Some(entry.experiment) == newest);
-            let summaries: Vec<Summary> = entries
-                .into_iter()
-                .filter_map(|entry| Measurements::new(Metric::wall(), entry.builds).ok())
-                .map(|measurements| Summary::of(&measurements, criteria.estimator))
-                .collect();
-            if let [base, head] = summaries.as_slice() {
-                lucks.extend(Luck::of(&row.id, [base, head]));
-            }
-        }
-        Ok(lucks)
     }
 }
 
@@ -161,15 +130,9 @@ fn command(behind: usize) -> Vec<String> {
 /// What those words mean to the command line.
 fn parsed(words: &[String]) -> Result<CompareArgs> {
     match Cli::of_words(words).or_fail(Exit::Internal, || "cannot read the demo's own command")? {
-        Cli { command: Command::Compare(args) } => Ok(args),
+        Cli { command: Command::Compare(args), .. } => Ok(args),
         Cli { .. } => Err(Failure::new(Exit::Internal, "the demo's command compares nothing")),
     }
-}
-
-fn seen(report: &ComparisonReport) -> Result<Seen> {
-    let what = || "cannot read the comparison";
-    let json = report.json().or_fail(Exit::Internal, what)?;
-    serde_json::from_str(&json).or_fail(Exit::Internal, what)
 }
 
 fn introduction(workspace: &Path, kept: bool) -> String {
@@ -178,11 +141,11 @@ fn introduction(workspace: &Path, kept: bool) -> String {
     let comparisons = CHAPTERS.len();
     format!(
         "{}\n{}\n\n  {} ({fate})\n",
-        style::paint(style::HEAD, "Is this commit slower, or was its link unlucky?"),
+        style::paint(style::HEAD, "Is this commit slower, or is it only its code layout?"),
         wrapped(&format!(
             "A project with {commits} commits, {comparisons} comparisons, one to three minutes. Each \
              comparison builds both commits ten times, with the same ten code layouts, and runs all \
-             builds taking turns. A benchmark is called slower or faster only if that shows across the \
+             builds interleaved. A benchmark is called slower or faster only if that shows across the \
              layouts, and then again on fresh ones. The project:"
         )),
         workspace.display()
@@ -220,18 +183,11 @@ fn marked(explanation: &Explanation) -> (&'static str, anstyle::Style) {
 /// A paragraph in lines of a length that is pleasant to read.
 fn wrapped(text: &str) -> String {
     const LONGEST: usize = 96;
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= LONGEST => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
+    let options = textwrap::Options::new(LONGEST)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
 }
 
 fn canonical(path: &Path) -> Result<PathBuf> {
@@ -246,19 +202,8 @@ mod tests {
     fn every_command_that_is_shown_is_one_that_compares_neighbours() {
         for behind in 1..=CHAPTERS.len() {
             let args = parsed(&command(behind)).unwrap();
-            assert_eq!(args.base, format!("HEAD~{behind}"));
             let head = if behind == 1 { "HEAD".to_owned() } else { format!("HEAD~{}", behind - 1) };
-            assert_eq!(args.head, head);
+            assert_eq!(args.versions.names().unwrap(), [format!("HEAD~{behind}"), head]);
         }
-    }
-
-    #[test]
-    fn lines_are_of_a_readable_length_and_lose_no_word() {
-        let text = "a word or two ".repeat(50);
-        let wrapped = wrapped(text.trim());
-        let (last, lines) = wrapped.rsplit_once('\n').map(|(lines, last)| (last, lines)).unwrap();
-        assert!(lines.lines().all(|line| (80..=96).contains(&line.len())), "{wrapped}");
-        assert!(last.len() <= 96, "{wrapped}");
-        assert_eq!(wrapped.replace('\n', " "), text.trim());
     }
 }

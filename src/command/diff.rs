@@ -1,14 +1,15 @@
 //! `cargo rbench diff`: the functions whose machine code differs between two versions.
 
+use super::output::Output;
 use crate::project::Project;
 use crate::{
-    build::{Event, Source},
-    cli::{DiffArgs, Format, LayoutArgs},
+    build::Source,
+    cli::{DiffArgs, LayoutArgs},
     code::FunctionSet,
     console::Console,
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Failure, Result},
     model::BenchTarget,
-    report::{DiffReport, TargetDiff},
+    report::diff::{DiffReport, TargetDiff},
     settings::{self, BuildSettings},
 };
 
@@ -18,36 +19,36 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     let project = Project::find(args.target.manifest_path.as_deref())?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let filter = settings::target_filter(&args.target);
-    let versions =
-        [project.repository.resolve(&args.base)?, project.repository.resolve(&args.head)?];
+    let versions = args.versions.resolve(|revision| project.repository.resolve(revision))?;
 
-    let _lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
+    let workshop = project.workshop(settings.compile, &console)?;
     let mut functions = Vec::with_capacity(versions.len());
     for version in &versions {
         let checkout = project.checkout(version, &console)?;
         let source = Source { version, checkout: &checkout };
-        functions.push(workshop.functions(source, &filter)?);
+        functions.push(workshop.functions(&workshop.compile(source, &filter)?)?);
     }
 
+    let [of_base, of_head] = &functions[..] else {
+        return Err(Failure::new(Exit::Internal, "cannot compare other than two versions"));
+    };
+    let names = |functions: &[(BenchTarget, FunctionSet)],
+                 others: &[(BenchTarget, FunctionSet)]| {
+        let is_alone = |target: &BenchTarget| others.iter().all(|(other, _)| other != target);
+        let targets = functions.iter().map(|(target, _)| target);
+        targets.filter(|target| is_alone(target)).cloned().collect()
+    };
+    let target = |(target, base): &(BenchTarget, FunctionSet)| {
+        let (_, head) = of_head.iter().find(|(other, _)| other == target)?;
+        Some(TargetDiff::new(target, base, head))
+    };
+    let (targets, only_base, only_head) = (
+        of_base.iter().filter_map(target).collect(),
+        names(of_base, of_head),
+        names(of_head, of_base),
+    );
     let [base, head] = versions;
-    let mut report = DiffReport::new(base, head);
-    for (target, base) in &functions[0] {
-        match functions[1].iter().find(|(other, _)| other == target) {
-            Some((_, head)) => {
-                let diff = FunctionSet::diff(base, head);
-                report.targets.push(TargetDiff::new(target, diff, (base, head)));
-            }
-            None => report.only_base.push(target.clone()),
-        }
-    }
-    let known = |target: &BenchTarget| functions[0].iter().any(|(other, _)| other == target);
-    report.only_head =
-        functions[1].iter().map(|(target, _)| target).filter(|&t| !known(t)).cloned().collect();
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
-    })?;
+    let report = DiffReport { base, head, targets, only_base, only_head };
+    Output::new(args.output.format)?.write(&report)?;
     Ok(Exit::Success)
 }

@@ -22,17 +22,16 @@ const STANDARD: &str = "-";
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::new(false);
     let project = Project::find(args.manifest_path.as_deref())?;
-    project.with_stored(&console, |store| {
-        if args.file == Path::new(STANDARD) {
-            return Console::stream(|out| store.export(out));
-        }
-        // A file that is cut off is noticed by import: its last line is missing.
-        let shown = || format!("cannot write {}", args.file.display());
-        let file = File::create(&args.file).or_fail(Exit::Usage, shown)?;
-        store.export(&mut BufWriter::new(file))?;
-        console.line(&format!("exported to {}", args.file.display()));
-        Ok(())
-    })?;
+    let store = project.stored(&console)?;
+    if args.file == Path::new(STANDARD) {
+        Console::stream(|out| store.export(out))?;
+        return Ok(Exit::Success);
+    }
+    // A file that is cut off is noticed by import: its last line is missing.
+    let shown = || format!("cannot write {}", args.file.display());
+    let file = File::create(&args.file).or_fail(Exit::Usage, shown)?;
+    store.export(&mut BufWriter::new(file))?;
+    console.line(&format!("exported to {}", args.file.display()));
     Ok(Exit::Success)
 }
 
@@ -40,21 +39,22 @@ pub fn export(args: &ExportArgs) -> Result<Exit> {
 pub fn import(args: &ImportArgs) -> Result<Exit> {
     let console = Console::new(false);
     let project = Project::find(args.manifest_path.as_deref())?;
+    let mut name = args.file.display().to_string();
     let mut from: Box<dyn BufRead> = if args.file == Path::new(STANDARD) {
+        "standard input".clone_into(&mut name);
         Box::new(std::io::stdin().lock())
     } else {
         let shown = || format!("cannot read {}", args.file.display());
         Box::new(BufReader::new(File::open(&args.file).or_fail(Exit::Usage, shown)?))
     };
-    let waits = || console.line(Project::STORE_WAITS);
     let path = project.store();
-    let store = Store::open(&path, &waits)?;
-    let imported = store.import(&mut *from)?;
-    Console::result(&format!("{}\n", told(&imported, &path)))?;
+    let store = Store::open(&path, &console)?;
+    let imported = store.import(&mut *from, &name)?;
+    Console::result(&format!("{}\n", summary(&imported, &path)))?;
     Ok(Exit::Success)
 }
 
-fn told(imported: &Imported, path: &Path) -> String {
+fn summary(imported: &Imported, path: &Path) -> String {
     let Imported { experiments, known, executions } = *imported;
     let mut text = format!(
         "imported {} with {} into {}",

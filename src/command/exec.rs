@@ -1,96 +1,134 @@
 //! `cargo rbench exec`: one execution of one benchmark, or of a whole target, for people who debug it.
 
-use std::{slice, time::Duration};
+use std::slice;
 
-use crate::experiment::listing::{self, Listed, Listing, Request};
+use super::output::Output;
 use crate::{
-    cli::{ExecArgs, Format},
+    cli::{ExecArgs, LayoutArgs},
     console::Console,
-    failure::{Exit, Failure, OrFail, Result},
-    harness::Conditions,
-    model::{Benchmark, Execution, ExecutionRequest, Name},
+    experiment::{ListedTarget, ListedVersion, Listing},
+    failure::{Exit, Failure, Result},
+    harness::{Conditions, Filter, Outcome},
+    model::{BenchTarget, Benchmark, ExecutionRequest, Name},
     process::Interrupt,
-    report::ExecReport,
+    project::Project,
+    report::exec::ExecReport,
+    settings::{self, BuildSettings},
 };
 
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let interrupt = Interrupt::on_signals()?;
-    let conditions = Conditions {
-        interrupt: &interrupt,
-        deadline: args.deadline.map(Duration::from_secs),
-        cpu: args.cpu,
-    };
-    let request = Request {
-        revision: &args.revision,
-        filter: &args.filter,
-        target: &args.target,
-        compile: &args.compile,
-    };
-    let (listing, _lock) = listing::find(&request, &conditions, &console)?;
-    let (listed, benchmarks) =
-        if args.whole_target { the_only_target(&listing)? } else { the_only_one(&listing)? };
+    let conditions = Conditions { interrupt: &interrupt, deadline: args.deadline, cpu: args.cpu };
+    conditions.check()?;
+    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
+    let patterns = args.filter.patterns();
+    let filter =
+        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
+    let targets = settings::target_filter(&args.target);
+    let hint = args.given.as_filter("exec", ".", &args.revision);
+    let version = project.repository.resolve(&args.revision);
+    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+    let workshop = project.workshop(settings.compile, &console)?;
+    let version =
+        ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
+    let listing = &version.listing;
+    let (target, benchmarks) =
+        if args.whole_target { only_target(listing)? } else { only_benchmark(listing)? };
 
-    let asked = ExecutionRequest {
+    let request = ExecutionRequest {
         measurements: args.measurements as usize,
-        warm_up: Duration::from_millis(args.warm_up),
-        floor: Duration::from_millis(args.floor),
+        warm_up: args.warm_up,
+        floor: args.floor,
         iterations: args.iterations,
         seed: args.seed,
     };
-    let results = execute(listed, benchmarks, &asked, &conditions)?;
-    let failures: Vec<&Failure> =
-        results.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
-    let harness = &listed.harness;
-    let objection = harness.objection(asked.measurements);
-    let Some(report) = ExecReport::new(&listing.version, harness.kind(), objection, &results)
-    else {
-        return failures.first().map_or(Ok(Exit::Success), |failure| Err((*failure).clone()));
-    };
-    for failure in &failures {
-        console.line(&format!("error: {failure}"));
+    if let Some(note) = target.harness.note(&request) {
+        console.line(&format!("note: {note}"));
     }
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
+    let in_full = |failure| in_full(failure, args.output.verbose);
+    let results = execute(target, benchmarks, &request, &conditions).map_err(in_full)?;
+    for (benchmark, result) in &results {
+        report_aside(&console, benchmark, result, args.output.verbose);
+    }
+    let exit = if results.iter().any(|(_, result)| result.is_err()) {
+        Exit::Benchmark
+    } else {
+        Exit::Success
+    };
+    Output::new(args.output.format)?.write(&ExecReport {
+        version: version.version.clone(),
+        target: BenchTarget {
+            package: target.executable.package.clone(),
+            target: target.executable.target.clone(),
+        },
+        harness: target.harness.kind(),
+        limit: target.harness.measurement_limit(request.measurements),
+        request,
+        benchmarks: results,
     })?;
-    Ok(if failures.is_empty() { Exit::Success } else { Exit::Benchmark })
+    Ok(exit)
 }
 
-/// Executes `benchmarks` of one target in one process.
-fn execute<'b>(
-    listed: &Listed,
-    benchmarks: &'b [Benchmark],
-    asked: &ExecutionRequest,
+/// Executes `benchmarks` of one target in one process. That the only one of them fails, is a failure of
+/// all.
+fn execute(
+    target: &ListedTarget,
+    benchmarks: &[Benchmark],
+    request: &ExecutionRequest,
     conditions: &Conditions<'_>,
-) -> Result<Vec<(&'b Benchmark, Result<Execution>)>> {
-    let Listed { harness, executable, .. } = listed;
+) -> Result<Vec<(Benchmark, Result<Outcome>)>> {
+    let ListedTarget { harness, executable, .. } = target;
     let results = match benchmarks {
-        [only] => vec![Ok(harness.execute(executable, &only.name, asked, conditions)?)],
+        [only] => vec![Ok(harness.execute(executable, &only.name, request, conditions)?)],
         several => {
             let names: Vec<Name> = several.iter().map(|benchmark| benchmark.name.clone()).collect();
-            harness.execute_together(executable, &names, asked, conditions)?
+            harness.execute_together(executable, &names, request, conditions)?
         }
     };
-    Ok(benchmarks.iter().zip(results).collect())
+    Ok(benchmarks.iter().cloned().zip(results).collect())
 }
 
-fn the_only_target(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
+/// Prints what else there is to know about an execution.
+fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcome>, verbose: bool) {
+    match result {
+        Ok(Outcome::Measured(execution)) => {
+            for incident in &execution.incidents {
+                console.line(&format!("warning: {}: {incident}", benchmark.name.id));
+            }
+        }
+        Ok(Outcome::Skipped(reason)) => {
+            console.line(&format!("skipped: {}: {reason}", benchmark.name.id));
+        }
+        Err(failure) => console.line(&format!("error: {}", in_full(failure.clone(), verbose))),
+    }
+}
+
+/// The failure, with the exact command of the process if the user wants all details.
+fn in_full(failure: Failure, verbose: bool) -> Failure {
+    match failure.command().filter(|_| verbose).map(str::to_owned) {
+        Some(command) => failure.hint(format!("or without rbench: {command}")),
+        None => failure,
+    }
+}
+
+fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
         ([only], _) => Ok((only, &only.benchmarks)),
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
-            let all = several.iter().filter_map(|listed| listed.benchmarks.first());
+            let all = several.iter().filter_map(|target| target.benchmarks.first());
             let what = format!("benchmarks of {} targets match, not of one", several.len());
-            Err(listed_in(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
+            Err(with_first(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
                 .hint("choose a target with -p and --bench"))
         }
     }
 }
 
-fn the_only_one(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
-    // One whose id is listed twice fails by itself, and says why.
+fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
+    // One whose id is listed twice fails by itself, with that reason.
     if let [only] = &listing.targets[..]
         && let [first, rest @ ..] = &only.benchmarks[..]
         && rest.iter().all(|one| one == first)
@@ -100,17 +138,17 @@ fn the_only_one(listing: &Listing) -> Result<(&Listed, &[Benchmark])> {
     match (&listing.targets[..], &listing.failures[..]) {
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
-            let all: Vec<_> = several.iter().flat_map(|listed| &listed.benchmarks).collect();
+            let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());
-            Err(listed_in(Failure::new(Exit::Usage, what), &all)
+            Err(with_first(Failure::new(Exit::Usage, what), &all)
                 .hint("give the whole id with --exact, and -p or --bench if that is not enough")
                 .hint("or execute all of a target in one process with --whole-target"))
         }
     }
 }
 
-/// The failure with the first few of what there is.
-fn listed_in(mut failure: Failure, benchmarks: &[&Benchmark]) -> Failure {
+/// The failure with the first few benchmarks.
+fn with_first(mut failure: Failure, benchmarks: &[&Benchmark]) -> Failure {
     /// As many as one reads.
     const MOST: usize = 10;
     for benchmark in benchmarks.iter().take(MOST) {

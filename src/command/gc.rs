@@ -1,42 +1,40 @@
 //! `cargo rbench gc`: prunes the cache of checkouts, compilations and builds.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use super::output::Output;
 use crate::project::Project;
 use crate::{
     build::gc::{self, Entry, Limits},
     cli::GcArgs,
     console::Console,
     failure::{Exit, Result},
-    report::quantity,
+    report::gc::GcReport,
 };
 
-/// Removes what is too old or too much, and says what.
+/// Removes what is too old or too much, and reports it by kind and by version.
 pub fn run(args: &GcArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::new(args.verbose);
     let project = Project::find(args.manifest_path.as_deref())?;
-    let _lock = console.lock(&project.site)?;
-    let age = Duration::from_secs(u64::from(args.max_age) * 24 * 3600);
+    let _lock = project.lock(&console)?;
     let entries = gc::entries(&project.site, SystemTime::now());
-    let all = total(&entries);
-    let superfluous = gc::superfluous(entries, Limits { age, size: args.max_size });
+    let versions = gc::versions(&project.site);
+    let all_bytes = entries.iter().map(|entry| entry.size).sum();
+    let superfluous = gc::superfluous(entries, Limits { age: args.max_age, size: args.max_size });
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for entry in &superfluous {
         if !args.dry_run {
             gc::remove(&project.site, entry)?;
         }
-        console.line(&format!("{verb} {} {}", entry.kind, entry.path.display()));
+        if args.verbose {
+            console.line(&format!("{verb} {} {}", entry.kind, entry.path.display()));
+        }
     }
-    let gone = total(&superfluous);
-    Console::result(&format!(
-        "{verb} {} of {}; {} left\n",
-        quantity::bytes(gone),
-        quantity::bytes(all),
-        quantity::bytes(all - gone)
-    ))?;
+    let of_version = |entry: Entry| {
+        let version = versions.get(&entry.path).cloned();
+        (entry, version)
+    };
+    let removed = superfluous.into_iter().map(of_version).collect();
+    Output::new(args.format)?.write(&GcReport { dry_run: args.dry_run, removed, all_bytes })?;
     Ok(Exit::Success)
-}
-
-fn total(entries: &[Entry]) -> u64 {
-    entries.iter().map(|entry| entry.size).sum()
 }

@@ -1,13 +1,16 @@
 //! `cargo rbench list`: the benchmarks of a version.
 
-use crate::experiment::listing::{self, Request};
+use super::output::Output;
 use crate::{
-    cli::{Format, ListArgs},
+    cli::{LayoutArgs, ListArgs},
     console::Console,
-    failure::{Exit, OrFail, Result},
-    harness::Conditions,
+    experiment::{ListedVersion, Listing},
+    failure::{Exit, Failure, Result},
+    harness::{Conditions, Filter},
     process::Interrupt,
-    report::ListReport,
+    project::Project,
+    report::list::ListReport,
+    settings::{self, BuildSettings},
 };
 
 /// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
@@ -15,23 +18,29 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let interrupt = Interrupt::on_signals()?;
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
-    let request = Request {
-        revision: &args.revision,
-        filter: &args.filter,
-        target: &args.target,
-        compile: &args.compile,
-    };
-    let (listing, _lock) = listing::find(&request, &conditions, &console)?;
-
-    for (_, failure) in &listing.failures {
+    conditions.check()?;
+    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
+    let patterns = args.filter.patterns();
+    let filter =
+        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
+    let targets = settings::target_filter(&args.target);
+    let hint = args.given.as_filter("list", ".", &args.revision);
+    let version = project.repository.resolve(&args.revision);
+    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+    let workshop = project.workshop(settings.compile, &console)?;
+    let version =
+        ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
+    for (_, failure) in &version.listing.failures {
         console.line(&format!("error: {failure}"));
     }
-    let listed =
-        listing.targets.iter().map(|target| (target.harness.kind(), &target.benchmarks[..]));
-    let report = ListReport::new(&listing.version, listed, &listing.failures);
-    Console::result(&match args.output.format {
-        Format::Text => report.text(),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
+    let Listing { targets, failures } = version.listing;
+    let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };
+    let targets = targets.into_iter().map(|target| (target.harness.kind(), target.benchmarks));
+    Output::new(args.output.format)?.write(&ListReport {
+        version: version.version,
+        targets: targets.collect(),
+        failed_targets: failures,
     })?;
-    Ok(if listing.failures.is_empty() { Exit::Success } else { Exit::Benchmark })
+    Ok(exit)
 }

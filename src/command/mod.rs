@@ -1,5 +1,6 @@
 //! One recipe per subcommand.
 
+mod announcement;
 mod build;
 mod compare;
 mod demo;
@@ -9,6 +10,7 @@ mod exec;
 mod gc;
 mod history;
 mod list;
+mod output;
 mod run;
 mod show;
 mod stored;

@@ -1,153 +1,209 @@
 //! `cargo rbench run`: one version, or the versions of a range, measured and kept.
 
-use super::show;
+use std::collections::HashSet;
+
+use super::{announcement, output::Output, show};
 use crate::{
-    cli::{CriteriaArgs, Format, RunArgs},
+    cli::{CriteriaOptions, RunArgs},
     console::Console,
-    experiment::{Experiment, with_experiment},
+    experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
-    harness::Filter,
-    machine::this_machine,
-    model::{Stage, Version},
+    model::{Benchmark, Stage, Version},
     process::Interrupt,
     project::Project,
-    settings,
+    report::show::{RangeReport, ShowReport},
+    settings::VerdictSettings,
     source::is_range,
-    stats::Criteria,
-    store,
+    store::StoredExperiment,
 };
 
-/// Measures what was asked for.
+/// Measures what was asked for, and reports what is stored of it then.
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
+    let output = Output::new(args.output.format)?;
     let interrupt = Interrupt::on_signals()?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
-    with_experiment(&project, &args.experiment, &console, &interrupt, |experiment, filter| {
-        let repository = &experiment.project.repository;
-        let run = Run {
-            experiment,
-            filter,
-            only_plan: args.experiment.dry_run,
-            criteria: settings::criteria(&project.file, &CriteriaArgs::default())?,
-            format: args.output.format,
-        };
-        if is_range(&args.revision) {
-            let versions = spread(repository.resolve_range(&args.revision)?, args.steps);
-            run.range(&versions)
-        } else {
-            run.one(&repository.resolve(&args.revision)?)
-        }
-    })
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
+    let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let only_plan = args.experiment.dry_run;
+    let run = Run { runner: &runner, verdicts, only_plan, console: &console };
+    let repository = &project.repository;
+    let measured = match args.revisions.as_slice() {
+        // On request, a version is measured again: that shows how much the machine varies.
+        [revision] if !is_range(revision) => repository
+            .resolve(revision)
+            .and_then(|version| run.one(&version, &Before::default()))
+            .and_then(|measured| Run::finish(&output, measured)),
+        revisions => repository
+            .resolve_all(revisions)
+            .and_then(|versions| run.range(&spread(versions, args.steps)))
+            .and_then(|done| output.write(&done.report).map(|()| done.exit)),
+    };
+    runner.prune();
+    measured.map_err(|failure| runner.with_what_is_kept(failure))
 }
 
 /// A run that goes on.
 struct Run<'a> {
-    experiment: &'a Experiment<'a>,
-    filter: &'a Filter,
+    runner: &'a Runner<'a>,
+    verdicts: VerdictSettings,
     only_plan: bool,
-    /// How the values of executions become that of a version.
-    criteria: Criteria,
-    format: Format,
+    console: &'a Console,
+}
+
+/// A version that is measured.
+struct Measured {
+    report: ShowReport,
+    has_failures: bool,
+}
+
+/// A range that is measured.
+struct RangeDone {
+    report: RangeReport,
+    exit: Exit,
+}
+
+impl Measured {
+    const fn exit(&self) -> Exit {
+        if self.has_failures { Exit::Benchmark } else { Exit::Success }
+    }
 }
 
 impl Run<'_> {
-    /// Fills the history: what is there already is left out, and so is what cannot be built.
-    fn range(&self, versions: &[Version]) -> Result<Exit> {
-        let console = self.experiment.console;
-        let mut exit = Exit::Success;
+    /// Reports one version that was measured.
+    fn finish(output: &Output<'_>, measured: Option<Measured>) -> Result<Exit> {
+        let Some(measured) = measured else { return Ok(Exit::Success) };
+        output.write(&measured.report)?;
+        Ok(measured.exit())
+    }
+
+    /// Fills the history: what was measured before is left out, and so is what cannot be built.
+    fn range(&self, versions: &[Version]) -> Result<RangeDone> {
+        let mut done = RangeDone { report: RangeReport::default(), exit: Exit::Success };
         let mut skipped: Vec<Failure> = Vec::new();
+        let before = self.measured_before()?;
         for (index, version) in versions.iter().enumerate() {
             let place = format!("{} of {}: {version}", index + 1, versions.len());
-            match self.known(version)? {
-                Some(Known::Measured) => console.line(&format!("{place} was measured before")),
-                Some(Known::Unbuildable) => console.line(&format!(
-                    "{place} could not be built before; try again with: cargo rbench run {}",
-                    version.short()
-                )),
-                None => {
-                    console.line(&place);
-                    match self.one_of_many(version)? {
-                        Ok(done) => exit = worse(exit, done),
-                        Err(failure) => {
-                            console.line(&format!("skipped: {failure}"));
-                            skipped.push(failure);
-                        }
+            if before.is_unbuildable(version) {
+                let again = version.short();
+                self.console.line(&format!(
+                    "{place} could not be built before; try again with: cargo rbench run {again}"
+                ));
+                continue;
+            }
+            self.console.line(&place);
+            match self.one(version, &before) {
+                Ok(None) => {}
+                Ok(Some(measured)) => {
+                    if measured.has_failures {
+                        done.exit = Exit::Benchmark;
                     }
+                    done.report.versions.push(measured.report);
                 }
+                // That one cannot be built, or has nothing of what is wanted, must not end the rest.
+                Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
+                    if failure.exit() == Exit::Build && !self.only_plan {
+                        self.runner.record_unbuildable(version, &failure)?;
+                    }
+                    self.console.line(&format!("skipped: {failure}"));
+                    skipped.push(failure);
+                }
+                Err(failure) => return Err(failure),
             }
         }
         match skipped.pop() {
-            // Not one version has what was asked for.
+            // Not one version has what is wanted.
             Some(failure) if skipped.len() + 1 == versions.len() => Err(failure),
-            _ => Ok(exit),
+            _ => Ok(done),
         }
     }
 
-    /// One version of a range. That it cannot be built, or has nothing of what is asked for, must not
-    /// end the rest.
-    fn one_of_many(&self, version: &Version) -> Result<Result<Exit>> {
-        match self.one(version) {
-            Err(failure) if failure.exit() == Exit::Build => {
-                if !self.only_plan {
-                    self.experiment.keep_unbuildable(version, &failure)?;
-                }
-                Ok(Err(failure))
-            }
-            Err(failure) if failure.exit() == Exit::Usage => Ok(Err(failure)),
-            Err(failure) => Err(failure),
-            Ok(exit) => Ok(Ok(exit)),
+    /// Measures those benchmarks of a version of which no finished experiment has results yet; `None` if only
+    /// the plan is wanted.
+    fn one(&self, version: &Version, before: &Before) -> Result<Option<Measured>> {
+        let versions = [self.runner.list(version.clone())?];
+        let wanted = versions[0].benchmarks();
+        let known = self.measured_of(&versions[0], before)?;
+        let benchmarks: Vec<Benchmark> =
+            wanted.iter().filter(|benchmark| !known.contains(benchmark)).cloned().collect();
+        if benchmarks.is_empty() && !wanted.is_empty() {
+            self.console.line(&format!("{version} was measured before"));
+        } else {
+            announcement::plan(self.console, &self.runner.outline(&versions, &benchmarks), false);
         }
+        if self.only_plan {
+            return Ok(None);
+        }
+        let failures = &versions[0].listing.failures;
+        for (target, failure) in failures {
+            self.console.line(&format!("warning: {target}: {failure}"));
+        }
+        if !benchmarks.is_empty() {
+            self.measure(&versions, &benchmarks)?;
+        }
+        let report = show::of_version(&self.runner.store, version, &wanted, &self.verdicts)?;
+        let has_failures = !failures.is_empty() || report.has_failures();
+        Ok(Some(Measured { report, has_failures }))
     }
 
-    fn one(&self, version: &Version) -> Result<Exit> {
-        let Self { experiment, filter, only_plan, .. } = *self;
-        let sides = [experiment.side(version.clone(), filter)?];
-        let benchmarks = sides[0].benchmarks();
-        let console = experiment.console;
-        console.line(&experiment.announcement(&sides, &benchmarks, false));
-        if only_plan {
-            return Ok(Exit::Success);
-        }
-        let mut failed = 0;
-        for (target, failure) in &sides[0].listing.failures {
-            failed += 1;
-            console.line(&format!("warning: {target}: {failure}"));
-        }
-        let builds = experiment.build(&sides, experiment.seeds(&benchmarks, 0))?;
-        let stored = experiment.begin(&sides, &builds)?;
-        let collected = experiment.measure(&stored, Stage::First, &sides, &builds, &benchmarks)?;
-        experiment.finish(&stored)?;
-        failed += collected.iter().filter(|collected| collected.failure.is_some()).count();
-        show::after_measuring(experiment.store, version, filter, &self.criteria, self.format)?;
-        Ok(if failed > 0 { Exit::Benchmark } else { Exit::Success })
+    /// The finished experiments that measured as this run does.
+    fn measured_before(&self) -> Result<Before> {
+        let wanted = self.runner.plan(std::iter::empty(), &[]);
+        let mut experiments = self.runner.store.experiments()?;
+        experiments.retain(|stored| {
+            stored.finished.is_some() && stored.plan.obstacles(&wanted).is_empty()
+        });
+        Ok(Before { experiments })
     }
 
-    /// What the store knows of this version on this machine with these settings.
-    fn known(&self, version: &Version) -> Result<Option<Known>> {
-        let wanted = self.experiment.plan([(version.clone(), String::new())].into_iter());
-        let comparable = |experiment: &store::Experiment| {
-            experiment.finished.is_some()
-                && experiment.plan.settings_key == wanted.settings_key
-                && experiment.plan.dimensions == wanted.dimensions
-                && experiment.plan.machine == this_machine()
-        };
-        let mut known = None;
-        for experiment in self.experiment.store.experiments()?.iter().filter(|e| comparable(e)) {
-            for (planned, failure) in experiment.plan.versions.iter().zip(&experiment.unbuildable) {
-                if planned.version.tree == version.tree && known != Some(Known::Measured) {
-                    let unbuildable = failure.is_some();
-                    known = Some(if unbuildable { Known::Unbuildable } else { Known::Measured });
-                }
+    /// The benchmarks of a version of which there are results by the same compiler.
+    fn measured_of(&self, version: &ListedVersion, before: &Before) -> Result<HashSet<Benchmark>> {
+        let compiler = &version.compilation.record.rustc;
+        let mut measured = HashSet::new();
+        for (stored, index) in before.of(&version.version) {
+            if stored.plan.versions[index].toolchain == *compiler {
+                let benchmarks = self.runner.store.measured_metrics(stored.id)?.into_iter();
+                let done = benchmarks.filter(|one| {
+                    !one.versions[index].failed && !one.versions[index].metrics.is_empty()
+                });
+                measured.extend(done.map(|one| one.benchmark));
             }
         }
-        Ok(known)
+        Ok(measured)
+    }
+
+    fn measure(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Result<()> {
+        let builds = self.runner.link(versions, self.runner.first_seeds(benchmarks))?;
+        let begun = self.runner.begin(versions, benchmarks, &builds)?;
+        announcement::resumed(self.console, &begun);
+        self.runner.measure(&begun, Stage::First, versions, &builds, benchmarks)?;
+        self.runner.finish(&begun)
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    Measured,
-    Unbuildable,
+/// Finished experiments that measured on this machine with these settings.
+#[derive(Default)]
+struct Before {
+    experiments: Vec<StoredExperiment>,
+}
+
+impl Before {
+    /// Those on the files of a version, with its index in each.
+    fn of(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
+        self.experiments.iter().filter_map(|stored| {
+            let mut versions = stored.plan.versions.iter();
+            let index = versions.position(|planned| planned.version.tree == version.tree)?;
+            Some((stored, index))
+        })
+    }
+
+    /// Whether the version could not be built, whenever that was tried.
+    fn is_unbuildable(&self, version: &Version) -> bool {
+        let mut tries = self.of(version).map(|(stored, index)| stored.unbuildable[index].is_some());
+        tries.next().is_some_and(|failed| failed && tries.all(|failed| failed))
+    }
 }
 
 /// At most `steps` of the versions, evenly spread, the first and the last among them.
@@ -162,9 +218,4 @@ fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
     let chosen: Vec<usize> = (0..count).map(chosen).collect();
     let versions = versions.into_iter().enumerate();
     versions.filter(|(index, _)| chosen.contains(index)).map(|(_, version)| version).collect()
-}
-
-/// A failed benchmark of any version counts.
-const fn worse(one: Exit, other: Exit) -> Exit {
-    if matches!(one, Exit::Success) { other } else { one }
 }

@@ -2,74 +2,75 @@
 
 use std::collections::BTreeMap;
 
-use super::stored::not_stored;
+use super::{output::Output, stored::not_stored};
 use crate::{
-    cli::{Format, ShowArgs},
+    cli::ShowArgs,
     console::Console,
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Failure, Result},
     harness::Filter,
-    judge::nothing_stored,
-    model::{Benchmark, BuildValues, Stage, Version},
+    judge::{BenchmarkResults, Results, VersionRef, nothing_stored},
+    model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Version},
     project::Project,
-    report::{RawMeasurements, StoredBenchmark, StoredBuild, StoredVersionReport},
-    settings,
+    report::show::{
+        ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
+    },
+    settings::VerdictSettings,
     source::Repository,
-    stats::{Criteria, Measurements, Summary},
-    store::{Experiment, RecordedBuild, RecordedExecution, Store},
+    stats::{
+        Criteria, Random, Scratch,
+        impact::{Bootstrap, Impact},
+        slow::slow,
+    },
+    store::{Row, Store, StoredExperiment},
 };
-
-/// An experiment, and the index of the version in it.
-type Place = (Experiment, usize);
 
 /// Reads and reports.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::new(false);
     let project = Project::find(args.target.manifest_path.as_deref())?;
-    let criteria = settings::criteria(&project.file, &args.criteria)?;
-    let filter = Filter::new(&args.patterns, args.exact, &args.target.package, &args.target.bench)?;
-    project.with_stored(&console, |store| {
-        let experiments = store.experiments()?;
-        if experiments.is_empty() {
-            return Err(nothing_stored(&project.store(), 0));
-        }
-        let version = find(&args.revision, &project.repository, &experiments)?;
-        let places = places(&version, experiments);
-        if places.is_empty() {
-            return Err(not_stored(&version));
-        }
-        let stored = Stored { store, places: &places, criteria: &criteria };
-        let benchmarks = stored.benchmarks(&filter)?;
-        if args.raw {
-            return stored.print_raw(&benchmarks);
-        }
-        print(&stored.report(&version, &benchmarks, !args.patterns.is_empty())?, args.format)
-    })?;
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let patterns = args.filter.patterns();
+    let filter =
+        Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
+    let store = project.stored(&console)?;
+    let experiments = store.experiments()?;
+    if experiments.is_empty() {
+        return Err(nothing_stored(store.path(), 0));
+    }
+    let version = find(&args.revision, &project.repository, &experiments);
+    let hint = args.given.as_filter("show", "HEAD", &args.revision);
+    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+    let shown = Shown::new(&store, &version, experiments);
+    if shown.places.is_empty() {
+        return Err(not_stored(&version));
+    }
+    let benchmarks = shown.benchmarks(&filter)?;
+    if args.raw {
+        shown.print_raw(&benchmarks)?;
+        return Ok(Exit::Success);
+    }
+    let detailed = !patterns.is_empty();
+    Output::new(args.format)?.write(&shown.report(&benchmarks, detailed, &verdicts)?)?;
     Ok(Exit::Success)
 }
 
-/// Prints what is stored of a version that was just measured.
-pub fn after_measuring(
+/// What is stored of these benchmarks of a version.
+pub fn of_version(
     store: &Store<'_>,
     version: &Version,
-    filter: &Filter,
-    criteria: &Criteria,
-    format: Format,
-) -> Result<()> {
-    let places = places(version, store.experiments()?);
-    let stored = Stored { store, places: &places, criteria };
-    print(&stored.report(version, &stored.benchmarks(filter)?, false)?, format)
-}
-
-fn print(report: &StoredVersionReport, format: Format) -> Result<()> {
-    Console::result(&match format {
-        Format::Text => report.text(Console::result_columns()),
-        Format::Json => report.json().or_fail(Exit::Internal, || "cannot write the report")? + "\n",
-    })
+    benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+) -> Result<ShowReport> {
+    Shown::new(store, version, store.experiments()?).report(benchmarks, false, verdicts)
 }
 
 /// The version that a revision names: in the repository, or, if it is gone from there, in the store.
-fn find(revision: &str, repository: &Repository, experiments: &[Experiment]) -> Result<Version> {
-    /// As git demands of a hash that is cut off.
+fn find(
+    revision: &str,
+    repository: &Repository,
+    experiments: &[StoredExperiment],
+) -> Result<Version> {
+    /// As git demands of an abbreviated hash.
     const DIGITS: usize = 4;
     repository.resolve(revision).or_else(|failure| {
         let versions = experiments.iter().flat_map(|experiment| &experiment.plan.versions);
@@ -81,118 +82,119 @@ fn find(revision: &str, repository: &Repository, experiments: &[Experiment]) -> 
     })
 }
 
-fn places(version: &Version, experiments: Vec<Experiment>) -> Vec<Place> {
-    let place = |experiment: Experiment| {
-        let mut versions = experiment.plan.versions.iter();
-        let index = versions.position(|planned| planned.version.tree == version.tree)?;
-        Some((experiment, index))
-    };
-    experiments.into_iter().filter_map(place).collect()
-}
-
-/// What is stored of the version.
-struct Stored<'s> {
+/// What is stored of one version.
+struct Shown<'s> {
     store: &'s Store<'s>,
-    places: &'s [Place],
-    criteria: &'s Criteria,
+    version: Version,
+    /// The experiments that it was part of.
+    results: Results<'s>,
+    /// Its place in each of them.
+    places: Vec<VersionRef>,
 }
 
-impl Stored<'_> {
-    /// The benchmarks that were measured or failed; none, if the version could not be built.
+impl<'s> Shown<'s> {
+    fn new(
+        store: &'s Store<'s>,
+        version: &Version,
+        mut experiments: Vec<StoredExperiment>,
+    ) -> Self {
+        let is_of = |stored: &StoredExperiment| {
+            stored.plan.versions.iter().any(|planned| planned.version.tree == version.tree)
+        };
+        experiments.retain(is_of);
+        let results = Results::new(store, experiments);
+        let places = results.places_of(version);
+        Self { store, version: version.clone(), results, places }
+    }
+
+    /// The benchmarks that were measured or failed, in the order of definition; none, if the version could
+    /// not be built.
     fn benchmarks(&self, filter: &Filter) -> Result<Vec<Benchmark>> {
         let mut benchmarks: Vec<Benchmark> = Vec::new();
-        for (experiment, _) in self.places {
-            for benchmark in self.store.benchmarks_of(experiment.id)? {
-                if !benchmarks.contains(&benchmark) {
-                    benchmarks.push(benchmark);
-                }
+        for stored in &self.results.experiments {
+            let planned = stored.plan.benchmarks.iter().map(|planned| planned.benchmark.clone());
+            let mut of_experiment: Vec<Benchmark> = planned.collect();
+            // Plans of older versions of rbench do not name their benchmarks.
+            if of_experiment.is_empty() {
+                let measured = self.store.measured_metrics(stored.id)?;
+                of_experiment.extend(measured.into_iter().map(|measured| measured.benchmark));
             }
+            of_experiment.retain(|benchmark| !benchmarks.contains(benchmark));
+            benchmarks.extend(of_experiment);
         }
         if benchmarks.is_empty() { Ok(benchmarks) } else { filter.choose(benchmarks) }
     }
 
     fn report(
         &self,
-        version: &Version,
         benchmarks: &[Benchmark],
         detailed: bool,
-    ) -> Result<StoredVersionReport> {
-        let mut report = StoredVersionReport::new(version, detailed);
-        for (experiment, index) in self.places {
-            report.experiment(experiment, *index);
-        }
+        verdicts: &VerdictSettings,
+    ) -> Result<ShowReport> {
+        let mut report = ShowReport {
+            version: self.version.clone(),
+            criteria: verdicts.criteria,
+            experiments: self.places.iter().map(|place| self.experiment(*place)).collect(),
+            benchmarks: Vec::new(),
+            detailed,
+        };
         for benchmark in benchmarks {
-            if let Some(benchmark) = self.benchmark(benchmark, detailed)? {
-                report.benchmark(benchmark);
-            }
+            let rows = self.benchmark(benchmark, detailed, verdicts)?;
+            report.benchmarks.extend(rows);
         }
         Ok(report)
     }
 
-    /// The newest experiment's results of a benchmark: of a finished one where there is one.
-    fn benchmark(&self, benchmark: &Benchmark, detailed: bool) -> Result<Option<StoredBenchmark>> {
-        let finished = |wanted: bool| {
-            let newest = self.places.iter().enumerate().rev();
-            newest.filter(move |(_, (experiment, _))| experiment.finished.is_some() == wanted)
-        };
-        for (number, (experiment, version)) in finished(true).chain(finished(false)) {
-            let recorded = self.executions(experiment, *version, benchmark)?;
-            let failures = self.failures(experiment, *version, benchmark)?;
-            if recorded.is_empty() && failures.is_empty() {
-                continue;
-            }
-            let builds = self.builds(experiment, *version, benchmark)?;
-            let mut stored = StoredBenchmark::new(benchmark, number, failures);
-            if let Some(data) = measurements(&recorded, Stage::First) {
-                let summary = Summary::of(&data, self.criteria.estimator);
-                stored.measured(&summary, &recorded, self.criteria);
-                if detailed {
-                    stored.impact(&data, self.criteria);
-                    let rows = StoredBuild::all(&recorded, &builds, self.criteria);
-                    stored.builds(rows);
-                }
-            }
-            return Ok(Some(stored));
+    fn experiment(&self, place: VersionRef) -> ShownExperiment {
+        let stored = &self.results.experiments[place.experiment];
+        let plan = &stored.plan;
+        let others = plan.versions.iter().enumerate().filter(|(other, _)| *other != place.version);
+        ShownExperiment {
+            identity: stored.identity.clone(),
+            begun: stored.begun,
+            finished: stored.finished,
+            rbench: plan.rbench.clone(),
+            machine: plan.machine.clone(),
+            toolchain: plan.versions[place.version].toolchain.clone(),
+            settings: serde_json::from_str(&plan.settings).unwrap_or_default(),
+            dimensions: plan.dimensions,
+            seed: plan.seed,
+            others: others.map(|(_, planned)| planned.version.clone()).collect(),
+            failure: stored.unbuildable[place.version].clone(),
         }
-        Ok(None)
     }
 
-    fn executions(
+    /// The newest results of a benchmark, of a finished experiment where there is one: a row for each
+    /// metric, or one for its failures.
+    fn benchmark(
         &self,
-        experiment: &Experiment,
-        version: usize,
         benchmark: &Benchmark,
-    ) -> Result<Vec<RecordedExecution>> {
-        let mut recorded = self.store.executions(experiment.id, benchmark)?;
-        recorded.retain(|recorded| recorded.turn.version == version);
-        Ok(recorded)
-    }
-
-    fn failures(
-        &self,
-        experiment: &Experiment,
-        version: usize,
-        benchmark: &Benchmark,
-    ) -> Result<Vec<String>> {
-        let failures = self.store.failures(experiment.id)?.into_iter();
-        let own = failures.filter(|f| f.turn.version == version && f.benchmark == *benchmark);
-        let mut reasons: Vec<String> = own.map(|failed| failed.reason).collect();
-        reasons.dedup();
-        Ok(reasons)
-    }
-
-    fn builds(
-        &self,
-        experiment: &Experiment,
-        version: usize,
-        benchmark: &Benchmark,
-    ) -> Result<Vec<RecordedBuild>> {
-        let mut builds = self.store.builds(experiment.id)?;
-        builds.retain(|build| {
-            let place = (&build.target.package, &build.target.target);
-            build.version == version && place == (&benchmark.package, &benchmark.target)
+        detailed: bool,
+        verdicts: &VerdictSettings,
+    ) -> Result<Vec<ShownBenchmark>> {
+        let all = 0..self.results.experiments.len();
+        let of_benchmark = self.results.of_benchmark(benchmark, all)?;
+        let Some((index, place)) = self.newest(&of_benchmark) else { return Ok(Vec::new()) };
+        let criteria = verdicts.of(benchmark);
+        let mut metrics = of_benchmark.metrics(&[place]);
+        metrics.retain(|metric| {
+            verdicts.metrics.is_empty() || verdicts.metrics.contains(&metric.name)
         });
-        Ok(builds)
+        let newest = Newest { results: &of_benchmark, place, index };
+        if metrics.is_empty() {
+            return Ok(vec![newest.row(None, detailed, &criteria)?]);
+        }
+        metrics.iter().map(|metric| newest.row(Some(metric), detailed, &criteria)).collect()
+    }
+
+    fn newest(&self, benchmark: &BenchmarkResults<'_>) -> Option<(usize, VersionRef)> {
+        let places = || self.places.iter().copied().enumerate().rev();
+        let has_rows = |(_, place): &(usize, VersionRef)| !benchmark.rows(*place).is_empty();
+        let is_finished = |(_, place): &(usize, VersionRef)| {
+            self.results.experiments[place.experiment].finished.is_some()
+        };
+        let finished = places().filter(has_rows).find(is_finished);
+        finished.or_else(|| places().find(has_rows))
     }
 
     /// Every measurement of every experiment.
@@ -200,9 +202,11 @@ impl Stored<'_> {
         Console::stream(|out| {
             let mut raw = RawMeasurements::begin(out)?;
             for benchmark in benchmarks {
-                for (experiment, version) in self.places {
-                    let recorded = self.executions(experiment, *version, benchmark)?;
-                    raw.write(&experiment.identity, benchmark, &recorded)?;
+                for place in &self.places {
+                    let stored = &self.results.experiments[place.experiment];
+                    let mut rows = self.store.rows(benchmark, &[stored.id])?;
+                    rows.retain(|row| row.turn.version == place.version);
+                    raw.write(&stored.identity, benchmark, &rows)?;
                 }
             }
             raw.end()
@@ -210,17 +214,104 @@ impl Stored<'_> {
     }
 }
 
-/// The measurements of one stage, in the metric that the harness is for.
-fn measurements(recorded: &[RecordedExecution], stage: Stage) -> Option<Measurements> {
-    let metric = &recorded.first()?.execution.series.first()?.metric;
-    let mut builds: BTreeMap<u64, Vec<Vec<f64>>> = BTreeMap::new();
-    for RecordedExecution { turn, execution } in recorded {
-        let series = execution.series.iter().find(|series| series.metric == *metric);
-        if let Some(series) = series.filter(|_| turn.stage == stage) {
-            let seed = u64::from(turn.seed.get());
-            builds.entry(seed).or_default().push(series.values.clone());
+/// The newest results of a benchmark.
+struct Newest<'r> {
+    results: &'r BenchmarkResults<'r>,
+    place: VersionRef,
+    /// The index of the experiment in the report.
+    index: usize,
+}
+
+impl Newest<'_> {
+    fn row(
+        &self,
+        metric: Option<&Metric>,
+        detailed: bool,
+        criteria: &Criteria,
+    ) -> Result<ShownBenchmark> {
+        let Self { results, place, index } = *self;
+        let executions = || results.rows(place).iter().filter_map(|row| row.outcome.as_ref().ok());
+        let mut failures: Vec<String> = results
+            .rows(place)
+            .iter()
+            .filter_map(|row| Some(row.outcome.as_ref().err()?.to_string()))
+            .collect();
+        failures.dedup();
+        let summary = match metric {
+            Some(metric) => results.summary(place, Stage::First, metric, criteria.estimator)?,
+            None => None,
+        };
+        let (mut impact, mut builds) = (ImpactFactors::default(), Vec::new());
+        if let Some(metric) = metric.filter(|_| detailed) {
+            impact = self.impact(metric, criteria)?;
+            for stage in [Stage::First, Stage::Second] {
+                builds.extend(self.builds(stage, metric, criteria)?);
+            }
         }
+        Ok(ShownBenchmark {
+            benchmark: results.benchmark.clone(),
+            experiment: index,
+            summary,
+            failures,
+            throughput: executions()
+                .next_back()
+                .map(|last| last.throughput.clone())
+                .unwrap_or_default(),
+            peak_memory: executions().filter_map(|one| one.resources.peak_memory).max(),
+            impact,
+            builds,
+        })
     }
-    let builds: BuildValues = builds.into_iter().collect();
-    Measurements::new(metric.clone(), builds).ok()
+
+    fn impact(&self, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
+        let Some(data) = self.results.measurements(self.place, Stage::First, metric)? else {
+            return Ok(ImpactFactors::default());
+        };
+        let mut random = Random::new(criteria.seed);
+        let bootstrap = Bootstrap::default();
+        Ok(ImpactFactors {
+            executions: Impact::of_executions(&data, &bootstrap, &mut random).ok(),
+            builds: Impact::of_builds(&data, criteria.estimator, &bootstrap, &mut random).ok(),
+        })
+    }
+
+    /// The builds of one stage in the order of seeds, as they were linked; slow ones are marked.
+    fn builds(
+        &self,
+        stage: Stage,
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<Vec<ShownBuild>> {
+        let mut by_seed: BTreeMap<LayoutSeed, Vec<&Execution>> = BTreeMap::new();
+        for (Row { turn, .. }, execution) in self.results.executions(self.place, stage) {
+            by_seed.entry(turn.seed).or_default().push(execution);
+        }
+        let linked = self.results.linked(self.place)?;
+        let mut scratch = Scratch::default();
+        let mut builds = Vec::with_capacity(by_seed.len());
+        for (seed, executions) in by_seed {
+            let of_metric = executions.iter().filter_map(|execution| execution.series_of(metric));
+            let values: Vec<f64> = of_metric
+                .map(|series| criteria.estimator.estimate(&series.values, &mut scratch))
+                .collect();
+            let build = linked.iter().find(|build| build.seed == seed);
+            let resources = || executions.iter().map(|execution| &execution.resources);
+            builds.push(ShownBuild {
+                seed,
+                stage,
+                layout: build.map(|build| build.layout),
+                digest: build.map(|build| build.digest),
+                value: values.iter().sum::<f64>() / values.len() as f64,
+                executions: values,
+                slow: false,
+                peak_memory: resources().filter_map(|of_one| of_one.peak_memory).max(),
+                cpu_time: resources().map(|of_one| of_one.user + of_one.system).sum(),
+            });
+        }
+        let values: Vec<f64> = builds.iter().map(|build| build.value).collect();
+        for (build, slow) in builds.iter_mut().zip(slow(&values, criteria.min_effect)) {
+            build.slow = slow;
+        }
+        Ok(builds)
+    }
 }

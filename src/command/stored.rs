@@ -1,16 +1,19 @@
 //! `cargo rbench compare --stored`: two versions judged by what is stored of them, without measuring.
 
+use std::{collections::BTreeSet, rc::Rc};
+
 use crate::{
     cli::CompareArgs,
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
-    judge::{Judging, Past},
-    model::{Benchmark, Relation, Version},
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
+    model::{Benchmark, Version},
     project::Project,
-    report::{ComparisonReport, ComparisonRow},
-    settings,
+    report::compare::{CommandLine, ComparisonReport, StoredExperiment, Warning},
+    settings::VerdictSettings,
     stats::Verdict,
+    store::Store,
 };
 
 /// The comparison of what is stored.
@@ -19,99 +22,167 @@ pub fn report(
     args: &CompareArgs,
     console: &Console,
 ) -> Result<ComparisonReport> {
-    let target = &args.experiment.target;
-    let criteria = settings::criteria(&project.file, &args.verdict.criteria)?;
-    let experiment = &args.experiment;
-    let filter =
-        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)?;
-    let versions =
-        [project.repository.resolve(&args.base)?, project.repository.resolve(&args.head)?];
-    project.with_stored(console, |store| {
-        let past = Past::read(store, &project.store())?;
-        let judging = Judging { criteria: &criteria, allow_different: args.allow_different };
-        let benchmarks = filter.choose(store.benchmarks()?)?;
-        let excluded = |benchmark: &Benchmark| target.exclude.contains(&benchmark.package);
-        let benchmarks: Vec<Benchmark> =
-            benchmarks.into_iter().filter(|benchmark| !excluded(benchmark)).collect();
-        compare(&past, &versions, &benchmarks, &judging)
-    })
+    let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
+    let versions = args.versions.resolve(|revision| project.repository.resolve(revision))?;
+    let store = project.stored(console)?;
+    let results = Results::finished(&store)?;
+    let benchmarks = benchmarks(&store, args)?;
+    let options =
+        JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
+    let mut comparison =
+        Comparison::new(&results, versions, options, &verdicts, args.command_line())?;
+    for benchmark in &benchmarks {
+        comparison.add(benchmark)?;
+    }
+    Ok(comparison.finish())
 }
 
-fn compare(
-    past: &Past<'_>,
-    versions: &[Version; 2],
-    benchmarks: &[Benchmark],
-    judging: &Judging<'_>,
-) -> Result<ComparisonReport> {
-    let parts = versions.each_ref().map(|version| past.parts_of(version));
-    for (version, parts) in versions.iter().zip(&parts) {
-        if parts.is_empty() {
-            return Err(not_stored(version));
-        }
-    }
-    let mut report = ComparisonReport::new(&versions[0], &versions[1]);
-    report.judged_by(judging.criteria);
-    if let Some(newest) = parts[1].last().map(|part| &past.plans[part.experiment]) {
-        report.measured_on(newest.machine.clone(), newest.dimensions);
-    }
-    let experiments: Vec<usize> = parts.iter().flatten().map(|part| part.experiment).collect();
-    let (mut apart, mut refused, mut unlike) = (0, 0, None);
-    for benchmark in benchmarks {
-        let Some(of_benchmark) = past.of_benchmark(benchmark, experiments.iter().copied())? else {
-            continue;
-        };
-        let measured = parts.each_ref().map(|parts| of_benchmark.among(parts));
-        let [base, head] = measured;
-        let (base, head) = (base?, head?);
-        match (base.is_empty(), head.is_empty()) {
-            (true, true) => {}
-            (true, false) => report.only_in(&versions[1], vec![benchmark.clone()]),
-            (false, true) => report.only_in(&versions[0], vec![benchmark.clone()]),
-            (false, false) => {
-                let Some(relation) = Relation::of(&base, &head, &past.plans) else { continue };
-                let (judgement, first) = of_benchmark.judge(&relation, judging)?;
-                match (relation, &judgement.verdict) {
-                    (Relation::Together(_), _)
-                    | (_, Verdict::Identical | Verdict::Failed { .. }) => {}
-                    (Relation::Apart(_), Verdict::NotComparable { .. }) => refused += 1,
-                    (Relation::Apart(_), _) => apart += 1,
-                    (Relation::Unlike { reasons, .. }, _) => unlike = Some(reasons),
-                }
-                report.add(
-                    benchmark,
-                    match first {
-                        Some(first) => {
-                            ComparisonRow::of_stages(&judgement, &first, judging.criteria)
-                        }
-                        // More builds would not make a difference of two sessions surer: no advice.
-                        None => ComparisonRow::judged(&judgement),
-                    },
-                );
+/// The stored benchmarks that are meant.
+fn benchmarks(store: &Store<'_>, args: &CompareArgs) -> Result<Vec<Benchmark>> {
+    let experiment = &args.experiment;
+    let target = &experiment.target;
+    let filter =
+        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench);
+    let mut benchmarks = filter.choose(store.benchmarks()?)?;
+    benchmarks.retain(|benchmark| !target.exclude.contains(&benchmark.package));
+    Ok(benchmarks)
+}
+
+/// A comparison that goes on.
+struct Comparison<'r> {
+    results: &'r Results<'r>,
+    judge: Judge<'r>,
+    verdicts: &'r VerdictSettings,
+    /// Where the files of base and head were measured.
+    measured: [Vec<VersionRef>; 2],
+    report: ComparisonReport,
+    /// The experiments that rows are from.
+    used: BTreeSet<usize>,
+    /// How many benchmarks were judged across experiments, and how many could not be.
+    across: usize,
+    refused: usize,
+    different: Vec<String>,
+}
+
+impl<'r> Comparison<'r> {
+    fn new(
+        results: &'r Results<'r>,
+        versions: [Version; 2],
+        options: JudgeOptions,
+        verdicts: &'r VerdictSettings,
+        command_line: Rc<dyn CommandLine>,
+    ) -> Result<Self> {
+        let measured = versions.each_ref().map(|version| results.places_of(version));
+        for (version, measured) in versions.iter().zip(&measured) {
+            if measured.is_empty() {
+                return Err(not_stored(version));
             }
         }
+        let [base, head] = versions;
+        Ok(Self {
+            results,
+            judge: Judge::new(results, options),
+            verdicts,
+            measured,
+            report: ComparisonReport::new(base, head, verdicts.criteria, command_line),
+            used: BTreeSet::new(),
+            across: 0,
+            refused: 0,
+            different: Vec::new(),
+        })
     }
-    let together = format!("cargo rbench compare {} {}", versions[0].short(), versions[1].short());
-    if let Some(reasons) = unlike.filter(|_| judging.allow_different) {
-        let reasons = reasons.join("; ");
-        report.warn(format!("measured differently, and compared as asked for: {reasons}"));
+
+    fn add(&mut self, benchmark: &Benchmark) -> Result<()> {
+        let experiments = self.measured.iter().flatten().map(|place| place.experiment);
+        let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
+        let [mut base, mut head] =
+            self.measured.each_ref().map(|places| of_benchmark.among(places));
+        // A benchmark that fails in one version is not executed in the other any more.
+        if base.is_empty() {
+            base = self.planned_with(&head, benchmark, &self.measured[0]);
+        } else if head.is_empty() {
+            head = self.planned_with(&base, benchmark, &self.measured[1]);
+        }
+        let relation = match (base.is_empty(), head.is_empty()) {
+            (true, true) => None,
+            (true, false) => {
+                self.report.added.push(benchmark.clone());
+                None
+            }
+            (false, true) => {
+                self.report.removed.push(benchmark.clone());
+                None
+            }
+            (false, false) => Relation::of(&base, &head, &self.results.experiments),
+        };
+        let Some(relation) = relation else { return Ok(()) };
+        let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.of(benchmark))?;
+        self.used.extend(relation.versions().map(|place| place.experiment));
+        self.note(&relation, &rows);
+        self.report.rows.extend(rows);
+        Ok(())
     }
-    if apart > 0 {
-        report.warn(format!(
-            "{apart} of these were measured in two experiments: their changes allow for what varies \
-             between experiments; measured together, they would be surer: {together}"
-        ));
+
+    /// Those of `places` in whose experiment the benchmark was to be measured, together with one of
+    /// `others`.
+    fn planned_with(
+        &self,
+        others: &[VersionRef],
+        benchmark: &Benchmark,
+        places: &[VersionRef],
+    ) -> Vec<VersionRef> {
+        let is_planned = |place: &&VersionRef| {
+            let plan = &self.results.experiments[place.experiment].plan;
+            others.iter().any(|other| other.experiment == place.experiment)
+                && plan.benchmarks.iter().any(|planned| planned.benchmark == *benchmark)
+        };
+        places.iter().filter(is_planned).copied().collect()
     }
-    if refused > 0 {
-        report.warn(format!(
-            "{refused} of these cannot be compared across experiments: measure them together with {together}"
-        ));
+
+    /// Notes how the benchmark was measured, for the warnings.
+    fn note(&mut self, relation: &Relation, rows: &[JudgedRow]) {
+        let is_judged = rows.iter().any(|row| row.decisive().is_some());
+        let is_refused =
+            rows.iter().any(|row| matches!(row.verdict, Verdict::NotComparable { .. }));
+        match relation {
+            Relation::AcrossExperiments(_) if is_judged => self.across += 1,
+            Relation::AcrossExperiments(_) if is_refused => self.refused += 1,
+            Relation::Incomparable { reasons, .. } if is_judged => {
+                self.different.clone_from(reasons);
+            }
+            _ => {}
+        }
     }
-    Ok(report)
+
+    fn finish(self) -> ComparisonReport {
+        let Self { results, mut report, used, across, refused, different, .. } = self;
+        if !different.is_empty() {
+            report.warnings.push(Warning::DifferentConditions { reasons: different });
+        }
+        if across > 0 {
+            report.warnings.push(Warning::AcrossExperiments { benchmarks: across });
+        }
+        if refused > 0 {
+            let benchmarks = refused;
+            report.warnings.push(Warning::NotComparableAcrossExperiments { benchmarks });
+        }
+        let used: Vec<_> = used.into_iter().map(|index| &results.experiments[index]).collect();
+        report.machine = used.last().map(|newest| newest.plan.machine.clone());
+        report.stored = used
+            .into_iter()
+            .map(|stored| StoredExperiment {
+                identity: stored.identity.clone(),
+                begun: stored.begun,
+                dimensions: stored.plan.dimensions,
+            })
+            .collect();
+        report
+    }
 }
 
 /// The failure of finding results of a version.
 pub fn not_stored(version: &Version) -> Failure {
     Failure::new(Exit::Usage, format!("nothing is stored of {version}"))
-        .hint(format!("measure it with: cargo rbench run {}", version.revision))
-        .hint("what is stored: cargo rbench history")
+        .hint(format!("measure it with: cargo rbench run {}", version.to_type()))
+        .hint("list what is stored with: cargo rbench history")
 }

@@ -1,17 +1,18 @@
 //! What a comparison of the demo showed, in plain words, and whether that was to be expected.
 
-use super::{
-    Expected, Luck, Seen,
-    luck::NOTICED,
-    seen::{Change, Row},
+use super::{Expected, LayoutEffect, layout_effect::NOTICED};
+use crate::{
+    judge::JudgedRow,
+    model::Unit,
+    report::{quantity, sentence},
+    stats::{Change, Verdict},
 };
-use crate::report::quantity;
 
-/// Layouts that matter less than this are not worth a word.
-const SMALL_LUCK: f64 = 0.01;
+/// Layouts that matter less than this are not worth mentioning.
+const SMALL_EFFECT: f64 = 0.01;
 
 /// Where less of what differs between builds is the layout's, noise would be taken for it.
-const MOSTLY_LUCK: f64 = 0.8;
+const MOSTLY_LAYOUT: f64 = 0.8;
 
 /// A verdict of the demo in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +25,21 @@ pub struct Explanation {
     pub as_expected: bool,
 }
 
-/// Explains a comparison. `luck` is that of each benchmark measured in it.
-pub fn explain(expected: Expected, seen: &Seen, luck: &[Luck]) -> Explanation {
+/// Explains a comparison by its rows.
+pub fn explain(expected: Expected, rows: &[JudgedRow]) -> Explanation {
+    let largest = largest_effect(rows);
     match expected {
-        Expected::Identical => identical(seen),
-        Expected::NothingFlagged => nothing_flagged(seen, luckiest(luck)),
-        Expected::Regressed(id) => one_flagged(seen, id, "regressed", luckiest(luck)),
-        Expected::Improved(id) => one_flagged(seen, id, "improved", luckiest(luck)),
+        Expected::Identical => identical(rows),
+        Expected::NothingFlagged => nothing_flagged(rows, largest.as_ref()),
+        Expected::Regressed(id) => one_flagged(rows, id, "regressed", largest.as_ref()),
+        Expected::Improved(id) => one_flagged(rows, id, "improved", largest.as_ref()),
     }
 }
 
-fn identical(seen: &Seen) -> Explanation {
-    let other: Vec<&Row> =
-        seen.benchmarks.iter().filter(|row| row.verdict != "identical").collect();
-    if seen.benchmarks.is_empty() || !other.is_empty() {
+fn identical(rows: &[JudgedRow]) -> Explanation {
+    let other: Vec<&JudgedRow> =
+        rows.iter().filter(|row| row.verdict != Verdict::Identical).collect();
+    if rows.is_empty() || !other.is_empty() {
         return unexpected(format!(
             "All benchmarks should have had the same machine code in both commits; {} not.",
             have(&other)
@@ -47,19 +49,19 @@ fn identical(seen: &Seen) -> Explanation {
         text: format!(
             "All {} have the same machine code in both commits, layout by layout, so there is no \
              difference to look for: nothing was measured.",
-            quantity::count(seen.benchmarks.len(), "benchmark")
+            quantity::count(rows.len(), "benchmark")
         ),
         summary: "identical machine code, nothing to measure".to_owned(),
         as_expected: true,
     }
 }
 
-fn nothing_flagged(seen: &Seen, luckiest: Option<&Luck>) -> Explanation {
-    if let Some(problem) = problem(seen, None) {
+fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explanation {
+    if let Some(problem) = problem(rows, None) {
         return unexpected(problem);
     }
-    let row = luckiest.and_then(|luck| Some((luck, changed(seen, &luck.benchmark)?)));
-    let Some((luck, change)) = row else {
+    let row = largest.and_then(|effect| Some((effect, changed(rows, &effect.benchmark)?)));
+    let Some((effect, change)) = row else {
         return Explanation {
             text: "No benchmark is called faster or slower. (Elsewhere some of them depend much on where \
                    their code lies. Here and now that is too little to be told from noise.)"
@@ -68,58 +70,56 @@ fn nothing_flagged(seen: &Seen, luckiest: Option<&Luck>) -> Explanation {
             as_expected: true,
         };
     };
-    let Luck { benchmark, range: [fast, slow], pairs: [pairs, noticed], .. } = luck;
+    let LayoutEffect { benchmark, range: [fast, slow], pairs: [pairs, noticed], .. } = effect;
     let text = format!(
         "Nobody touched `{benchmark}`, and yet one and the same commit of it takes from {} to {}, \
-         depending on the layout alone: {} more. Whoever builds each commit once compares the luck of \
-         two layouts: of the {pairs} pairs of one build of each with different layouts, {noticed} \
-         differ by more than {:.0} %. Here each layout is that of a build of either commit, so that \
-         luck cancels: {}. Nothing is called faster or slower.",
-        quantity::nanoseconds(*fast),
-        quantity::nanoseconds(*slow),
-        size(luck.width()),
+         depending on the layout alone: {} more. Whoever builds each commit once compares two layouts as well: of the {pairs} pairs of one build of each with different layouts, {noticed} \
+         differ by more than {:.0} %. Here each layout is that of a build of either commit, so that their \
+         effect cancels: {}. Nothing is called faster or slower.",
+        quantity::value(*fast, Unit::Nanoseconds),
+        quantity::value(*slow, Unit::Nanoseconds),
+        size(effect.width()),
         100.0 * NOTICED,
         interval(change),
     );
     let summary =
-        format!("nothing flagged, though layouts move `{benchmark}` by {}", size(luck.width()));
+        format!("nothing flagged, though layouts move `{benchmark}` by {}", size(effect.width()));
     Explanation { text, summary, as_expected: true }
 }
 
 fn one_flagged(
-    seen: &Seen,
+    rows: &[JudgedRow],
     wanted: &str,
     verdict: &'static str,
-    luckiest: Option<&Luck>,
+    largest: Option<&LayoutEffect>,
 ) -> Explanation {
-    let found = seen.benchmarks.iter().find(|row| row.id == wanted);
-    let found = found.filter(|row| row.verdict == verdict);
-    let Some((row, change)) = found.and_then(|row| Some((row, row.change()?))) else {
-        let reason = seen.benchmarks.iter().find(|row| row.id == wanted);
-        let reason = reason.map_or("it was not measured", |row| row.reason.as_str());
+    let found = rows.iter().find(|row| id(row) == wanted);
+    let expected = found.filter(|row| row.verdict.name() == verdict);
+    let Some((row, change)) = expected.and_then(|row| Some((row, change_of(row)?))) else {
+        let reason = found.map_or("not measured".to_owned(), |row| sentence::verdict(&row.verdict));
         return unexpected(format!(
             "`{wanted}` should have {verdict}, but was found {reason}. {TOO_NOISY}"
         ));
     };
-    if let Some(problem) = problem(seen, Some(wanted)) {
+    if let Some(problem) = problem(rows, Some(wanted)) {
         return unexpected(problem);
     }
-    let others = seen.benchmarks.len() - 1;
+    let others = rows.len() - 1;
     let mut text = format!(
         "`{}` {verdict}: {}. The first builds showed it, and so did fresh builds with layouts of \
          their own, which alone make up this number.",
-        row.id,
+        id(row),
         interval(change)
     );
     text += &format!(" None of the other {} is flagged", quantity::count(others, "benchmark"));
-    let unflagged = luckiest.filter(|luck| luck.benchmark != wanted);
+    let unflagged = largest.filter(|effect| effect.benchmark != wanted);
     text += &unflagged.map_or_else(
         || ".".to_owned(),
-        |luck| {
+        |effect| {
             format!(
                 ", `{}` included, which layouts move by {}.",
-                luck.benchmark,
-                size(luck.width())
+                effect.benchmark,
+                size(effect.width())
             )
         },
     );
@@ -132,21 +132,27 @@ const TOO_NOISY: &str = "Where much else runs, ten builds may not be enough to b
                          can and run the demo again.";
 
 /// What should not have happened to a benchmark other than `expected`.
-fn problem(seen: &Seen, expected: Option<&str>) -> Option<String> {
-    let others = || seen.benchmarks.iter().filter(|row| Some(row.id.as_str()) != expected);
-    if seen.benchmarks.is_empty() {
+fn problem(rows: &[JudgedRow], expected: Option<&str>) -> Option<String> {
+    let others = || rows.iter().filter(|row| Some(id(row)) != expected);
+    if rows.is_empty() {
         return Some("No benchmark was found in both commits.".to_owned());
     }
-    let broken: Vec<&Row> = others().filter(|row| row.is_broken()).collect();
-    if let Some(first) = broken.first() {
-        return Some(format!("`{}` could not be judged: {}", first.id, first.reason));
+    let is_broken = |row: &&JudgedRow| {
+        matches!(row.verdict, Verdict::Failed { .. } | Verdict::NotComparable { .. })
+    };
+    if let Some(broken) = others().find(is_broken) {
+        let reason = sentence::verdict(&broken.verdict);
+        return Some(format!("`{}` could not be judged: {reason}", id(broken)));
     }
-    let flagged: Vec<&Row> = others().filter(|row| row.is_flagged()).collect();
-    let first = flagged.first()?;
+    let is_flagged = |row: &&JudgedRow| {
+        matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
+    };
+    let flagged = others().find(is_flagged)?;
     Some(format!(
         "`{}` is called {}, although its code is the same: a false alarm. They are meant to be rare, not \
          impossible. {TOO_NOISY}",
-        first.id, first.verdict
+        id(flagged),
+        flagged.verdict.name()
     ))
 }
 
@@ -154,31 +160,40 @@ fn unexpected(text: String) -> Explanation {
     Explanation { text, summary: "see above".to_owned(), as_expected: false }
 }
 
-/// The benchmark that depends most on its layout, if any does.
-fn luckiest(luck: &[Luck]) -> Option<&Luck> {
-    luck.iter()
-        .filter(|luck| luck.spread > SMALL_LUCK && luck.share > MOSTLY_LUCK)
+/// What layouts do to the benchmark that depends most on them, if any does.
+fn largest_effect(rows: &[JudgedRow]) -> Option<LayoutEffect> {
+    let effect = |row: &JudgedRow| {
+        let [base, head] = &row.stages.first()?.summaries;
+        LayoutEffect::of(id(row), [base, head])
+    };
+    rows.iter()
+        .filter_map(effect)
+        .filter(|effect| effect.spread > SMALL_EFFECT && effect.share > MOSTLY_LAYOUT)
         .max_by(|one, other| one.spread.total_cmp(&other.spread))
 }
 
-fn changed(seen: &Seen, id: &str) -> Option<Change> {
-    seen.benchmarks.iter().find(|row| row.id == id)?.change()
+fn id(row: &JudgedRow) -> &str {
+    &row.benchmark.name.id
 }
 
-fn have(rows: &[&Row]) -> String {
-    let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.id)).collect();
+fn change_of(row: &JudgedRow) -> Option<Change> {
+    Some(row.decisive()?.assessment.comparison.change)
+}
+
+fn changed(rows: &[JudgedRow], wanted: &str) -> Option<Change> {
+    change_of(rows.iter().find(|row| id(row) == wanted)?)
+}
+
+fn have(rows: &[&JudgedRow]) -> String {
+    let names: Vec<String> = rows.iter().map(|row| format!("`{}`", id(row))).collect();
     let verb = if names.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", names.join(", "))
 }
 
 fn interval(change: Change) -> String {
-    let percent = |share: f64| format!("{:+.2} %", 100.0 * share);
-    let (estimate, low) = (percent(change.estimate), percent(change.low));
-    let bounds = change.high.map_or_else(
-        || format!("above {low}"),
-        |high| format!("between {low} and {}", percent(high)),
-    );
-    format!("{estimate} (with 95 % confidence {bounds})")
+    let [estimate, low, high] =
+        [change.estimate, change.low, change.high].map(|share| format!("{:+.2} %", 100.0 * share));
+    format!("{estimate} (with 95 % confidence between {low} and {high})")
 }
 
 /// Without a sign.

@@ -4,11 +4,9 @@
 //! nothing else.
 
 mod explanation;
-mod luck;
-mod seen;
+mod layout_effect;
 mod story;
 
 pub use explanation::{Explanation, explain};
-pub use luck::Luck;
-pub use seen::Seen;
+pub use layout_effect::LayoutEffect;
 pub use story::{BASELINE, CHAPTERS, Chapter, Commit, Expected, PACKAGE, TARGET, harness};

@@ -1,4 +1,4 @@
-//! The benchmarks of a version: each bench target compiled, its harness found, its benchmarks listed.
+//! The benchmarks of a compiled version: the harness of each of its bench targets, and what that lists.
 
 use std::{
     ffi::OsString,
@@ -9,19 +9,17 @@ use std::{
 use cargo_metadata::camino::Utf8Path;
 
 use crate::{
-    build::{Compilation, CompiledTarget, Event, SiteLock, Source, Workshop, Workspace},
-    cli::{CompileArgs, FilterArgs, LayoutArgs, TargetArgs},
-    console::Console,
+    build::{Compilation, CompiledTarget, Workspace},
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
-    model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
+    model::{BenchTarget, Benchmark, CompileSettings, HarnessKind, Version},
     process::launcher_beside,
-    project::Project,
-    settings::{self, BuildSettings, CommandTable},
+    settings::{BenchToml, CommandTable},
+    shell::quoted,
 };
 
 /// A bench target that is ready to run, with its benchmarks.
-pub struct Listed {
+pub struct ListedTarget {
     /// The executable.
     pub executable: Executable,
     /// What lists and runs its benchmarks.
@@ -32,186 +30,254 @@ pub struct Listed {
 
 /// The benchmarks of a version that a filter means.
 pub struct Listing {
-    /// The version.
-    pub version: Version,
     /// Bench targets, with at least one benchmark each.
-    pub targets: Vec<Listed>,
+    pub targets: Vec<ListedTarget>,
     /// Bench targets that could not be listed, and why.
     pub failures: Vec<(BenchTarget, Failure)>,
 }
 
-/// What is asked for.
-pub struct Wanted<'a> {
+/// A version that was compiled to be run as cargo made it.
+#[derive(Clone, Copy)]
+pub struct CompiledVersion<'a> {
     /// The version.
     pub version: &'a Version,
-    /// The directory with its files.
-    pub checkout: &'a Path,
-    /// Which bench targets to compile.
-    pub targets: TargetFilter,
-    /// Which of their benchmarks are meant.
-    pub filter: Filter,
+    /// Its compilation.
+    pub compilation: &'a Compilation,
+    /// What cargo knows of its packages.
+    pub workspace: &'a Workspace,
+    /// The settings of the compilation.
+    pub settings: &'a CompileSettings,
+    /// The project's `bench.toml`.
+    pub file: &'a BenchToml,
 }
 
-/// What was typed about benchmarks of one version.
-pub struct Request<'a> {
-    /// The version.
-    pub revision: &'a str,
-    /// Which benchmarks.
-    pub filter: &'a FilterArgs,
-    /// Which bench targets.
-    pub target: &'a TargetArgs,
-    /// What cargo is told.
-    pub compile: &'a CompileArgs,
+impl ListedTarget {
+    /// Lists once more, and returns those of its benchmarks that are no longer among them: an id that
+    /// contains the time or a random number is a different one in every version, and can be compared
+    /// with nothing.
+    pub fn with_changing_ids(&self, conditions: &Conditions<'_>) -> Result<Vec<&Benchmark>> {
+        let again = self.harness.list(&self.executable, conditions)?;
+        let is_gone = |benchmark: &&Benchmark| again.iter().all(|n| n.id != benchmark.name.id);
+        Ok(self.benchmarks.iter().filter(is_gone).collect())
+    }
 }
 
-/// Finds the benchmarks that are asked for, in the user's project. While the lock lives, the one path
-/// leads to their compilation.
-pub fn find(
-    request: &Request<'_>,
-    conditions: &Conditions<'_>,
-    console: &Console,
-) -> Result<(Listing, SiteLock)> {
-    let Request { revision, filter, target, compile } = request;
-    let project = Project::find(target.manifest_path.as_deref())?;
-    let settings = BuildSettings::resolve(&project.file, compile, &LayoutArgs::default());
-    let filter = Filter::new(&filter.patterns, filter.exact, &target.package, &target.bench)?;
-    let lock = console.lock(&project.site)?;
-    let watch = |event: Event<'_>| console.build_event(&event);
-    let workshop = project.workshop(settings.compile, console.progress_columns(), &watch);
-    let version = project.repository.resolve(revision)?;
-    let checkout = project.checkout(&version, console)?;
-    let targets = settings::target_filter(target);
-    let wanted = Wanted { version: &version, checkout: &checkout, targets, filter };
-    Ok((list(&project, &workshop, &wanted, conditions)?, lock))
-}
-
-/// Compiles the version and lists its benchmarks. A target that cannot be listed is a failure of its
-/// own; that no benchmark is meant is one of all.
-pub fn list(
-    project: &Project,
-    workshop: &Workshop<'_>,
-    wanted: &Wanted<'_>,
-    conditions: &Conditions<'_>,
-) -> Result<Listing> {
-    let source = Source { version: wanted.version, checkout: wanted.checkout };
-    let (compilation, workspace) = workshop.compile_for_running(source, &wanted.targets)?;
-
-    let mut targets = Vec::new();
-    let mut failures = Vec::new();
-    for compiled in &compilation.record.targets {
-        let runnables = match runnables(project, &compilation, &workspace, compiled) {
-            Ok(runnables) => runnables,
-            Err(failure) => {
-                failures.push((compiled.target.clone(), failure));
-                continue;
-            }
-        };
-        for (executable, harness) in runnables {
-            match harness.list(&executable, conditions) {
-                Ok(names) => targets.push(Listed {
-                    benchmarks: names
-                        .into_iter()
-                        .map(|name| Benchmark {
-                            package: executable.package.clone(),
-                            target: executable.target.clone(),
-                            name,
-                        })
-                        .collect(),
-                    executable,
-                    harness,
-                }),
+impl CompiledVersion<'_> {
+    /// Lists the benchmarks that the filter means. A target that cannot be listed is a failure of its
+    /// own; that no benchmark is meant is one of all.
+    pub fn list(&self, filter: &Filter, conditions: &Conditions<'_>) -> Result<Listing> {
+        let mut listing = Listing { targets: Vec::new(), failures: Vec::new() };
+        for compiled in &self.compilation.record.targets {
+            match self.list_target(compiled, conditions) {
+                Ok(targets) => listing.targets.extend(targets),
                 Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
-                Err(failure) => failures.push((compiled.target.clone(), failure)),
+                Err(failure) => listing.failures.push((compiled.target.clone(), failure)),
             }
         }
+        listing.choose(filter)?;
+        Ok(listing)
     }
-    choose(&mut targets, &wanted.filter, &failures)?;
-    Ok(Listing { version: wanted.version.clone(), targets, failures })
-}
 
-/// Leaves only what the filter means.
-fn choose(
-    targets: &mut Vec<Listed>,
-    filter: &Filter,
-    failures: &[(BenchTarget, Failure)],
-) -> Result<()> {
-    let all: Vec<Benchmark> = targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
-    // Where targets failed, what is missing may be theirs: their failures say more.
-    if let Err(failure) = filter.choose(all)
-        && failures.is_empty()
-    {
-        return Err(failure);
+    /// Lists a bench target: once, or once for each command that `bench.toml` runs it with.
+    fn list_target(
+        &self,
+        compiled: &CompiledTarget,
+        conditions: &Conditions<'_>,
+    ) -> Result<Vec<ListedTarget>> {
+        let executable = self.executable(compiled)?;
+        let list = |harness: Box<dyn Harness>| {
+            let names = harness.list(&executable, conditions)?.into_iter();
+            let benchmark = |name| Benchmark {
+                package: executable.package.clone(),
+                target: executable.target.clone(),
+                name,
+            };
+            let benchmarks = names.map(benchmark).collect();
+            Ok(ListedTarget { executable: executable.clone(), harness, benchmarks })
+        };
+        self.harnesses(compiled, &executable.directory)?.into_iter().map(list).collect()
     }
-    for target in &mut *targets {
-        target.benchmarks.retain(|benchmark| filter.matches(benchmark));
-    }
-    targets.retain(|target| !target.benchmarks.is_empty());
-    Ok(())
-}
 
-/// The executable of a bench target with its harness, and once more for each command that
-/// `bench.toml` runs it with.
-fn runnables(
-    project: &Project,
-    compilation: &Compilation,
-    workspace: &Workspace,
-    compiled: &CompiledTarget,
-) -> Result<Vec<(Executable, Box<dyn Harness>)>> {
-    let executable = executable(compilation, workspace, compiled)?;
-    let commands: Vec<&CommandTable> = project.file.commands_of(&compiled.target).collect();
-    if !commands.is_empty() {
-        let rbench = std::env::current_exe();
-        let launcher = rbench.ok().and_then(|rbench| launcher_beside(&rbench));
-        let command = |table: &CommandTable| -> (Executable, Box<dyn Harness>) {
-            let command = harness::Command {
+    /// The harness of a bench target, or the commands that `bench.toml` runs it with in `directory`.
+    fn harnesses(
+        &self,
+        compiled: &CompiledTarget,
+        directory: &Path,
+    ) -> Result<Vec<Box<dyn Harness>>> {
+        let commands: Vec<&CommandTable> = self.file.commands_of(&compiled.target).collect();
+        if commands.is_empty() {
+            return Ok(vec![self.harness(compiled, self.file.harness_of(&compiled.target))?]);
+        }
+        let launcher = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
+        let command = |table: &CommandTable| -> Box<dyn Harness> {
+            Box::new(harness::Command {
                 id: table.id.clone(),
-                program: table.program.as_ref().map(|program| executable.directory.join(program)),
+                program: table.program.as_ref().map(|program| directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
                 launcher: launcher.clone(),
-            };
-            (executable.clone(), Box::new(command))
+            })
         };
-        return Ok(commands.into_iter().map(command).collect());
+        Ok(commands.into_iter().map(command).collect())
     }
-    let harness = harness_of(workspace, compiled, project.file.harness_of(&compiled.target))?;
-    Ok(vec![(executable, harness)])
+
+    /// The harness of a target, by its manifest and its resolved dependencies.
+    fn harness(
+        &self,
+        compiled: &CompiledTarget,
+        configured: Option<HarnessKind>,
+    ) -> Result<Box<dyn Harness>> {
+        let (package, target) = self.workspace.package_and_target(compiled)?;
+        let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
+        let facts = harness::TargetFacts {
+            metadata: self.workspace.metadata(),
+            package,
+            target,
+            manifest: &text(&package.manifest_path),
+            source: &text(&target.src_path),
+        };
+        harness::detect(&facts, configured)
+    }
+
+    fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
+        let (package, _) = self.workspace.package_and_target(compiled)?;
+        let mut variables = harness::package_variables(package);
+        let own = compiled.executable.parent().map(PathBuf::from);
+        let libraries: Vec<PathBuf> =
+            own.into_iter().chain([self.compilation.record.sysroot.join("lib")]).collect();
+        let inherited = std::env::var_os("LD_LIBRARY_PATH");
+        variables.push(harness::library_path(&libraries, inherited.as_deref()));
+        let others = self.compilation.record.targets.iter().map(|other| &other.target);
+        Ok(Executable {
+            package: compiled.target.package.clone(),
+            target: compiled.target.target.clone(),
+            path: compiled.executable.clone(),
+            directory: compiled.package_root.clone(),
+            variables,
+            selection: Some(selection(self.version, &compiled.target, self.settings, others)),
+        })
+    }
 }
 
-/// What the manifest and the resolved dependencies say about a target's harness.
-fn harness_of(
-    workspace: &Workspace,
-    compiled: &CompiledTarget,
-    configured: Option<HarnessKind>,
-) -> Result<Box<dyn Harness>> {
-    let (package, target) = workspace.package_and_target(compiled)?;
-    let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
-    let facts = harness::TargetFacts {
-        metadata: workspace.metadata(),
-        package,
-        target,
-        manifest: &text(&package.manifest_path),
-        source: &text(&target.src_path),
+/// The words that select a bench target of a version after `cargo rbench exec`: with its package only
+/// where one of `others` has the same name, and with what is not cargo's default.
+fn selection<'t>(
+    version: &Version,
+    target: &BenchTarget,
+    settings: &CompileSettings,
+    mut others: impl Iterator<Item = &'t BenchTarget>,
+) -> String {
+    let mut words = vec![if version.dirty { ".".to_owned() } else { version.short() }];
+    if others.any(|other| other.target == target.target && other.package != target.package) {
+        words.extend(["-p".to_owned(), target.package.clone()]);
+    }
+    words.extend(["--bench".to_owned(), target.target.clone()]);
+    if settings.profile != CompileSettings::default().profile {
+        words.extend(["--profile".to_owned(), settings.profile.clone()]);
+    }
+    if !settings.features.is_empty() {
+        words.extend(["--features".to_owned(), settings.features.join(",")]);
+    }
+    let switches = [
+        ("--all-features", settings.all_features),
+        ("--no-default-features", settings.no_default_features),
+    ];
+    words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()));
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+impl Listing {
+    /// Leaves only what the filter means.
+    fn choose(&mut self, filter: &Filter) -> Result<()> {
+        let all = self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
+        // Where targets failed, what is missing may be theirs: their failures explain it.
+        if let Err(failure) = filter.choose(all)
+            && self.failures.is_empty()
+        {
+            return Err(failure);
+        }
+        for target in &mut self.targets {
+            target.benchmarks.retain(|benchmark| filter.matches(benchmark));
+        }
+        self.targets.retain(|target| !target.benchmarks.is_empty());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::{
+        harness::Outcome,
+        model::{ExecutionRequest, Name},
+        process::Interrupt,
     };
-    harness::detect(&facts, configured)
-}
 
-fn executable(
-    compilation: &Compilation,
-    workspace: &Workspace,
-    compiled: &CompiledTarget,
-) -> Result<Executable> {
-    let (package, _) = workspace.package_and_target(compiled)?;
-    let mut variables = harness::package_variables(package);
-    let own = compiled.executable.parent().map(PathBuf::from);
-    let libraries: Vec<PathBuf> =
-        own.into_iter().chain([compilation.record.sysroot.join("lib")]).collect();
-    let inherited = std::env::var_os("LD_LIBRARY_PATH");
-    variables.push(harness::library_path(&libraries, inherited.as_deref()));
-    Ok(Executable {
-        package: compiled.target.package.clone(),
-        target: compiled.target.target.clone(),
-        path: compiled.executable.clone(),
-        directory: compiled.package_root.clone(),
-        variables,
-    })
+    /// Lists one id that stays, and one that counts the lists.
+    #[derive(Debug, Default)]
+    struct Counting(AtomicU32);
+
+    impl Harness for Counting {
+        fn kind(&self) -> HarnessKind {
+            HarnessKind::Native
+        }
+
+        fn list(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
+            let count = self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(vec![Name::plain("stays"), Name::plain(format!("at {count}"))])
+        }
+
+        fn execute(
+            &self,
+            _: &Executable,
+            _: &Name,
+            _: &ExecutionRequest,
+            _: &Conditions<'_>,
+        ) -> Result<Outcome> {
+            Ok(Outcome::Skipped("it only lists".to_owned()))
+        }
+    }
+
+    #[test]
+    fn an_id_that_changes_from_list_to_list_is_found() {
+        let interrupt = Interrupt::new().unwrap();
+        let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+        let executable = Executable::default();
+        let harness = Counting::default();
+        let benchmark = |name| Benchmark { package: "p".into(), target: "t".into(), name };
+        let names = harness.list(&executable, &conditions).unwrap();
+        let benchmarks = names.into_iter().map(benchmark).collect();
+        let listed = ListedTarget { executable, harness: Box::new(harness), benchmarks };
+        let changing = listed.with_changing_ids(&conditions).unwrap();
+        let ids: Vec<_> = changing.iter().map(|benchmark| benchmark.name.id.as_str()).collect();
+        assert_eq!(ids, ["at 0"]);
+    }
+
+    #[test]
+    fn the_words_that_select_a_target_are_as_few_as_possible() {
+        let version = |dirty| Version {
+            revision: "HEAD~1".to_owned(),
+            commit: Some("1a2b3c4d5e".to_owned()),
+            tree: "feedbeef".to_owned(),
+            dirty,
+            summary: String::new(),
+            time: None,
+        };
+        let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
+        let (one, other) = (target("json"), target("xml"));
+        let plain = CompileSettings::default();
+        let words = selection(&version(false), &one, &plain, [&one].into_iter());
+        assert_eq!(words, "1a2b3c4 --bench 'a b'");
+        let settings = CompileSettings {
+            profile: "fast".to_owned(),
+            features: ["x", "y"].map(str::to_owned).to_vec(),
+            no_default_features: true,
+            ..plain
+        };
+        let words = selection(&version(true), &one, &settings, [&one, &other].into_iter());
+        let expected =
+            ". -p json --bench 'a b' --profile fast --features x,y --no-default-features";
+        assert_eq!(words, expected);
+    }
 }

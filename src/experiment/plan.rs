@@ -1,22 +1,38 @@
-//! What an experiment is going to do: for the user, as a line; for the store, as a value.
+//! What an experiment is going to do: for the user, and for the store.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Experiment, Side};
+use super::{ListedVersion, Runner};
 use crate::{
     machine::this_machine,
     model::{
-        Benchmark, CompileSettings, ExecutionRequest, ExperimentPlan, Layout, PlannedVersion,
-        Version,
+        Benchmark, CompileSettings, Dimensions, ExperimentPlan, Layout, PlannedBenchmark,
+        PlannedVersion, Version,
     },
-    report::quantity,
-    settings::{Effort, Manners},
+    settings::MeasurementSettings,
 };
 
 /// What an execution takes beyond the time that is asked of it: starting, tuning, storing.
-const BEYOND_ASKED: Duration = Duration::from_millis(5);
+const BEYOND_REQUEST: Duration = Duration::from_millis(5);
+
+/// What an experiment is going to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// How many benchmarks.
+    pub benchmarks: usize,
+    /// How many versions.
+    pub versions: usize,
+    /// l, m and n, as far as no benchmark has its own.
+    pub dimensions: Dimensions,
+    /// How many benchmarks have numbers of their own.
+    pub with_own_numbers: usize,
+    /// How functions are arranged.
+    pub layout: Layout,
+    /// How long measuring takes at least, without a second stage.
+    pub least_time: Duration,
+}
 
 /// All settings that decide what is measured, and nothing else: where they are equal, results may be
 /// compared. How often something is built or executed, and how fast cargo compiles, are not among them.
@@ -27,86 +43,81 @@ struct Settings<'a> {
     features: &'a [String],
     all_features: bool,
     no_default_features: bool,
-    /// Variables that cargo and rustc heed.
+    cargo_args: &'a [String],
+    /// Variables that cargo and rustc heed, with hashes of their values.
     environment: Vec<String>,
     cpu: Option<usize>,
     #[serde(flatten)]
-    manners: Manners<'a>,
+    measurement: MeasurementSettings<'a>,
 }
 
-impl Experiment<'_> {
-    /// The line that is shown before anything is measured.
-    pub fn announcement(&self, sides: &[Side], benchmarks: &[Benchmark], confirm: bool) -> String {
-        let Effort { builds, executions, measurements, .. } = self.efforts.common();
-        let own = benchmarks
-            .iter()
-            .filter(|benchmark| self.efforts.of(benchmark) != self.efforts.common())
-            .count();
-        let times = sides.iter().map(|side| self.least_time(side, benchmarks));
-        let time = times.fold(Duration::ZERO, Duration::saturating_add);
-        format!(
-            "plan: {} of {}, {builds} builds x {executions} executions x {measurements} \
-             measurements{}, layout {}; measuring takes at least {}{}",
-            quantity::count(benchmarks.len(), "benchmark"),
-            quantity::count(sides.len(), "version"),
-            if own > 0 { format!(" ({own} with numbers of their own)") } else { String::new() },
-            self.builds.layout,
-            quantity::duration(time),
-            if confirm { ", and again for what is flagged" } else { "" },
-        )
+impl Runner<'_> {
+    /// What measuring these benchmarks would be.
+    pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
+        let efforts = &self.settings.efforts;
+        let common = efforts.common();
+        let times = versions.iter().map(|version| self.least_time(version, benchmarks));
+        Outline {
+            benchmarks: benchmarks.len(),
+            versions: versions.len(),
+            dimensions: common.dimensions(),
+            with_own_numbers: benchmarks.iter().filter(|one| efforts.of(one) != common).count(),
+            layout: self.settings.builds.layout,
+            least_time: times.fold(Duration::ZERO, Duration::saturating_add),
+        }
     }
 
     /// How long the executions of these benchmarks of a version take at least.
-    fn least_time(&self, side: &Side, benchmarks: &[Benchmark]) -> Duration {
+    fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
         let of_one = |benchmark: &Benchmark| {
-            let effort = self.efforts.of(benchmark);
-            let harness = &side.listed(benchmark)?.harness;
-            let each = harness.least_time(&asked(effort)).saturating_add(BEYOND_ASKED);
+            let effort = self.settings.efforts.of(benchmark);
+            let harness = &version.target_of(benchmark)?.harness;
+            let each = harness.least_time(&effort.request()).saturating_add(BEYOND_REQUEST);
             Some(each.saturating_mul(effort.builds.saturating_mul(effort.executions)))
         };
         benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The experiment as the store knows it, over these versions and their toolchains.
-    pub fn plan(&self, versions: impl Iterator<Item = (Version, String)>) -> ExperimentPlan {
-        let settings = self.settings();
+    /// The experiment as the store knows it: versions with what compiled them, and planned benchmarks.
+    pub fn plan(
+        &self,
+        versions: impl Iterator<Item = (Version, String)>,
+        benchmarks: &[Benchmark],
+    ) -> ExperimentPlan {
+        let settings = self.settings_json();
+        let planned = |benchmark: &Benchmark| PlannedBenchmark {
+            benchmark: benchmark.clone(),
+            dimensions: self.settings.efforts.of(benchmark).dimensions(),
+        };
         ExperimentPlan {
             versions: versions
                 .map(|(version, toolchain)| PlannedVersion { version, toolchain })
                 .collect(),
+            benchmarks: benchmarks.iter().map(planned).collect(),
             machine: this_machine(),
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
             settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
             settings,
-            dimensions: self.efforts.common().dimensions(),
-            seed: self.builds.seed,
+            dimensions: self.settings.efforts.common().dimensions(),
+            seed: self.settings.builds.seed,
         }
     }
 
-    fn settings(&self) -> String {
+    fn settings_json(&self) -> String {
+        let builds = &self.settings.builds;
         let CompileSettings { profile, features, all_features, no_default_features, .. } =
-            &self.builds.compile;
-        let settings = Settings {
-            layout: self.builds.layout,
+            &builds.compile;
+        serde_json::json!(Settings {
+            layout: builds.layout,
             profile,
             features,
             all_features: *all_features,
             no_default_features: *no_default_features,
+            cargo_args: &builds.compile.cargo_args,
             environment: self.workshop.identifying_environment(),
-            cpu: self.conditions.cpu,
-            manners: self.efforts.manners(),
-        };
-        serde_json::json!(settings).to_string()
-    }
-}
-
-/// What one execution is asked to do, but for iterations and initial state.
-pub(super) fn asked(effort: Effort) -> ExecutionRequest {
-    ExecutionRequest {
-        measurements: effort.measurements as usize,
-        warm_up: Duration::from_millis(effort.warm_up_ms),
-        floor: Duration::from_millis(effort.floor_ms),
-        iterations: None,
-        seed: 0,
+            cpu: self.settings.cpu,
+            measurement: self.settings.efforts.measurement_settings(),
+        })
+        .to_string()
     }
 }

@@ -6,11 +6,13 @@
 //! alarms stay at the nominal rate under random walks, linear drifts and steps, where running all of
 //! one version first raises them to 36-86 %.
 
+use std::collections::{HashSet, VecDeque};
+
 use crate::stats::Random;
 
 /// How much is to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Design {
+pub struct ScheduleShape {
     /// How many versions are measured.
     pub versions: usize,
     /// How many benchmarks.
@@ -38,9 +40,9 @@ pub struct Step {
 }
 
 /// All executions of an experiment, in order. The same seed gives the same order for ever.
-pub fn schedule(design: Design, seed: u64) -> Vec<Step> {
+pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
-    let Design { versions, benchmarks, builds, executions } = design;
+    let ScheduleShape { versions, benchmarks, builds, executions } = shape;
     let mut steps = Vec::with_capacity(versions * benchmarks * builds * executions);
     for round in 0..executions {
         for build in shuffled(builds, &mut random) {
@@ -59,6 +61,45 @@ pub fn schedule(design: Design, seed: u64) -> Vec<Step> {
     steps
 }
 
+/// The steps that are left of a schedule.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    steps: VecDeque<Step>,
+    skipped: HashSet<usize>,
+    len: usize,
+}
+
+impl Queue {
+    /// All of these steps.
+    pub fn new(steps: Vec<Step>) -> Self {
+        Self { len: steps.len(), steps: steps.into(), skipped: HashSet::new() }
+    }
+
+    /// Takes the next step, but for those of benchmarks that are skipped.
+    pub fn take(&mut self) -> Option<Step> {
+        let skipped = &self.skipped;
+        while self.steps.front().is_some_and(|step| skipped.contains(&step.benchmark)) {
+            self.steps.pop_front();
+        }
+        self.steps.pop_front()
+    }
+
+    /// Skips what is left of a benchmark.
+    pub fn skip(&mut self, benchmark: usize) {
+        self.skipped.insert(benchmark);
+    }
+
+    /// How many steps there were in the beginning.
+    pub const fn total(&self) -> usize {
+        self.len
+    }
+
+    /// How many steps have been taken or skipped.
+    pub fn done(&self) -> usize {
+        self.len - self.steps.len()
+    }
+}
+
 fn shuffled(count: usize, random: &mut Random) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     random.shuffle(&mut order);
@@ -71,11 +112,12 @@ mod tests {
 
     use super::*;
 
-    const DESIGN: Design = Design { versions: 2, benchmarks: 3, builds: 5, executions: 4 };
+    const SHAPE: ScheduleShape =
+        ScheduleShape { versions: 2, benchmarks: 3, builds: 5, executions: 4 };
 
     #[test]
     fn every_execution_comes_exactly_once() {
-        let steps = schedule(DESIGN, 1);
+        let steps = schedule(SHAPE, 1);
         let different: HashSet<_> =
             steps.iter().map(|s| (s.round, s.build, s.benchmark, s.version)).collect();
         assert_eq!(steps.len(), 2 * 3 * 5 * 4);
@@ -84,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_versions_of_a_benchmark_and_a_seed_run_next_to_each_other_from_one_initial_state() {
-        for pair in schedule(DESIGN, 2).chunks(2) {
+        for pair in schedule(SHAPE, 2).chunks(2) {
             let [one, other] = pair else { panic!("two versions") };
             let without_version = |step: &Step| Step { version: 0, ..*step };
             assert_eq!(without_version(one), without_version(other));
@@ -93,22 +135,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_a_benchmark_that_is_skipped_does_not_come() {
+        let mut queue = Queue::new(schedule(SHAPE, 1));
+        let mut taken = Vec::new();
+        while let Some(step) = queue.take() {
+            taken.push(step.benchmark);
+            if step.benchmark == 1 {
+                queue.skip(1);
+            }
+        }
+        assert_eq!(taken.iter().filter(|benchmark| **benchmark == 1).count(), 1);
+        assert_eq!(taken.len(), 2 * 2 * 5 * 4 + 1);
+        assert_eq!(queue.done(), queue.total());
+    }
+
+    #[test]
     fn a_round_is_over_before_the_next_begins() {
-        let rounds: Vec<usize> = schedule(DESIGN, 3).iter().map(|step| step.round).collect();
+        let rounds: Vec<usize> = schedule(SHAPE, 3).iter().map(|step| step.round).collect();
         assert!(rounds.is_sorted());
     }
 
     #[test]
     fn each_version_goes_first_about_half_of_the_time() {
-        let design = Design { versions: 2, benchmarks: 1, builds: 1000, executions: 1 };
-        let first = schedule(design, 4).chunks(2).filter(|pair| pair[0].version == 0).count();
+        let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 1000, executions: 1 };
+        let first = schedule(shape, 4).chunks(2).filter(|pair| pair[0].version == 0).count();
         assert!((430..570).contains(&first), "{first} of 1000");
     }
 
     #[test]
     fn a_seed_means_the_same_order_for_ever() {
-        let design = Design { versions: 2, benchmarks: 1, builds: 3, executions: 1 };
-        let order: Vec<_> = schedule(design, 1).iter().map(|s| (s.build, s.version)).collect();
+        let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 3, executions: 1 };
+        let order: Vec<_> = schedule(shape, 1).iter().map(|s| (s.build, s.version)).collect();
         assert_eq!(order, [(1, 0), (1, 1), (0, 0), (0, 1), (2, 1), (2, 0)]);
     }
 }

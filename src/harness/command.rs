@@ -1,11 +1,21 @@
-//! A whole program as a benchmark: each execution is one run of it, and one measurement.
+//! A whole program as a benchmark: each execution is one run of it, and one measurement of each of its
+//! metrics.
+//!
+//! Every execution gives the same metrics, or else no two sets of them could be compared: wall, user and
+//! system time, and peak memory where a launcher starts the program. Where a value is below what the
+//! kernel can tell, it is given as that, with the step as the [resolution](Series::resolution): nothing
+//! within a step is ever a difference.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use super::{Conditions, Executable, Harness, executable::Process};
+use super::{
+    Conditions, Executable, Harness, Outcome,
+    executable::{Process, incidents},
+};
 use crate::{
     failure::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Series, Unit},
+    process::MEMORY_ERROR,
 };
 
 /// A program with arguments, under a name.
@@ -26,7 +36,7 @@ impl Harness for Command {
         HarnessKind::Command
     }
 
-    fn objection(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
         (measurements != 1).then_some("one run of a program is one measurement")
     }
 
@@ -34,52 +44,71 @@ impl Harness for Command {
         Ok(vec![Name::plain(self.id.clone())])
     }
 
-    /// Runs the program once, whatever number of measurements is asked. An exit with another status
+    /// Runs the program once, whatever number of measurements is requested. An exit with another status
     /// than success is a failure.
     fn execute(
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
-        let mut invocation = executable.invocation(&self.arguments, Some(asked.seed), conditions);
+    ) -> Result<Outcome> {
+        let mut invocation = executable.invocation(&self.arguments, Some(request.seed), conditions);
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
         invocation.launcher.clone_from(&self.launcher);
-        let purpose = executable.purpose_of(benchmark);
-        let process = Process::new(purpose, invocation, Duration::ZERO);
+        let benchmarks = std::slice::from_ref(benchmark);
+        let process = Process::executing(executable, benchmarks, invocation, Duration::ZERO);
         let ended = process.run_to_success(conditions)?;
-        Ok(Execution {
-            asked: asked.clone(),
-            series: series(&ended.resources),
+        let mut series = times(&ended.resources).to_vec();
+        if self.launcher.is_some() {
+            series.extend(ended.resources.peak_memory.map(memory));
+        }
+        Ok(Outcome::Measured(Execution {
+            asked: request.clone(),
+            series,
             throughput: Vec::new(),
             warm_up: None,
+            incidents: incidents(&ended),
             resources: ended.resources,
-        })
+        }))
     }
 }
 
-/// Wall, user and system time and peak memory, those that are known and not zero: the kernel's
-/// clock of CPU time may be too coarse for a short program, and there is no ratio to nothing.
-fn series(resources: &Resources) -> Vec<Series> {
-    let nanoseconds = |time: Duration| time.as_nanos() as f64;
-    let peak_memory = resources.peak_memory.unwrap_or(0) as f64;
+/// The kernel's coarsest tick. Many kernels know the CPU time of a process to the nanosecond, but how
+/// much of it was its own and how much the kernel's only by what they meet at each tick.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The kernel's accounts are in microseconds.
+const MICROSECOND: Duration = Duration::from_micros(1);
+
+/// Wall, user and system time.
+fn times(resources: &Resources) -> [Series; 3] {
     [
-        ("wall", Unit::Nanoseconds, nanoseconds(resources.wall)),
-        ("user", Unit::Nanoseconds, nanoseconds(resources.user)),
-        ("system", Unit::Nanoseconds, nanoseconds(resources.system)),
-        ("peak-memory", Unit::Bytes, peak_memory),
+        series("wall", resources.wall.max(MICROSECOND), MICROSECOND),
+        cpu_time("user", resources.user),
+        cpu_time("system", resources.system),
     ]
-    .into_iter()
-    .map(|(name, unit, value)| Series {
-        metric: Metric { name: name.to_owned(), unit },
-        values: vec![value],
-        iterations: vec![1],
-    })
-    .filter(|series| series.defect().is_none())
-    .collect()
+}
+
+/// A part of the CPU time: of less than a tick, only that it is less is known.
+fn cpu_time(name: &str, time: Duration) -> Series {
+    if time < TICK { series(name, TICK, TICK) } else { series(name, time, MICROSECOND) }
+}
+
+fn series(name: &str, value: Duration, resolution: Duration) -> Series {
+    one(name, Unit::Nanoseconds, value.as_nanos() as f64, resolution.as_nanos() as f64)
+}
+
+fn memory(peak: u64) -> Series {
+    one("peak-memory", Unit::Bytes, peak as f64, MEMORY_ERROR as f64)
+}
+
+/// A single measurement of a metric.
+fn one(name: &str, unit: Unit, value: f64, resolution: f64) -> Series {
+    let metric = Metric { name: name.to_owned(), unit };
+    Series { metric, values: vec![value], iterations: vec![1], resolution }
 }
 
 #[cfg(test)]
@@ -88,23 +117,30 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_is_unknown_or_zero_is_no_measurement() {
+    fn shown(user: Duration, system: Duration) -> Vec<(String, f64, f64)> {
         let resources = Resources {
             start: SystemTime::UNIX_EPOCH,
             wall: Duration::from_micros(1500),
-            user: Duration::from_micros(7),
-            system: Duration::ZERO,
+            user,
+            system,
             peak_memory: None,
             voluntary_switches: 0,
             involuntary_switches: 0,
-            instructions: None,
-            cycles: None,
         };
-        let names: Vec<_> = series(&resources)
-            .into_iter()
-            .map(|series| (series.metric.name, series.values))
-            .collect();
-        assert_eq!(names, [("wall".to_owned(), vec![1.5e6]), ("user".to_owned(), vec![7e3])]);
+        let parts = |series: Series| (series.metric.name, series.values[0], series.resolution);
+        times(&resources).map(parts).to_vec()
+    }
+
+    #[test]
+    fn a_time_below_a_tick_is_a_tick_and_stays_among_the_metrics() {
+        let all = shown(Duration::from_micros(7), Duration::ZERO);
+        let expected = [("wall", 1.5e6, 1e3), ("user", 1e7, 1e7), ("system", 1e7, 1e7)];
+        assert_eq!(all, expected.map(|(name, value, step)| (name.to_owned(), value, step)));
+    }
+
+    #[test]
+    fn a_time_above_a_tick_is_exact_to_the_microsecond() {
+        let all = shown(Duration::from_micros(70_007), Duration::from_millis(10));
+        assert_eq!(all[1..], [("user".to_owned(), 7.0007e7, 1e3), ("system".to_owned(), 1e7, 1e3)]);
     }
 }

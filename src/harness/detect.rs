@@ -12,7 +12,7 @@ use crate::{
     model::HarnessKind,
 };
 
-/// A bench target with all that tells its harness.
+/// A bench target with all that decides its harness.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetFacts<'t> {
     /// The workspace's metadata, with resolved dependencies.
@@ -27,7 +27,7 @@ pub struct TargetFacts<'t> {
     pub source: &'t str,
 }
 
-/// The harness of a bench target, or what the user says it is (`configured`).
+/// The harness of a bench target, or the one that `bench.toml` gives it (`configured`).
 ///
 /// Fails if the target has its own `main` and no harness, an unknown one, or several, among its
 /// dependencies, and if a [`Command`](super::Command) is configured: that needs a program.
@@ -79,7 +79,7 @@ struct HarnessCrate {
     /// The name of its package.
     package: &'static str,
     kind: HarnessKind,
-    /// The version of what it is a fork of, if it is one: its own says nothing.
+    /// The version of what it is a fork of, if it is one: its own means nothing.
     fork_of: Option<Version>,
 }
 
@@ -174,7 +174,7 @@ impl<'t> TargetFacts<'t> {
         .because(reason)
     }
 
-    /// The lines that say which of several harnesses it is.
+    /// The lines that choose one of several harnesses.
     fn one_of(&self, candidates: &[Candidate<'_>]) -> String {
         let mut kinds: Vec<_> =
             candidates.iter().map(|found| format!("{:?}", found.crate_.kind.name())).collect();

@@ -3,9 +3,10 @@
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
-    model::Name,
+    failure::{Exit, Failure, Result},
+    model::{Incident, Name},
     process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output},
+    shell::quoted,
 };
 
 /// An executable of a bench target, with what Cargo would give to its processes.
@@ -21,6 +22,9 @@ pub struct Executable {
     pub directory: PathBuf,
     /// `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the path of shared libraries.
     pub variables: Vec<(OsString, OsString)>,
+    /// The words that select this bench target after `cargo rbench exec`: revision, package, target and
+    /// what changes its compilation. None outside of a project.
+    pub selection: Option<String>,
 }
 
 /// The conditions that all executions of a run share.
@@ -28,10 +32,19 @@ pub struct Executable {
 pub struct Conditions<'c> {
     /// What stops everything.
     pub interrupt: &'c Interrupt,
-    /// How long a process may take; derived from what it is asked to do when absent.
+    /// How long a process may take; derived from the work it is given when absent.
     pub deadline: Option<Duration>,
     /// The CPU to run on.
     pub cpu: Option<usize>,
+}
+
+impl Conditions<'_> {
+    /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
+    /// and a directory for temporary files.
+    pub fn check(&self) -> Result<()> {
+        process::check_cpu(self.cpu)?;
+        scratch().map(drop)
+    }
 }
 
 /// Variables of rbench's own environment that would change what a benchmark does.
@@ -46,20 +59,16 @@ const REMOVED: [&str; 8] = [
     "RUST_BACKTRACE",
 ];
 
+/// What a process of a bench target is started for.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'p> {
+    /// To list its benchmarks.
+    List,
+    /// To execute these.
+    Execute(&'p [Name]),
+}
+
 impl Executable {
-    /// What running `benchmark` is called in messages.
-    pub(super) fn purpose_of(&self, benchmark: &Name) -> String {
-        format!("execute benchmark `{}` of {}", benchmark.id, self.target)
-    }
-
-    /// What running `benchmarks` in one process is called in messages.
-    pub(super) fn purpose_of_all(&self, benchmarks: &[Name]) -> String {
-        match benchmarks {
-            [only] => self.purpose_of(only),
-            several => format!("execute {} benchmarks of {}", several.len(), self.target),
-        }
-    }
-
     /// A process of this executable with `arguments`, in the initial state of `seed`.
     pub(super) fn invocation<A: Into<OsString>>(
         &self,
@@ -78,21 +87,68 @@ impl Executable {
             launcher: None,
         }
     }
+
+    /// What a process for `purpose` is called in messages.
+    fn description(&self, purpose: Purpose<'_>) -> String {
+        match purpose {
+            Purpose::List => format!("list the benchmarks of {}", self.target),
+            Purpose::Execute([only]) => {
+                format!("execute benchmark `{}` of {}", only.id, self.target)
+            }
+            Purpose::Execute(several) => {
+                format!("execute {} benchmarks of {}", several.len(), self.target)
+            }
+        }
+    }
+
+    /// The command of rbench that starts a process for `purpose` again.
+    fn reproduction(&self, purpose: Purpose<'_>) -> Option<String> {
+        let selection = self.selection.as_ref()?;
+        Some(match purpose {
+            Purpose::List => format!("cargo rbench list {selection}"),
+            Purpose::Execute([only]) => {
+                let dashes = if only.id.starts_with('-') { "-- " } else { "" };
+                format!("cargo rbench exec {selection} --exact {dashes}{}", quoted(&only.id))
+            }
+            Purpose::Execute(_) => format!("cargo rbench exec {selection} --whole-target"),
+        })
+    }
 }
 
-/// One process that serves one purpose, for instance `execute benchmark a/b of target`.
-pub(super) struct Process {
-    pub(super) purpose: String,
+/// One process of an executable.
+pub(super) struct Process<'e> {
+    pub(super) executable: &'e Executable,
+    pub(super) purpose: Purpose<'e>,
     pub(super) invocation: Invocation,
-    /// What a person types to see the same: without what only rbench can give to the process.
-    pub(super) repeated: Invocation,
-    /// The time that the work asked for takes at least.
+    /// The same for a person to type: without what only rbench can give to the process.
+    pub(super) typed: Invocation,
+    /// The time that its work takes at least.
     pub(super) work: Duration,
 }
 
-impl Process {
-    pub(super) fn new(purpose: String, invocation: Invocation, work: Duration) -> Self {
-        Self { purpose, repeated: invocation.clone(), invocation, work }
+impl<'e> Process<'e> {
+    /// A process that lists benchmarks.
+    pub(super) fn listing(executable: &'e Executable, invocation: Invocation) -> Self {
+        Self::new(executable, Purpose::List, invocation, Duration::ZERO)
+    }
+
+    /// A process that executes benchmarks, which takes at least the time `work`.
+    pub(super) fn executing(
+        executable: &'e Executable,
+        benchmarks: &'e [Name],
+        invocation: Invocation,
+        work: Duration,
+    ) -> Self {
+        Self::new(executable, Purpose::Execute(benchmarks), invocation, work)
+    }
+
+    fn new(
+        executable: &'e Executable,
+        purpose: Purpose<'e>,
+        invocation: Invocation,
+        work: Duration,
+    ) -> Self {
+        Self { executable, purpose, typed: invocation.clone(), invocation, work }
     }
 
     /// Runs the process; an end by deadline or interrupt is a failure, any other is not.
@@ -102,16 +158,23 @@ impl Process {
 
     fn run_within(&self, mut limits: Limits, conditions: &Conditions<'_>) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
-        let ended = process::run(&self.invocation, &limits, conditions.interrupt)?;
+        let ended =
+            process::run(&self.invocation, &limits, conditions.interrupt).map_err(|failure| {
+                match failure.exit() {
+                    Exit::Benchmark => self.with_reproduction(failure),
+                    _ => failure,
+                }
+            })?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {
                 let reason =
                     format!("it was still running after {:.1} s", limits.deadline.as_secs_f64());
-                Err(self.failure(&reason, &ended.output).hint("allow more time with --deadline"))
+                Err(self.failure(&reason, &ended).hint("allow more time with --deadline"))
             }
             Ending::Interrupted => {
-                Err(Failure::new(Exit::Interrupted, format!("stopped: {}", self.purpose)))
+                let what = format!("stopped: {}", self.executable.description(self.purpose));
+                Err(Failure::new(Exit::Interrupted, what))
             }
         }
     }
@@ -121,40 +184,68 @@ impl Process {
         self.succeeded(self.run(conditions)?)
     }
 
-    /// What a successful process prints, all of it: for lists of benchmarks.
-    pub(super) fn whole_output(&self, conditions: &Conditions<'_>) -> Result<Output> {
+    /// As [`run`](Self::run), with all that the process prints: for lists of benchmarks.
+    pub(super) fn run_for_list(&self, conditions: &Conditions<'_>) -> Result<Ended> {
         /// Room for a hundred thousand benchmarks.
         const MOST: usize = 16 << 20;
-        let limits = Limits { output: MOST, ..Limits::for_work_of(self.work) };
-        let output = self.succeeded(self.run_within(limits, conditions)?)?.output;
-        if output.omitted > 0 {
-            return Err(self.failure("its list is longer than 16 MiB", &output));
+        self.run_within(Limits { output: MOST, ..Limits::for_work_of(self.work) }, conditions)
+    }
+
+    /// What a successful process prints, all of it.
+    pub(super) fn whole_output(&self, conditions: &Conditions<'_>) -> Result<Output> {
+        let ended = self.succeeded(self.run_for_list(conditions)?)?;
+        if ended.output.omitted > 0 {
+            return Err(self.failure("its list is longer than 16 MiB", &ended));
         }
-        Ok(output)
+        Ok(ended.output)
     }
 
     fn succeeded(&self, ended: Ended) -> Result<Ended> {
-        match ending_in_words(ended.ending) {
+        match unsuccessful(ended.ending) {
             None => Ok(ended),
-            Some(words) => Err(self.failure(&words, &ended.output)),
+            Some(reason) => Err(self.failure(&reason, &ended)),
         }
     }
 
     /// A failure of this process, with the end of what it printed and how to see it again.
-    pub(super) fn failure(&self, reason: &str, output: &Output) -> Failure {
+    pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Failure {
         /// Enough for a panic message and a short trace.
         const LINES: usize = 20;
-        let mut failure =
-            Failure::new(Exit::Benchmark, format!("cannot {}", self.purpose)).because(reason);
-        let tail = output.last_lines(LINES);
+        let what = format!("cannot {}", self.executable.description(self.purpose));
+        let mut failure = Failure::new(Exit::Benchmark, what).because(reason);
+        failure = incidents(ended)
+            .iter()
+            .fold(failure, |failure, incident| failure.because(incident.to_string()));
+        let tail = ended.output.last_lines(LINES);
         if !tail.trim().is_empty() {
             failure = failure.because("the end of its output:");
             for line in tail.lines() {
                 failure = failure.because(format!("  {}", printable(line)));
             }
         }
-        failure.hint(format!("reproduce with: {}", self.repeated))
+        self.with_reproduction(failure)
     }
+
+    /// A failure of one of several benchmarks that this process executed.
+    pub(super) fn failure_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Failure {
+        let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
+        let (invocation, typed) = (self.invocation.clone(), self.typed.clone());
+        Process { executable: self.executable, purpose, invocation, typed, work: self.work }
+            .failure(reason, ended)
+    }
+
+    fn with_reproduction(&self, failure: Failure) -> Failure {
+        let typed = self.typed.to_string();
+        let command = self.executable.reproduction(self.purpose);
+        let shown = command.as_ref().unwrap_or(&typed);
+        failure.hint(format!("reproduce with: {shown}")).with_command(typed)
+    }
+}
+
+/// What is remarkable about how a process ended.
+pub(super) fn incidents(ended: &Ended) -> Vec<Incident> {
+    let left: Vec<_> = ended.left_behind.iter().map(|name| printable(name)).collect();
+    if left.is_empty() { Vec::new() } else { vec![Incident::LeftBehind(left)] }
 }
 
 /// A line of a process's output as it may be shown: not without end, and without colours or anything
@@ -170,8 +261,8 @@ fn printable(line: &str) -> String {
     shown
 }
 
-/// How a process ended, unless with success.
-pub(super) fn ending_in_words(ending: Ending) -> Option<String> {
+/// Why a process has no success, by how it ended.
+pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
         Ending::Exited(status) => Some(format!("it exited with status {status}")),
@@ -183,28 +274,82 @@ pub(super) fn ending_in_words(ending: Ending) -> Option<String> {
 
 /// A directory for what one process leaves behind.
 pub(super) fn scratch() -> Result<tempfile::TempDir> {
-    tempfile::Builder::new()
-        .prefix("rbench-")
-        .tempdir()
-        .or_fail(Exit::Internal, || "cannot create a temporary directory")
+    let place = std::env::temp_dir();
+    tempfile::Builder::new().prefix("rbench-").tempdir_in(&place).map_err(|error| {
+        // Without the name that was tried, which means nothing to anybody.
+        let reason = std::io::Error::from(error.kind()).to_string();
+        Failure::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
+            .because(reason)
+            .hint("name a directory for temporary files in the variable TMPDIR")
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
+    use crate::model::Resources;
+
+    fn ended(output: String, left_behind: &[&str]) -> Ended {
+        let resources = Resources {
+            start: SystemTime::UNIX_EPOCH,
+            wall: Duration::ZERO,
+            user: Duration::ZERO,
+            system: Duration::ZERO,
+            peak_memory: None,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+        };
+        Ended {
+            ending: Ending::Exited(1),
+            resources,
+            output: Output { head: output.into_bytes(), ..Output::default() },
+            left_behind: left_behind.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    fn failure(selection: Option<&str>, id: &str, ended: &Ended) -> Failure {
+        let executable = Executable {
+            target: "t".to_owned(),
+            selection: selection.map(str::to_owned),
+            ..Executable::default()
+        };
+        let invocation = Invocation { program: "b".into(), ..Invocation::default() };
+        let benchmarks = [Name::plain(id)];
+        Process::executing(&executable, &benchmarks, invocation, Duration::ZERO)
+            .failure("it exited with status 1", ended)
+    }
 
     #[test]
     fn a_failure_shows_the_end_of_the_output_without_what_commands_a_terminal() {
-        let invocation = Invocation { program: "b".into(), ..Invocation::default() };
-        let purpose = "execute benchmark `b` of t".to_owned();
-        let process = Process::new(purpose, invocation, Duration::ZERO);
         let head = format!("{}\x1b[31mred\x1b[0m\x07\n{}\n", "line\n".repeat(30), "x".repeat(1000));
-        let output = Output { head: head.into_bytes(), ..Output::default() };
-        let failure = process.failure("it exited with status 1", &output).to_string();
+        let failure = failure(None, "b", &ended(head, &[])).to_string();
         let lines: Vec<_> = failure.lines().collect();
         assert_eq!(lines.len(), 3 + 20 + 1, "{failure}");
         assert_eq!(lines[21], "    red");
         assert_eq!(lines[22].chars().count(), 4 + 300 + 1);
         assert!(failure.ends_with("\nhint: reproduce with: cd '' && b"), "{failure}");
+    }
+
+    #[test]
+    fn a_failure_names_the_command_of_rbench_and_keeps_the_exact_one_for_who_asks() {
+        let failure = failure(Some("1a2b3c4 --bench t"), "a b", &ended(String::new(), &[]));
+        let text = failure.to_string();
+        let hint = "hint: reproduce with: cargo rbench exec 1a2b3c4 --bench t --exact 'a b'";
+        assert!(text.ends_with(hint), "{text}");
+        assert_eq!(failure.command(), Some("cd '' && b"));
+    }
+
+    #[test]
+    fn an_id_like_a_flag_is_no_flag_of_the_command() {
+        let text = failure(Some("."), "-v", &ended(String::new(), &[])).to_string();
+        assert!(text.ends_with("cargo rbench exec . --exact -- -v"), "{text}");
+    }
+
+    #[test]
+    fn what_a_failed_benchmark_left_behind_is_named() {
+        let text = failure(None, "b", &ended(String::new(), &["sle\x07ep"])).to_string();
+        assert!(text.contains("it left processes running, which were killed: sleep"), "{text}");
     }
 }

@@ -16,35 +16,50 @@ pub struct Filter {
 }
 
 #[derive(Clone, Debug)]
-enum Pattern {
+struct Pattern {
+    text: String,
+    matching: Matching,
+}
+
+#[derive(Clone, Debug)]
+enum Matching {
+    /// The whole id.
+    Exact,
+    /// A regular expression, or literally a part of the id: `f64[0]` is both.
     Regex(Regex),
-    Exact(String),
+    /// Literally a part of the id: it is no regular expression, for this reason.
+    Part(String),
+}
+
+impl Pattern {
+    fn new(text: &str, exact: bool) -> Self {
+        let matching = match Regex::new(text) {
+            _ if exact => Matching::Exact,
+            Ok(regex) => Matching::Regex(regex),
+            Err(error) => Matching::Part(error.to_string()),
+        };
+        Self { text: text.to_owned(), matching }
+    }
+
+    fn matches(&self, id: &str) -> bool {
+        match &self.matching {
+            Matching::Exact => id == self.text,
+            Matching::Regex(regex) => regex.is_match(id) || id.contains(&self.text),
+            Matching::Part(_) => id.contains(&self.text),
+        }
+    }
 }
 
 impl Filter {
-    /// Benchmarks whose id matches any of `patterns` (regular expressions, or whole ids if `exact`),
-    /// in any of `packages` and any of the bench targets `targets`. An empty list leaves out nothing.
-    pub fn new(
-        patterns: &[String],
-        exact: bool,
-        packages: &[String],
-        targets: &[String],
-    ) -> Result<Self> {
-        let patterns = patterns.iter().map(|pattern| {
-            if exact {
-                return Ok(Pattern::Exact(pattern.clone()));
-            }
-            Regex::new(pattern).map(Pattern::Regex).map_err(|error| {
-                Failure::new(Exit::Usage, format!("cannot use the filter `{pattern}`"))
-                    .because(error.to_string())
-                    .hint("take it literally with --exact, or write \\ before special characters")
-            })
-        });
-        Ok(Self {
-            patterns: patterns.collect::<Result<_>>()?,
+    /// Benchmarks whose id matches any of `patterns`, in any of `packages` and any of the bench targets
+    /// `targets`. An empty list leaves out nothing. A pattern is a regular expression or a part of an
+    /// id, or a whole id if `exact`.
+    pub fn new(patterns: &[String], exact: bool, packages: &[String], targets: &[String]) -> Self {
+        Self {
+            patterns: patterns.iter().map(|pattern| Pattern::new(pattern, exact)).collect(),
             packages: packages.to_vec(),
             targets: targets.to_vec(),
-        })
+        }
     }
 
     /// Whether the filter can mean a benchmark of this bench target: others need not be listed.
@@ -58,11 +73,7 @@ impl Filter {
     pub fn matches(&self, benchmark: &Benchmark) -> bool {
         let id = &benchmark.name.id;
         self.may_match(&benchmark.package, &benchmark.target)
-            && (self.patterns.is_empty()
-                || self.patterns.iter().any(|pattern| match pattern {
-                    Pattern::Regex(regex) => regex.is_match(id),
-                    Pattern::Exact(exact) => exact == id,
-                }))
+            && (self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id)))
     }
 
     /// The benchmarks of `all` that are meant, in their order; that there is none is a failure that
@@ -78,71 +89,76 @@ impl Filter {
             return Failure::new(Exit::Usage, "there is no benchmark to run")
                 .hint("cargo rbench list shows every benchmark and its harness");
         }
-        let failure = Failure::new(Exit::Usage, "no benchmark matches")
-            .because(format!("there are {} that do not", others.len()));
-        if let Some(failure) = self.unknown_place(others, &failure) {
+        if let Some(failure) = self.unknown_place(others) {
             return failure;
         }
-        let ids = others
+        let candidates: Vec<&str> = others
             .iter()
             .filter(|benchmark| self.may_match(&benchmark.package, &benchmark.target))
-            .map(|benchmark| benchmark.name.id.as_str());
-        let wanted: Vec<&str> = self.patterns.iter().map(Pattern::text).collect();
-        with_near_names(failure, "benchmarks", &wanted, ids)
+            .map(|benchmark| benchmark.name.id.as_str())
+            .collect();
+        let patterns: Vec<&str> =
+            self.patterns.iter().map(|pattern| pattern.text.as_str()).collect();
+        let quoted: Vec<_> = patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+        let what = match &quoted[..] {
+            [] => "no benchmark matches".to_owned(),
+            quoted => format!("no benchmark matches {}", quoted.join(" or ")),
+        };
+        let mut failure = Failure::new(Exit::Usage, what)
+            .because(format!("there are {} others", candidates.len()));
+        for pattern in &self.patterns {
+            if let Matching::Part(error) = &pattern.matching {
+                failure = failure
+                    .because(format!("`{}` was taken literally, as it is no regex:", pattern.text))
+                    .because(error);
+            }
+        }
+        with_near_names(failure, "benchmarks", &patterns, candidates)
     }
 
-    /// A package or target that no benchmark is in.
-    fn unknown_place(&self, others: &[Benchmark], failure: &Failure) -> Option<Failure> {
-        let packages = || others.iter().map(|benchmark| benchmark.package.as_str());
-        let targets = || others.iter().map(|benchmark| benchmark.target.as_str());
+    /// A package that has no benchmark, or a target that is none.
+    fn unknown_place(&self, others: &[Benchmark]) -> Option<Failure> {
+        let packages: Vec<_> = others.iter().map(|other| other.package.as_str()).collect();
+        let targets: Vec<_> = others.iter().map(|other| other.target.as_str()).collect();
         let unknown = |names: &[String], known: &[&str]| {
             names.iter().find(|name| !known.contains(&name.as_str())).cloned()
         };
-        if let Some(package) = unknown(&self.packages, &packages().collect::<Vec<_>>()) {
-            let failure = failure.clone().because(format!("no package `{package}` has benchmarks"));
-            return Some(with_near_names(failure, "packages", &[&package], packages()));
-        }
-        let target = unknown(&self.targets, &targets().collect::<Vec<_>>())?;
-        let failure = failure.clone().because(format!("no bench target is called `{target}`"));
-        Some(with_near_names(failure, "bench targets", &[&target], targets()))
+        let (what, kind, name, known) = match unknown(&self.packages, &packages) {
+            Some(package) => ("no package with benchmarks", "packages", package, packages),
+            None => {
+                ("no bench target", "bench targets", unknown(&self.targets, &targets)?, targets)
+            }
+        };
+        let failure = Failure::new(Exit::Usage, format!("{what} is called `{name}`"));
+        Some(with_near_names(failure, kind, &[&name], known))
     }
 }
 
-impl Pattern {
-    fn text(&self) -> &str {
-        match self {
-            Self::Regex(regex) => regex.as_str(),
-            Self::Exact(exact) => exact,
-        }
-    }
-}
-
-/// Adds a hint with the few of `names` that are nearest to what was wanted.
-fn with_near_names<'n>(
-    failure: Failure,
-    kind: &str,
-    wanted: &[&str],
-    names: impl Iterator<Item = &'n str>,
-) -> Failure {
+/// Adds a hint with the names that are nearest to what was typed: one if it is a slip of the keyboard
+/// away, else a few.
+fn with_near_names(failure: Failure, kind: &str, typed: &[&str], names: Vec<&str>) -> Failure {
     /// As many as one reads.
     const MOST: usize = 5;
-    let mut names: Vec<&str> = names.collect();
-    names.sort_unstable();
-    names.dedup();
+    /// The Jaro-Winkler similarity from which on a name is probably meant.
+    const MEANT: f64 = 0.9;
     let nearness = |name: &str| {
-        let near = wanted.iter().map(|wanted| {
-            let (wanted, name) = (wanted.to_lowercase(), name.to_lowercase());
-            strsim::jaro_winkler(&wanted, &name)
-        });
+        let near = typed
+            .iter()
+            .map(|typed| strsim::jaro_winkler(&typed.to_lowercase(), &name.to_lowercase()));
         near.fold(0.0, f64::max)
     };
-    names.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
-    names.truncate(MOST);
-    if names.is_empty() {
-        return failure;
+    let mut names: Vec<(f64, &str)> =
+        names.into_iter().map(|name| (nearness(name), name)).collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    names.dedup();
+    let quoted: Vec<_> = names.iter().take(MOST).map(|(_, name)| format!("`{name}`")).collect();
+    match names.first() {
+        Some((nearness, name)) if *nearness >= MEANT => {
+            failure.hint(format!("did you mean `{name}`?"))
+        }
+        Some(_) => failure.hint(format!("{kind} with similar names: {}", quoted.join(", "))),
+        None => failure,
     }
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    failure.hint(format!("{kind} with near names: {}", quoted.join(", ")))
 }
 
 #[cfg(test)]
@@ -159,6 +175,7 @@ mod tests {
         vec![
             of("json", "parse", "words/64"),
             of("json", "parse", "words/1024"),
+            of("json", "write", "f64[0]"),
             of("json", "write", "words/64"),
             of("xml", "parse", "Attributes (quoted)"),
         ]
@@ -175,7 +192,7 @@ mod tests {
         targets: &str,
     ) -> Result<Vec<String>> {
         let patterns: Vec<_> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        let filter = Filter::new(&patterns, exact, &words(packages), &words(targets))?;
+        let filter = Filter::new(&patterns, exact, &words(packages), &words(targets));
         Ok(filter.choose(all())?.iter().map(ToString::to_string).collect())
     }
 
@@ -187,13 +204,19 @@ mod tests {
 
     #[test]
     fn nothing_typed_means_every_benchmark() {
-        assert_eq!(chosen(&[], false, "", "").unwrap().len(), 4);
+        assert_eq!(chosen(&[], false, "", "").unwrap().len(), 5);
     }
 
     #[test]
     fn patterns_are_regular_expressions_and_any_of_them_may_match() {
         assert_eq!(chosen(&["/10"], false, "", "").unwrap(), ["json parse words/1024"]);
         assert_eq!(chosen(&["^words/64$", "ttri"], false, "", "").unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_part_of_an_id_matches_even_if_it_reads_as_another_regular_expression_or_as_none() {
+        assert_eq!(chosen(&["f64[0]"], false, "", "").unwrap(), ["json write f64[0]"]);
+        assert_eq!(chosen(&["(quo"], false, "", "").unwrap(), ["xml parse Attributes (quoted)"]);
     }
 
     #[test]
@@ -204,31 +227,41 @@ mod tests {
 
     #[test]
     fn packages_and_targets_narrow() {
-        assert_eq!(chosen(&["words"], false, "json", "write").unwrap(), ["json write words/64"]);
+        let narrowed = chosen(&["words"], false, "json", "write").unwrap();
+        assert_eq!(narrowed, ["json write words/64"]);
         assert_eq!(chosen(&[], false, "xml json", "parse").unwrap().len(), 3);
     }
 
     #[test]
-    fn a_filter_that_matches_nothing_names_what_is_near() {
-        let failure = failure(&["word/1024"], true, "", "");
-        assert!(
-            failure.starts_with("no benchmark matches\n  there are 4 that do not"),
-            "{failure}"
+    fn a_filter_that_matches_nothing_is_repeated_with_what_is_near() {
+        assert_eq!(
+            failure(&["word/1024"], true, "", ""),
+            "no benchmark matches `word/1024`\n  there are 5 others\n\
+             hint: did you mean `words/1024`?"
         );
-        assert!(failure.contains("near names: `words/1024`"), "{failure}");
+        let text = failure(&["64 words", "zip"], true, "json", "write");
+        assert!(
+            text.starts_with("no benchmark matches `64 words` or `zip`\n  there are 2"),
+            "{text}"
+        );
+        assert!(text.contains("similar names: `words/64`, `f64[0]`"), "{text}");
     }
 
     #[test]
-    fn an_unknown_package_or_target_is_named_with_what_is_near() {
-        let text = failure(&[], false, "jso", "");
-        assert!(text.contains("no package `jso`") && text.contains("near names: `json`"), "{text}");
-        let text = failure(&[], false, "", "writer");
-        assert!(text.contains("called `writer`") && text.contains("near names: `write`"), "{text}");
+    fn an_unknown_package_or_target_is_named_with_what_was_probably_meant() {
+        assert_eq!(
+            failure(&[], false, "jso", ""),
+            "no package with benchmarks is called `jso`\nhint: did you mean `json`?"
+        );
+        assert_eq!(
+            failure(&[], false, "", "wriet"),
+            "no bench target is called `wriet`\nhint: did you mean `write`?"
+        );
     }
 
     #[test]
-    fn a_broken_regular_expression_is_a_usage_error_with_the_way_out() {
-        let text = failure(&["(quoted"], false, "", "");
-        assert!(text.contains("unclosed group") && text.contains("--exact"), "{text}");
+    fn a_broken_regular_expression_that_is_part_of_no_id_is_explained() {
+        let text = failure(&["(unclosed"], false, "", "");
+        assert!(text.contains("taken literally") && text.contains("unclosed group"), "{text}");
     }
 }

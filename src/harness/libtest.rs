@@ -1,11 +1,15 @@
 //! `#[bench]` functions, which only nightly toolchains have.
 //!
-//! libtest tells the median of what it measured, so one execution is one measurement; how many
-//! iterations it took, it does not tell.
+//! libtest prints the median of what it measured, so one execution is one measurement, but not how many
+//! iterations it took.
 
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, slice};
 
-use super::{Conditions, Executable, Harness, executable::Process, text::listed};
+use super::{
+    Conditions, Executable, Harness, Outcome,
+    executable::{Process, incidents},
+    text::listed,
+};
 use crate::{
     failure::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
@@ -21,47 +25,51 @@ impl Harness for Libtest {
         HarnessKind::Libtest
     }
 
-    fn objection(&self, measurements: usize) -> Option<&'static str> {
-        (measurements != 1).then_some("libtest tells one median of all it measured")
+    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
+        (measurements != 1).then_some("libtest prints one median of all it measured")
     }
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let invocation =
             executable.invocation(["--bench", "--list", "--format", "terse"], None, conditions);
-        let purpose = format!("list the benchmarks of {}", executable.target);
-        let process = Process::new(purpose, invocation, Duration::ZERO);
-        Ok(listed(&process.whole_output(conditions)?))
+        Ok(listed(&Process::listing(executable, invocation).whole_output(conditions)?))
     }
 
     fn execute(
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
-        let process = Process::new(
-            executable.purpose_of(benchmark),
-            executable.invocation(arguments(benchmark), Some(asked.seed), conditions),
-            asked.least_time(),
+    ) -> Result<Outcome> {
+        let process = Process::executing(
+            executable,
+            slice::from_ref(benchmark),
+            executable.invocation(arguments(benchmark), Some(request.seed), conditions),
+            request.least_time(),
         );
         let ended = process.run_to_success(conditions)?;
-        let failure = |reason: &str| process.failure(reason, &ended.output);
+        let failure = |reason: &str| process.failure(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             failure("it printed no measurement; is there a benchmark of this id?")
         })?;
-        let series =
-            Series { metric: Metric::wall(), values: vec![median], iterations: Vec::new() };
+        let series = Series {
+            metric: Metric::wall(),
+            values: vec![median],
+            iterations: Vec::new(),
+            resolution: resolution(median),
+        };
         if let Some(defect) = series.defect() {
             return Err(failure(&defect));
         }
-        Ok(Execution {
-            asked: asked.clone(),
+        Ok(Outcome::Measured(Execution {
+            asked: request.clone(),
             series: vec![series],
             throughput: Vec::new(),
             warm_up: None,
+            incidents: incidents(&ended),
             resources: ended.resources,
-        })
+        }))
     }
 }
 
@@ -70,7 +78,13 @@ fn arguments(benchmark: &Name) -> Vec<OsString> {
     words.into_iter().chain([benchmark.id.as_str()]).map(OsString::from).collect()
 }
 
-/// The median that libtest tells of `id`, in nanoseconds per iteration.
+/// The smallest step between medians such as this one, in nanoseconds: toolchains before 2024 round them
+/// to whole ones.
+fn resolution(median: f64) -> f64 {
+    if median.fract() == 0.0 { 1.0 } else { 0.0 }
+}
+
+/// The median that libtest prints of `id`, in nanoseconds per iteration.
 fn median(output: &Output, id: &str) -> Option<f64> {
     output
         .to_string()
@@ -93,5 +107,10 @@ mod tests {
         assert_eq!(median(&output, "b::\"c\""), Some(1.5));
         assert_eq!(median(&output, "a"), Some(9.0));
         assert_eq!(median(&output, "c"), None);
+    }
+
+    #[test]
+    fn a_median_in_whole_nanoseconds_may_be_a_rounded_one() {
+        assert_eq!([3.0, 448.579].map(|value| resolution(value).to_string()), ["1", "0"]);
     }
 }

@@ -31,8 +31,8 @@ use crate::{
 
 /// Lists and runs the benchmarks of an executable.
 ///
-/// A failure is that of one executable or one benchmark, never of the whole run. It says the
-/// reason, the end of what the process printed, and the command to see it again.
+/// A failure is that of one executable or one benchmark, never of the whole run. It has the reason,
+/// the end of what the process printed, and the command to see it again.
 pub trait Harness: fmt::Debug + Send + Sync {
     /// Which harness this is.
     fn kind(&self) -> HarnessKind;
@@ -43,16 +43,16 @@ pub trait Harness: fmt::Debug + Send + Sync {
 
     /// Runs `benchmark`, once, in a process of its own.
     ///
-    /// What the benchmark's own settings override (see [`ExecutionRequest`]) is no failure: the execution says
-    /// what was asked and what came. Fewer measurements than the harness itself meant to take, and
-    /// values that no clock can give, are.
+    /// What the benchmark's own settings override (see [`ExecutionRequest`]) is no failure: the execution
+    /// has both the request and what came of it. Fewer measurements than the harness itself meant to
+    /// take, and values that no clock can give, are.
     fn execute(
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution>;
+    ) -> Result<Outcome>;
 
     /// Runs `benchmarks` one after the other in a single process, for those that share an expensive
     /// set-up; one result for each. They share one initial state, and what one leaves behind in
@@ -63,7 +63,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
         benchmarks: &[Name],
         _: &ExecutionRequest,
         _: &Conditions<'_>,
-    ) -> Result<Vec<Result<Execution>>> {
+    ) -> Result<Vec<Result<Outcome>>> {
         let count = benchmarks.len();
         let what = format!("cannot execute {count} benchmarks of {} together", executable.target);
         Err(Failure::new(Exit::Usage, what)
@@ -72,12 +72,28 @@ pub trait Harness: fmt::Debug + Send + Sync {
     }
 
     /// The time that the warm-up and measurements of one execution take at least.
-    fn least_time(&self, asked: &ExecutionRequest) -> Duration {
-        asked.least_time()
+    fn least_time(&self, request: &ExecutionRequest) -> Duration {
+        request.least_time()
     }
 
-    /// Why an execution cannot have `measurements`, if this harness never gives that many.
-    fn objection(&self, _measurements: usize) -> Option<&'static str> {
+    /// Why an execution cannot have this number of measurements, if this harness never takes so many.
+    fn measurement_limit(&self, _measurements: usize) -> Option<&'static str> {
         None
     }
+
+    /// What a user should know before benchmarks of this harness are executed as requested, with what
+    /// to do about it: a sentence.
+    fn note(&self, _request: &ExecutionRequest) -> Option<String> {
+        None
+    }
+}
+
+/// What came of an execution that did not fail.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
+pub enum Outcome {
+    /// The benchmark was measured.
+    Measured(Execution),
+    /// The benchmark cannot run here, for the reason that it gave: there is no GPU.
+    Skipped(String),
 }

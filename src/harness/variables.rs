@@ -7,7 +7,7 @@ use std::{
 
 use cargo_metadata::Package;
 
-/// What Cargo tells a process about `package`: `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the like.
+/// What Cargo lets a process know about `package`: `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the like.
 pub fn package_variables(package: &Package) -> Vec<(OsString, OsString)> {
     let version = &package.version;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -44,11 +44,6 @@ pub fn package_variables(package: &Package) -> Vec<(OsString, OsString)> {
 /// The variable by which the system's loader finds shared libraries, with `directories` before what
 /// it has now (`inherited`). Directories whose names cannot stand in a path list are left out.
 pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsString, OsString) {
-    let name = if cfg!(target_vendor = "apple") {
-        "DYLD_FALLBACK_LIBRARY_PATH"
-    } else {
-        "LD_LIBRARY_PATH"
-    };
     let inherited = inherited.into_iter().flat_map(std::env::split_paths);
     let can_be_listed = |directory: &Path| std::env::join_paths([directory]).is_ok();
     let directories: Vec<PathBuf> = directories
@@ -57,7 +52,7 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
         .chain(inherited)
         .filter(|directory| can_be_listed(directory) && !directory.as_os_str().is_empty())
         .collect();
-    (name.into(), std::env::join_paths(directories).unwrap_or_default())
+    ("LD_LIBRARY_PATH".into(), std::env::join_paths(directories).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -84,7 +79,6 @@ mod tests {
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_library_path_puts_what_is_built_before_what_is_there() {
         let directories = ["/t/deps".into(), "/with:colon".into()];

@@ -1,243 +1,181 @@
-//! One benchmark in the experiments of a store, judged version against version: by stages where two
-//! were measured together, with the variance between sessions where they were not.
+//! One benchmark in some experiments: rows of the store as the measurements that statistics take.
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
 };
 
-use super::{
-    Past,
-    counted::{Linked, counted},
-};
+use super::{relation::VersionRef, results::Results};
 use crate::{
     failure::Result,
-    model::{BenchTarget, Benchmark, BuildValues, Layout, Metric, Part, Relation, Stage},
-    stats::{
-        Criteria, Judged, Judgement, Measurements, Pairing, Repeat, SessionVariance, Summary,
-        Verdict,
-    },
-    store::ExperimentId,
+    model::{BenchTarget, Benchmark, Execution, Layout, Metric, Stage, Unmeasured},
+    stats::{Estimator, Measurements, Repeat, SessionVariance, Summary},
+    store::{RecordedBuild, Row},
 };
 
-/// What the chosen experiments say about one benchmark.
-pub struct BenchmarkPast<'p> {
-    past: &'p Past<'p>,
+/// What some experiments measured of one benchmark.
+pub struct BenchmarkResults<'r> {
+    pub(super) results: &'r Results<'r>,
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// What was measured.
-    pub metric: Metric,
-    values: BTreeMap<(ExperimentId, usize, Stage), BuildValues>,
-    variance: RefCell<HashMap<usize, Option<SessionVariance>>>,
+    rows: BTreeMap<VersionRef, Vec<Row>>,
+    variances: RefCell<HashMap<(usize, Metric), Option<SessionVariance>>>,
 }
 
-/// How stored results are judged.
-#[derive(Clone, Copy)]
-pub struct Judging<'c> {
-    /// The criteria.
-    pub criteria: &'c Criteria,
-    /// Whether results of other machines and settings may be compared.
-    pub allow_different: bool,
-}
-
-impl<'p> BenchmarkPast<'p> {
+impl<'r> BenchmarkResults<'r> {
     pub(super) fn new(
-        past: &'p Past<'p>,
-        benchmark: &Benchmark,
-        metric: Metric,
-        values: BTreeMap<(ExperimentId, usize, Stage), BuildValues>,
+        results: &'r Results<'r>,
+        benchmark: Benchmark,
+        rows: BTreeMap<VersionRef, Vec<Row>>,
     ) -> Self {
-        let benchmark = benchmark.clone();
-        Self { past, benchmark, metric, values, variance: RefCell::default() }
+        Self { results, benchmark, rows, variances: RefCell::default() }
     }
 
-    /// Those of the parts where this benchmark was measured; if there is none, those where it failed.
-    pub fn among(&self, all: &[Part]) -> Result<Vec<Part>> {
-        let (mut measured, mut failed) = (Vec::new(), Vec::new());
-        for part in all {
-            if self.past.failure(&self.benchmark, *part)?.is_some() {
-                failed.push(*part);
-            } else if self.values.contains_key(&self.key(*part, Stage::First)) {
-                measured.push(*part);
-            }
+    /// The benchmark's bench target.
+    pub fn target(&self) -> BenchTarget {
+        self.benchmark.bench_target()
+    }
+
+    /// All rows of a version in an experiment, in the order of turns.
+    pub fn rows(&self, measured: VersionRef) -> &[Row] {
+        self.rows.get(&measured).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Why the benchmark has no result there, if it failed or skipped itself, or its version could not be
+    /// built.
+    pub fn unmeasured(&self, measured: VersionRef) -> Option<Unmeasured> {
+        if let Some(failure) = self.results.build_failure(measured) {
+            return Some(Unmeasured::Failed(failure.to_owned()));
         }
-        Ok(if measured.is_empty() { failed } else { measured })
+        self.rows(measured).iter().find_map(|row| row.outcome.as_ref().err().cloned())
     }
 
-    /// The value of a version in an experiment, each program counted as one build.
-    pub fn summary(&self, part: Part, criteria: &Criteria) -> Result<Option<Summary>> {
-        let Some(values) = self.values.get(&self.key(part, Stage::First)) else { return Ok(None) };
-        let builds = self.past.builds(part, &self.target())?;
-        let [values] = counted([values.clone()], [&builds]);
-        Ok(self.measurements(values).map(|data| Summary::of(&data, criteria.estimator)))
+    /// Those places where the benchmark was measured; if there is none, those where it failed.
+    pub fn among(&self, places: &[VersionRef]) -> Vec<VersionRef> {
+        let (failed, others): (Vec<VersionRef>, Vec<_>) =
+            places.iter().partition(|place| self.unmeasured(**place).is_some());
+        let measured: Vec<VersionRef> =
+            others.into_iter().filter(|place| !self.rows(*place).is_empty()).collect();
+        if measured.is_empty() { failed } else { measured }
     }
 
-    /// The judgement on how the head differs from the base, and the first stage of an experiment on both.
-    pub fn judge(
+    /// The executions of one stage.
+    pub fn executions(
         &self,
-        relation: &Relation,
-        judging: &Judging<'_>,
-    ) -> Result<(Judgement, Option<Judged>)> {
-        let [base, head] = relation.parts();
-        for part in [base, head] {
-            if let Some(reason) = self.past.failure(&self.benchmark, part)? {
-                return Ok((Judgement::of(Verdict::Failed { reason }), None));
-            }
-        }
-        if self.past.version(base).tree == self.past.version(head).tree
-            || self.same_programs([base, head])?
-        {
-            return Ok((Judgement::of(Verdict::Identical), None));
-        }
-        match relation {
-            Relation::Together(parts) => self.judge_together(*parts, judging.criteria),
-            Relation::Unlike { reasons, .. } if !judging.allow_different => {
-                let reason = format!("measured differently ({})", reasons.join("; "));
-                Ok((Judgement::of(Verdict::NotComparable { reason }), None))
-            }
-            Relation::Apart(parts) | Relation::Unlike { parts, .. } => {
-                Ok((self.judge_apart(*parts, judging.criteria)?, None))
-            }
-        }
+        measured: VersionRef,
+        stage: Stage,
+    ) -> impl Iterator<Item = (&Row, &Execution)> {
+        let of_stage = self.rows(measured).iter().filter(move |row| row.turn.stage == stage);
+        of_stage.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
     }
 
-    /// By both stages, as when they were measured.
-    fn judge_together(
+    /// The metrics that every execution of the first stage has at all of these places, in the order of the
+    /// harness: values of some executions alone would be of a selection.
+    pub fn metrics(&self, places: &[VersionRef]) -> Vec<Metric> {
+        let executions = || {
+            places.iter().flat_map(|place| self.executions(*place, Stage::First)).map(|(_, e)| e)
+        };
+        let first = executions().next();
+        let metrics = first.into_iter().flat_map(|execution| &execution.series);
+        metrics
+            .map(|series| &series.metric)
+            .filter(|metric| executions().all(|execution| execution.series_of(metric).is_some()))
+            .cloned()
+            .collect()
+    }
+
+    /// The measurements of one stage in one metric, each program counted as one build; `None` if there are
+    /// none.
+    pub fn measurements(
         &self,
-        parts: [Part; 2],
-        criteria: &Criteria,
-    ) -> Result<(Judgement, Option<Judged>)> {
-        let builds = self.builds(parts)?;
-        let layouts = builds.iter().flatten().map(|(_, layout, _)| *layout);
-        let pairing = Pairing::of_layouts(layouts);
-        let stage = |stage| {
-            let values = parts.map(|part| self.values.get(&self.key(part, stage)).cloned());
-            let [Some(base), Some(head)] = values else { return None };
-            let [base, head] = counted([base, head], builds.each_ref().map(Vec::as_slice));
-            let data = [self.measurements(base)?, self.measurements(head)?];
-            Some(Judged::of(data.each_ref(), pairing, criteria))
-        };
-        let Some(first) = stage(Stage::First) else { return Ok((no_measurements(), None)) };
-        let second = if first.needs_confirmation(criteria) { stage(Stage::Second) } else { None };
-        let judged = match second {
-            Some(_) => self.past.judged_in(parts[0].experiment, &parts.map(|part| part.version))?,
-            None => 1,
-        };
-        let judgement = Judgement::by_stages(&first, second.as_ref(), judged, criteria);
-        Ok((judgement, Some(first)))
+        measured: VersionRef,
+        stage: Stage,
+        metric: &Metric,
+    ) -> Result<Option<Measurements>> {
+        let programs = self.results.programs(measured.experiment, &self.target())?;
+        let mut builds: BTreeMap<u64, Vec<&[f64]>> = BTreeMap::new();
+        let mut resolution: f64 = 0.0;
+        for (row, execution) in self.executions(measured, stage) {
+            let Some(series) = execution.series_of(metric) else { continue };
+            let seed = programs.representative(row.turn.seed);
+            builds.entry(u64::from(seed.get())).or_default().push(&series.values);
+            resolution = resolution.max(series.resolution);
+        }
+        let measurements = Measurements::new(metric.clone(), builds).ok();
+        Ok(measurements.map(|measurements| measurements.with_resolution(resolution)))
     }
 
-    /// With the variance between sessions, or not at all.
-    fn judge_apart(&self, parts: [Part; 2], criteria: &Criteria) -> Result<Judgement> {
-        let [base, head] = parts;
-        let Some(sessions) = self.session_variance(head.experiment, criteria)? else {
-            let reason = "measured in two experiments, and no commit was measured twice that would \
-                          tell how much the machine varies between them";
-            return Ok(Judgement::of(Verdict::NotComparable { reason: reason.to_owned() }));
-        };
-        let builds = self.builds(parts)?;
-        let matched = |layout: &Layout| matches!(layout, Layout::Matched | Layout::Pin);
-        let mut layouts = builds.iter().flatten().map(|(_, layout, _)| layout);
-        let pairing = if builds.iter().all(|builds| !builds.is_empty()) && layouts.all(matched) {
-            Pairing::BySeed
-        } else {
-            Pairing::Unpaired
-        };
-        let values = parts.map(|part| self.values.get(&self.key(part, Stage::First)).cloned());
-        let [Some(one), Some(other)] = values else { return Ok(no_measurements()) };
-        let values = counted([one, other], builds.each_ref().map(Vec::as_slice));
-        let [Some(one), Some(other)] = values.map(|values| self.measurements(values)) else {
-            return Ok(no_measurements());
-        };
-        let summaries = [one, other].map(|data| Summary::of(&data, criteria.estimator));
-        let judged = self
-            .past
-            .judged_in(base.experiment, &[base.version])?
-            .min(self.past.judged_in(head.experiment, &[head.version])?);
-        let stored = Judged::across(summaries, pairing, &sessions, criteria);
-        Ok(Judgement::by_sessions(stored, judged, criteria))
+    /// The builds of one stage in one metric.
+    pub fn summary(
+        &self,
+        measured: VersionRef,
+        stage: Stage,
+        metric: &Metric,
+        estimator: Estimator,
+    ) -> Result<Option<Summary>> {
+        let measurements = self.measurements(measured, stage, metric)?;
+        Ok(measurements.map(|measurements| Summary::of(&measurements, estimator)))
     }
 
-    /// How much the benchmark varies between sessions like that of an experiment.
+    /// The builds of the benchmark's target at a place.
+    pub fn linked(&self, place: VersionRef) -> Result<Vec<RecordedBuild>> {
+        self.results.linked(place, &self.target())
+    }
+
+    /// The layouts of the builds at these places.
+    pub(super) fn layouts(&self, [base, head]: [VersionRef; 2]) -> Result<Vec<Layout>> {
+        let builds = [self.linked(base)?, self.linked(head)?].concat();
+        Ok(builds.into_iter().map(|build| build.layout).collect())
+    }
+
+    /// How much a metric of the benchmark varies between experiments like that one; `None` if nothing was
+    /// measured twice.
     pub fn session_variance(
         &self,
         like: usize,
-        criteria: &Criteria,
+        metric: &Metric,
+        estimator: Estimator,
     ) -> Result<Option<SessionVariance>> {
-        let known = self.variance.borrow().get(&like).copied();
-        if let Some(known) = known {
-            return Ok(known);
+        let key = (like, metric.clone());
+        if let Some(known) = self.variances.borrow().get(&key) {
+            return Ok(*known);
         }
-        let repeats = self.past.repeats(like);
-        let wanted = repeats.iter().flatten().map(|part| part.experiment);
-        let again = self.past.of_benchmark(&self.benchmark, wanted)?;
-        let mut summaries = Vec::with_capacity(repeats.len());
+        let repeats = self.results.repeats(like);
+        let experiments = repeats.iter().flatten().map(|place| place.experiment);
+        let again = self.results.of_benchmark(&self.benchmark, experiments)?;
+        let mut groups = Vec::with_capacity(repeats.len());
         for group in repeats.iter() {
-            let mut of_group = Vec::with_capacity(group.len());
-            for part in group {
-                let Some(again) = again.as_ref().filter(|again| again.metric == self.metric) else {
-                    continue;
-                };
-                if let Some(summary) = again.summary(*part, criteria)? {
-                    of_group.push((*part, summary));
+            let mut summaries = Vec::with_capacity(group.len());
+            for place in group {
+                if let Some(summary) = again.summary(*place, Stage::First, metric, estimator)? {
+                    summaries.push((*place, summary));
                 }
             }
-            let parts: Vec<Part> = of_group.iter().map(|(part, _)| *part).collect();
-            summaries.push((of_group, self.same_programs_by_seed(&parts)?));
+            let places: Vec<VersionRef> = summaries.iter().map(|(place, _)| *place).collect();
+            groups.push((summaries, self.are_same_programs_by_seed(&places)?));
         }
-        let repeats: Vec<Repeat<'_>> = summaries
+        let repeats: Vec<Repeat<'_>> = groups
             .iter()
-            .map(|(group, same_programs)| Repeat {
-                sessions: group.iter().map(|(part, one)| (part.experiment, one)).collect(),
+            .map(|(summaries, same_programs)| Repeat {
+                sessions: summaries.iter().map(|(place, one)| (place.experiment, one)).collect(),
                 same_programs: *same_programs,
             })
             .collect();
         let variance = SessionVariance::of(&repeats);
-        self.variance.borrow_mut().insert(like, variance);
+        self.variances.borrow_mut().insert(key, variance);
         Ok(variance)
     }
 
-    fn key(&self, part: Part, stage: Stage) -> (ExperimentId, usize, Stage) {
-        (self.past.told[part.experiment].id, part.version, stage)
-    }
-
-    fn target(&self) -> BenchTarget {
-        let Benchmark { package, target, .. } = &self.benchmark;
-        BenchTarget { package: package.clone(), target: target.clone() }
-    }
-
-    fn builds(&self, parts: [Part; 2]) -> Result<[Vec<Linked>; 2]> {
-        let target = self.target();
-        let [base, head] = parts.map(|part| self.past.builds(part, &target));
-        Ok([base?, head?])
-    }
-
-    fn measurements(&self, values: BuildValues) -> Option<Measurements> {
-        Measurements::new(self.metric.clone(), values).ok()
-    }
-
-    /// Whether both versions are the same programs: in all builds of the one that has fewer, since only
-    /// one of them may have been measured again on fresh builds.
-    fn same_programs(&self, parts: [Part; 2]) -> Result<bool> {
-        let [base, head] = self.builds(parts)?;
-        let (fewer, more) = if base.len() < head.len() { (base, head) } else { (head, base) };
-        Ok(!fewer.is_empty() && fewer.iter().all(|build| more.contains(build)))
-    }
-
     /// Whether builds of equal seeds are the same programs.
-    fn same_programs_by_seed(&self, parts: &[Part]) -> Result<bool> {
-        let mut programs = HashMap::new();
-        for part in parts {
-            for (seed, _, digest) in self.past.builds(*part, &self.target())? {
-                if *programs.entry(seed).or_insert(digest) != digest {
+    fn are_same_programs_by_seed(&self, places: &[VersionRef]) -> Result<bool> {
+        let mut programs = BTreeMap::new();
+        for place in places {
+            for build in self.linked(*place)? {
+                if *programs.entry(build.seed).or_insert(build.digest) != build.digest {
                     return Ok(false);
                 }
             }
         }
         Ok(!programs.is_empty())
     }
-}
-
-fn no_measurements() -> Judgement {
-    Judgement::of(Verdict::Failed { reason: "it gave no measurements".to_owned() })
 }

@@ -1,6 +1,6 @@
 //! The state that the machine is in: what is running beside the benchmarks, and how its CPUs are driven.
 //!
-//! Taken before and after measuring; what the system does not tell is no warning.
+//! Taken before and after measuring; what the system does not report is no warning.
 
 mod parse;
 
@@ -16,10 +16,10 @@ use crate::model::Resources;
 /// Above this load per core, the machine is busy.
 const BUSY: f64 = 0.5;
 
-/// The share of all CPU time that others may use unsaid.
+/// The share of all CPU time that others may use without a warning.
 const OTHERS: f64 = 0.1;
 
-/// The share of all CPU time that the host may take unsaid.
+/// The share of all CPU time that the host may take without a warning.
 const STOLEN: f64 = 0.01;
 
 /// A quota below this many CPUs pauses even a benchmark of one thread.
@@ -32,8 +32,8 @@ pub const MANY_SWITCHES: u32 = 50;
 /// The share of executions that may have more.
 const PREEMPTED: f64 = 0.1;
 
-/// By how much the wall clock may depart from the monotonic clock unsaid: corrections by a time server
-/// are slower.
+/// By how much the wall clock may depart from the monotonic clock without a warning: corrections by a
+/// time server are slower.
 const CLOCK_SET: Duration = Duration::from_secs(1);
 
 /// The machine at one moment.
@@ -62,7 +62,7 @@ impl MachineState {
         Self::read(Path::new("/"))
     }
 
-    /// As the files below `root` tell.
+    /// The state that the files below `root` describe.
     fn read(root: &Path) -> Self {
         let text = |path: &str| fs::read_to_string(root.join(path)).ok();
         let groups =
@@ -137,7 +137,7 @@ impl Clock {
     }
 }
 
-/// What the context switches of all executions say.
+/// Whether others took the CPU from many executions, by their context switches.
 pub fn preempted<'a>(executions: impl IntoIterator<Item = &'a Resources>) -> Option<Disturbance> {
     let (mut all, mut many) = (0_u32, 0_u32);
     for Resources { wall, involuntary_switches, .. } in executions {

@@ -1,6 +1,14 @@
 //! A benchmark and its name, as its harness names it.
 
-use std::fmt;
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::BenchTarget;
 
 /// What knows how to list and run the benchmarks of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,9 +55,9 @@ impl fmt::Display for HarnessKind {
 
 /// The name of a benchmark within its target.
 ///
-/// `id` is what the harness calls it, and identifies it. The parts are known where the harness
-/// tells them; they are for grouping in reports.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// `id` is what the harness calls it, and identifies it: names with one id are equal. The parts are known
+/// where the harness reports them; they are for grouping in reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Name {
     /// The whole id, for instance `parse/words/1024`.
     pub id: String,
@@ -68,15 +76,49 @@ impl Name {
     }
 }
 
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.id.cmp(&other.id)
+    }
+}
+
 /// A benchmark: package, bench target and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Benchmark {
     /// The package's name.
     pub package: String,
     /// The bench target's name.
     pub target: String,
     /// The name within the target.
+    #[serde(flatten)]
     pub name: Name,
+}
+
+impl Benchmark {
+    /// The bench target that it is part of.
+    pub fn bench_target(&self) -> BenchTarget {
+        BenchTarget { package: self.package.clone(), target: self.target.clone() }
+    }
 }
 
 impl fmt::Display for Benchmark {
@@ -86,7 +128,8 @@ impl fmt::Display for Benchmark {
 }
 
 /// How much one iteration processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Throughput {
     /// Bytes per iteration.
     Bytes(u64),
@@ -100,6 +143,8 @@ pub enum Throughput {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -108,6 +153,15 @@ mod tests {
             assert_eq!(HarnessKind::from_name(kind.name()), Some(kind));
         }
         assert_eq!(HarnessKind::from_name("Criterion"), None);
+    }
+
+    #[test]
+    fn a_benchmark_whose_group_is_renamed_is_the_same_benchmark() {
+        let named = |group: &str| Name { group: Some(group.to_owned()), ..Name::plain("parse/1") };
+        assert_eq!(named("old"), named("new"));
+        assert_eq!(named("old").cmp(&named("new")), Ordering::Equal);
+        assert_eq!(HashSet::from([named("old"), named("new")]).len(), 1);
+        assert_ne!(Name::plain("a"), Name::plain("b"));
     }
 
     #[test]

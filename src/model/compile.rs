@@ -1,4 +1,4 @@
-//! What a user asks of the compiler.
+//! The settings of the compiler.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub struct CompileSettings {
     pub locked: bool,
     /// Do not use the network.
     pub offline: bool,
+    /// More arguments for the cargo that compiles, as they are.
+    pub cargo_args: Vec<String>,
     /// How many jobs cargo and the linking may run at a time; `None`: one per core.
     pub jobs: Option<u32>,
 }
@@ -30,6 +32,7 @@ impl Default for CompileSettings {
             no_default_features: false,
             locked: false,
             offline: false,
+            cargo_args: Vec::new(),
             jobs: None,
         }
     }

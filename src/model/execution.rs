@@ -1,20 +1,27 @@
 //! One execution of one benchmark: what was asked of a process, and what came of it.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
-use super::{Metric, Throughput};
+use serde::{Deserialize, Serialize};
+
+use super::{Metric, Throughput, nanoseconds};
 
 /// What an execution is asked to do.
 ///
 /// A harness asks for as much of it as the benchmark's own harness understands; what came instead
 /// stands in the [`Execution`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionRequest {
     /// n: how many measurements to take.
     pub measurements: usize,
     /// How long to run before the first measurement.
+    #[serde(rename = "warm_up_ns", alias = "warm_up", with = "nanoseconds::duration")]
     pub warm_up: Duration,
     /// How long one measurement shall last at least, when iterations are tuned.
+    #[serde(rename = "floor_ns", alias = "floor", with = "nanoseconds::duration")]
     pub floor: Duration,
     /// Iterations of every measurement; tuned by the harness when absent.
     pub iterations: Option<u64>,
@@ -23,7 +30,7 @@ pub struct ExecutionRequest {
 }
 
 impl ExecutionRequest {
-    /// The time that the asked measurements and warm-up take at least.
+    /// The time that the requested measurements and warm-up take at least.
     pub fn least_time(&self) -> Duration {
         let measurements = u32::try_from(self.measurements).unwrap_or(u32::MAX);
         self.warm_up.saturating_add(self.floor.saturating_mul(measurements))
@@ -31,14 +38,20 @@ impl ExecutionRequest {
 }
 
 /// The measurements of one metric in one execution, in the order taken.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What was measured.
+    #[serde(flatten)]
     pub metric: Metric,
     /// The measurements: the metric's value *per iteration*.
+    #[serde(rename = "measurements")]
     pub values: Vec<f64>,
     /// The iterations of each measurement, as many as there are `values`.
     pub iterations: Vec<u64>,
+    /// The smallest step between two values, in the metric's unit per iteration: what rounding, or a
+    /// coarse clock, hides. 0 if it is unknown or far below the values.
+    #[serde(default)]
+    pub resolution: f64,
 }
 
 impl Series {
@@ -81,45 +94,114 @@ impl Series {
 
 /// What one process took, by the kernel's account of exactly that process and the children it
 /// waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     /// When it was started.
+    #[serde(rename = "start_ns", alias = "start", with = "nanoseconds::time")]
     pub start: SystemTime,
     /// From the start until its end was noticed.
+    #[serde(rename = "wall_ns", alias = "wall", with = "nanoseconds::duration")]
     pub wall: Duration,
     /// CPU time in user mode.
+    #[serde(rename = "user_ns", alias = "user", with = "nanoseconds::duration")]
     pub user: Duration,
     /// CPU time in the kernel.
+    #[serde(rename = "system_ns", alias = "system", with = "nanoseconds::duration")]
     pub system: Duration,
     /// The most memory it had resident, in bytes. Absent where it cannot be told from the memory of
-    /// rbench itself, which a child's record starts with.
+    /// rbench itself, which a child's account starts with. Of a process that a launcher started it is
+    /// always there, and at least what the launcher itself needs.
+    #[serde(rename = "peak_memory_bytes", alias = "peak_memory")]
     pub peak_memory: Option<u64>,
     /// Times it gave up its CPU to wait.
     pub voluntary_switches: u64,
     /// Times the kernel took its CPU away.
     pub involuntary_switches: u64,
-    /// Instructions retired in user mode, where the kernel lets them be counted.
-    pub instructions: Option<u64>,
-    /// CPU cycles in user mode, where the kernel lets them be counted.
-    pub cycles: Option<u64>,
+}
+
+/// Why an execution gave no measurements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unmeasured {
+    /// The benchmark or its process failed: the failure, as the user read it.
+    Failed(String),
+    /// The benchmark cannot run here, for the reason that it gave.
+    Skipped(String),
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(reason) => f.write_str(reason),
+            Self::Skipped(reason) => write!(f, "skipped: {reason}"),
+        }
+    }
+}
+
+/// Something about an execution that a user should know and that its numbers do not show.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Incident {
+    /// It left these processes running, which were killed.
+    LeftBehind(Vec<String>),
+    /// It was repeated, because the first try failed for this reason, which is no fault of the
+    /// benchmark.
+    Repeated(String),
+}
+
+impl fmt::Display for Incident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftBehind(processes) => {
+                write!(f, "it left processes running, which were killed: {}", processes.join(", "))
+            }
+            Self::Repeated(reason) => write!(f, "it was executed a second time: {reason}"),
+        }
+    }
 }
 
 /// What one execution gave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
     /// What was asked.
+    #[serde(rename = "request", alias = "asked")]
     pub asked: ExecutionRequest,
     /// What came, one series per metric; never empty, and none of them empty.
+    #[serde(rename = "metrics")]
     pub series: Vec<Series>,
     /// How much one iteration processes, if the benchmark says so.
     pub throughput: Vec<Throughput>,
     /// The warm-up that was really spent, if the harness tells.
+    #[serde(rename = "warm_up_ns", alias = "warm_up", with = "nanoseconds::optional_duration")]
     pub warm_up: Option<Duration>,
     /// What the process took.
     pub resources: Resources,
+    /// What else happened; usually nothing. Not stored.
+    #[serde(skip)]
+    pub incidents: Vec<Incident>,
 }
 
 impl Execution {
+    /// What was measured in a metric, if it was.
+    pub fn series_of(&self, metric: &Metric) -> Option<&Series> {
+        self.series.iter().find(|series| series.metric == *metric)
+    }
+
+    /// Whether the iterations of its measurements no longer suit the floor that was asked for, so that
+    /// they must be tuned again: a measurement lasted less than half the floor, or more than four times
+    /// as long although it has iterations to give up.
+    ///
+    /// The shortest measurement decides, in the first metric: what disturbs a measurement makes it
+    /// longer, and says nothing about its iterations. Without a floor nothing can leave it.
+    pub fn is_out_of_tune(&self) -> bool {
+        let floor = self.asked.floor.as_nanos() as f64;
+        let Some(series) = self.series.first() else { return false };
+        let totals = series.values.iter().zip(&series.iterations);
+        let shortest = totals.min_by(|a, b| total(*a).total_cmp(&total(*b)));
+        let Some(shortest) = shortest.filter(|_| floor > 0.0) else { return false };
+        let time = total(shortest);
+        time < floor / 2.0 || (time > 4.0 * floor && *shortest.1 > 1)
+    }
+
     /// How many measurements came, in the series with the fewest.
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|series| series.values.len()).min().unwrap_or(0)
@@ -136,12 +218,76 @@ impl Execution {
     }
 }
 
+/// How long a measurement lasted, all its iterations together.
+fn total((value, iterations): (&f64, &u64)) -> f64 {
+    value * *iterations as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn series(values: &[f64], iterations: &[u64]) -> Series {
-        Series { metric: Metric::wall(), values: values.to_vec(), iterations: iterations.to_vec() }
+        Series {
+            metric: Metric::wall(),
+            values: values.to_vec(),
+            iterations: iterations.to_vec(),
+            resolution: 0.0,
+        }
+    }
+
+    /// Of measurements that each last so many milliseconds, under a floor of 5 ms.
+    fn is_out_of_tune(milliseconds: &[f64], iterations: u64, floor: u64) -> bool {
+        let value = |time: &f64| time * 1e6 / iterations as f64;
+        let values: Vec<_> = milliseconds.iter().map(value).collect();
+        let execution = Execution {
+            asked: ExecutionRequest {
+                measurements: values.len(),
+                warm_up: Duration::ZERO,
+                floor: Duration::from_millis(floor),
+                iterations: Some(iterations),
+                seed: 0,
+            },
+            series: vec![series(&values, &vec![iterations; values.len()])],
+            throughput: Vec::new(),
+            warm_up: None,
+            resources: Resources {
+                start: SystemTime::UNIX_EPOCH,
+                wall: Duration::ZERO,
+                user: Duration::ZERO,
+                system: Duration::ZERO,
+                peak_memory: None,
+                voluntary_switches: 0,
+                involuntary_switches: 0,
+            },
+            incidents: Vec::new(),
+        };
+        execution.is_out_of_tune()
+    }
+
+    #[test]
+    fn measurements_far_from_the_floor_are_out_of_tune() {
+        assert!(!is_out_of_tune(&[5.0, 5.2, 5.1], 100, 5));
+        assert!(!is_out_of_tune(&[2.6], 100, 5) && !is_out_of_tune(&[19.9], 100, 5));
+        assert!(
+            is_out_of_tune(&[2.4, 5.0], 100, 5),
+            "more than twice as fast as when it was tuned"
+        );
+        assert!(is_out_of_tune(&[20.1, 25.0], 100, 5), "four times as slow");
+    }
+
+    #[test]
+    fn a_disturbed_measurement_a_single_iteration_and_no_floor_are_in_tune() {
+        assert!(!is_out_of_tune(&[5.0, 500.0], 100, 5));
+        assert!(!is_out_of_tune(&[5000.0], 1, 5));
+        assert!(!is_out_of_tune(&[1.0], 100, 0));
+        assert!(!is_out_of_tune(&[], 100, 5));
+    }
+
+    #[test]
+    fn an_incident_reads_as_a_sentence_about_its_benchmark() {
+        let left = Incident::LeftBehind(["sleep", "redis"].map(str::to_owned).to_vec());
+        assert_eq!(left.to_string(), "it left processes running, which were killed: sleep, redis");
     }
 
     #[test]

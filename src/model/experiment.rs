@@ -1,8 +1,10 @@
 //! An experiment: what it is going to measure, and where in it an execution takes place.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::{LayoutSeed, Machine, Version, settings::settings_difference};
+use super::{Benchmark, LayoutSeed, Machine, Version, settings::settings_difference};
 
 /// `l × m × n`: builds, executions of each, measurements of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +15,12 @@ pub struct Dimensions {
     pub executions: usize,
     /// `n`
     pub measurements: usize,
+}
+
+impl fmt::Display for Dimensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {} × {}", self.builds, self.executions, self.measurements)
+    }
 }
 
 /// One of the two stages of judging a benchmark.
@@ -37,11 +45,29 @@ pub struct PlannedVersion {
     pub toolchain: String,
 }
 
+impl PlannedVersion {
+    /// The compiler in a line: `rustc 1.95.0 (59807616e 2026-04-14)`.
+    pub fn compiler(&self) -> &str {
+        self.toolchain.lines().next().unwrap_or_default()
+    }
+}
+
+/// A benchmark of an experiment and how often it is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedBenchmark {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// Its own l, m and n.
+    pub dimensions: Dimensions,
+}
+
 /// What an experiment is: two with the same plan can be continued one by the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentPlan {
     /// The versions, which are measured taking turns; everything else names them by their index.
     pub versions: Vec<PlannedVersion>,
+    /// The benchmarks, in the order in which they are listed and reported.
+    pub benchmarks: Vec<PlannedBenchmark>,
     /// The machine that measures.
     pub machine: Machine,
     /// The version of rbench.
@@ -64,13 +90,10 @@ impl ExperimentPlan {
         let mut differences = self.version_differences(other);
         let machine = self.machine.differences(&other.machine);
         differences.extend(machine.into_iter().map(|difference| format!("machine: {difference}")));
-        let shape = |plan: &Self| {
-            let Dimensions { builds, executions, measurements } = plan.dimensions;
-            format!("{builds} × {executions} × {measurements}")
-        };
+        let dimensions = |plan: &Self| plan.dimensions.to_string();
         let parts = [
             ("version of rbench", self.rbench.clone(), other.rbench.clone()),
-            ("builds × executions × measurements", shape(self), shape(other)),
+            ("builds × executions × measurements", dimensions(self), dimensions(other)),
             ("seed", self.seed.to_string(), other.seed.to_string()),
         ];
         let differing = parts.into_iter().filter(|(_, one, two)| one != two);
@@ -78,7 +101,38 @@ impl ExperimentPlan {
         if self.settings_key != other.settings_key {
             differences.push(settings_difference(&self.settings, &other.settings));
         }
+        differences.extend(self.benchmark_difference(other));
         differences
+    }
+
+    /// What forbids to compare results with those of another experiment, for people: machine and settings.
+    pub fn obstacles(&self, other: &Self) -> Vec<String> {
+        if self.machine == other.machine && self.settings_key == other.settings_key {
+            return Vec::new();
+        }
+        let machine = self.machine.differences(&other.machine);
+        let mut reasons: Vec<String> =
+            machine.into_iter().map(|difference| format!("machine: {difference}")).collect();
+        if self.settings_key != other.settings_key {
+            reasons.push(settings_difference(&self.settings, &other.settings));
+        }
+        reasons
+    }
+
+    /// The first difference of the planned benchmarks.
+    fn benchmark_difference(&self, other: &Self) -> Option<String> {
+        let (one, two) = (self.benchmarks.len(), other.benchmarks.len());
+        if one != two {
+            return Some(format!("number of benchmarks: {one}, not {two}"));
+        }
+        let (one, two) =
+            self.benchmarks.iter().zip(&other.benchmarks).find(|(one, two)| one != two)?;
+        Some(if one.benchmark == two.benchmark {
+            let (name, one, two) = (&one.benchmark, one.dimensions, two.dimensions);
+            format!("builds × executions × measurements of {name}: {one}, not {two}")
+        } else {
+            format!("benchmark: {}, not {}", one.benchmark, two.benchmark)
+        })
     }
 
     fn version_differences(&self, other: &Self) -> Vec<String> {
@@ -99,7 +153,7 @@ impl ExperimentPlan {
 }
 
 /// Which execution of a benchmark this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Turn {
     /// The index of the version in the experiment.
     pub version: usize,
@@ -118,6 +172,15 @@ pub type BuildValues = Vec<(u64, Vec<Vec<f64>>)>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Name;
+
+    const DIMENSIONS: Dimensions = Dimensions { builds: 10, executions: 2, measurements: 10 };
+
+    fn planned(id: &str) -> PlannedBenchmark {
+        let (package, target) = ("p".to_owned(), "t".to_owned());
+        let benchmark = Benchmark { package, target, name: Name::plain(id) };
+        PlannedBenchmark { benchmark, dimensions: DIMENSIONS }
+    }
 
     fn plan() -> ExperimentPlan {
         let version = Version {
@@ -130,6 +193,7 @@ mod tests {
         };
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
+            benchmarks: ["parse", "print"].map(planned).to_vec(),
             machine: Machine {
                 cpu: "Example".to_owned(),
                 cores: 2,
@@ -141,7 +205,7 @@ mod tests {
             rbench: "0.1.0".to_owned(),
             settings: "{}".to_owned(),
             settings_key: "k".to_owned(),
-            dimensions: Dimensions { builds: 10, executions: 2, measurements: 10 },
+            dimensions: DIMENSIONS,
             seed: 1,
         }
     }
@@ -174,6 +238,18 @@ mod tests {
         assert_eq!(
             differing(&|plan| plan.dimensions.builds = 3),
             "builds × executions × measurements: 10 × 2 × 10, not 3 × 2 × 10"
+        );
+        assert_eq!(
+            differing(&|plan| plan.benchmarks.truncate(1)),
+            "number of benchmarks: 2, not 1"
+        );
+        assert_eq!(
+            differing(&|plan| plan.benchmarks[1] = planned("sort")),
+            "benchmark: p t print, not p t sort"
+        );
+        assert_eq!(
+            differing(&|plan| plan.benchmarks[1].dimensions.builds = 3),
+            "builds × executions × measurements of p t print: 10 × 2 × 10, not 3 × 2 × 10"
         );
         assert_eq!(differing(&|plan| plan.seed = 2), "seed: 1, not 2");
         assert_eq!(

@@ -22,11 +22,15 @@ pub enum Layout {
     Pin,
     /// As cargo links it: every build is the same executable. For comparing methods.
     Natural,
+    /// As cargo links it, each build compiled with other symbol hashes, which put the crate's own
+    /// functions into another order: where no linker can arrange functions.
+    Salted,
 }
 
 impl Layout {
     /// Every layout.
-    pub const ALL: [Self; 5] = [Self::Matched, Self::Shuffle, Self::Pad, Self::Pin, Self::Natural];
+    pub const ALL: [Self; 6] =
+        [Self::Matched, Self::Shuffle, Self::Pad, Self::Pin, Self::Natural, Self::Salted];
 
     /// The layout that is [shown](fmt::Display) by that name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -52,7 +56,7 @@ pub enum Strategy {
 /// The seed of one layout: 1 ..= 2³² − 2, the range in which linkers take a seed as it is (0 and
 /// 2³² − 1 mean "random" and "reverse" to LLD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "u32", into = "u32")]
 pub struct LayoutSeed(NonZeroU32);
 
 impl LayoutSeed {
@@ -95,6 +99,20 @@ impl fmt::Display for LayoutSeed {
     }
 }
 
+impl TryFrom<u32> for LayoutSeed {
+    type Error = String;
+
+    fn try_from(number: u32) -> Result<Self, String> {
+        Self::new(number).ok_or_else(|| format!("{number} is no layout seed"))
+    }
+}
+
+impl From<LayoutSeed> for u32 {
+    fn from(seed: LayoutSeed) -> Self {
+        seed.get()
+    }
+}
+
 impl FromStr for LayoutSeed {
     type Err = String;
 
@@ -112,6 +130,7 @@ impl fmt::Display for Layout {
             Self::Pad => "pad",
             Self::Pin => "pin",
             Self::Natural => "natural",
+            Self::Salted => "salted",
         })
     }
 }

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The unit of one measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Nanoseconds per iteration.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// Retired instructions per iteration.
     Instructions,
@@ -44,7 +48,7 @@ impl fmt::Display for Unit {
 /// One quantity of a benchmark, for instance its wall time per iteration in nanoseconds.
 ///
 /// Values of different metrics are never put into one data set or compared with each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Metric {
     /// A short name, unique within a benchmark: `wall`, `instructions`, `peak-memory`.
     pub name: String,
@@ -62,5 +66,17 @@ impl Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}]", self.name, self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_exchanged_as_its_symbol() {
+        for unit in Unit::ALL {
+            assert_eq!(serde_json::json!(unit), unit.symbol());
+        }
     }
 }

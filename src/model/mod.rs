@@ -7,19 +7,20 @@ mod experiment;
 mod layout;
 mod machine;
 mod metric;
+pub mod nanoseconds;
 mod settings;
 mod target;
-mod timeline;
 mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
-pub use execution::{Execution, ExecutionRequest, Resources, Series};
-pub use experiment::{BuildValues, Dimensions, ExperimentPlan, PlannedVersion, Stage, Turn};
+pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
+pub use experiment::{
+    BuildValues, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Stage, Turn,
+};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit};
 pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
-pub use timeline::{KnownCommit, Moment, Part, Relation, timeline};
 pub use version::Version;

@@ -1,8 +1,11 @@
-//! The settings of an experiment in words. They are kept as JSON, which says more than people ask.
+//! The settings of an experiment in words. They are stored as JSON, which has more than people need.
 
+use std::time::Duration;
+
+use jiff::fmt::friendly::SpanPrinter;
 use serde_json::Value;
 
-/// The settings that say something: `layout matched`, `profile bench`, `own filter ^slow/`.
+/// The settings that are set, as they are written in flags: `layout matched`, `floor 5ms`.
 pub fn settings_words(json: &str) -> Vec<String> {
     let mut words = Vec::new();
     match serde_json::from_str(json) {
@@ -15,10 +18,13 @@ pub fn settings_words(json: &str) -> Vec<String> {
 fn collect(name: &str, value: &Value, words: &mut Vec<String>) {
     match value {
         Value::Null | Value::Bool(false) => {}
-        Value::Bool(true) => words.push(name.to_owned()),
+        Value::Bool(true) => words.push(as_flag(name)),
         Value::String(text) if text.is_empty() => {}
-        Value::String(text) => words.push(format!("{name} {text}")),
-        Value::Number(number) => words.push(format!("{name} {number}")),
+        Value::String(text) => words.push(format!("{} {text}", as_flag(name))),
+        Value::Number(number) => words.push(match (name.strip_suffix("_ns"), number.as_u64()) {
+            (Some(name), Some(time)) => format!("{} {}", as_flag(name), duration(time)),
+            _ => format!("{} {number}", as_flag(name)),
+        }),
         Value::Array(values) => values.iter().for_each(|value| collect(name, value, words)),
         Value::Object(fields) => {
             for (field, value) in fields {
@@ -29,7 +35,15 @@ fn collect(name: &str, value: &Value, words: &mut Vec<String>) {
     }
 }
 
-/// What distinguishes settings from others: `settings: floor-ms 2, not floor-ms 1`.
+fn as_flag(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+fn duration(nanoseconds: u64) -> String {
+    SpanPrinter::new().unsigned_duration_to_string(&Duration::from_nanos(nanoseconds))
+}
+
+/// What distinguishes settings from others: `settings: floor 2ms, not floor 1ms`.
 pub(super) fn settings_difference(one: &str, other: &str) -> String {
     let [one, other] = [one, other].map(settings_words);
     let only = |words: &[String], others: &[String]| -> String {
@@ -50,19 +64,18 @@ mod tests {
 
     #[test]
     fn settings_say_only_what_is_set() {
-        let json =
-            r#"{"features":["a","b"],"cpu":null,"own":[{"floor-ms":4}],"all":true,"no":false}"#;
-        assert_eq!(settings_words(json), ["all", "features a", "features b", "own floor-ms 4"]);
+        let json = r#"{"features":["a_b"],"cpu":null,"own":[{"warm_up_ns":4500000}],"all_x":true,"no":false}"#;
+        assert_eq!(settings_words(json), ["all-x", "features a_b", "own warm-up 4ms 500µs"]);
         assert_eq!(settings_words("as written by hand"), ["as written by hand"]);
     }
 
     #[test]
     fn other_settings_are_told_by_what_distinguishes_them() {
-        let plain = r#"{"floor-ms":1,"cpu":null}"#;
+        let plain = r#"{"floor_ns":1000000,"cpu":null}"#;
         for (other, words) in [
-            (r#"{"floor-ms":2,"cpu":null}"#, "settings: floor-ms 2, not floor-ms 1"),
-            (r#"{"floor-ms":1,"cpu":3}"#, "settings: cpu 3"),
-            (r#"{"cpu":null}"#, "settings: not floor-ms 1"),
+            (r#"{"floor_ns":2000000,"cpu":null}"#, "settings: floor 2ms, not floor 1ms"),
+            (r#"{"floor_ns":1000000,"cpu":3}"#, "settings: cpu 3"),
+            (r#"{"cpu":null}"#, "settings: not floor 1ms"),
         ] {
             assert_eq!(settings_difference(other, plain), words);
         }

@@ -43,10 +43,10 @@ impl Interrupt {
     }
 
     /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child
-    /// runs: it is to be ended, and what came of it told.
+    /// runs: the child is to be ended, and its outcome reported.
     ///
-    /// While none runs there is nothing to be ended in order, and a signal ends this process at once.
-    /// So does a second SIGINT, which kills the child's group.
+    /// While none runs there is nothing to end in order, and a signal ends this process at once. So
+    /// does a second SIGINT, which kills the child's group.
     pub fn on_signals() -> Result<Self> {
         Self::handling(false)
     }
@@ -59,12 +59,13 @@ impl Interrupt {
 
     fn handling(always_in_order: bool) -> Result<Self> {
         let interrupt = Self::new()?;
-        let asked = Arc::new(AtomicBool::new(false));
+        let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let (running, asked) = (Arc::clone(&interrupt.running), Arc::clone(&asked));
-            let end_or_ask = move || {
+            let running = Arc::clone(&interrupt.running);
+            let interrupted = Arc::clone(&interrupted);
+            let handler = move || {
                 // Others than people send the same signal twice and mean one: GNU timeout does.
-                let again = asked.swap(true, Ordering::SeqCst) && signal == SIGINT;
+                let again = interrupted.swap(true, Ordering::SeqCst) && signal == SIGINT;
                 if again || !(always_in_order || running.is_any()) {
                     running.kill();
                     end_this_process();
@@ -73,7 +74,7 @@ impl Interrupt {
             let what = || format!("cannot handle signal {signal}");
             // SAFETY: it uses atomics and makes system calls, and neither allocates nor locks.
             #[expect(unsafe_code, reason = "no safe way has a process group killed by a handler")]
-            unsafe { low_level::register(signal, end_or_ask) }.or_fail(Exit::Internal, what)?;
+            unsafe { low_level::register(signal, handler) }.or_fail(Exit::Internal, what)?;
             interrupt
                 .writer
                 .try_clone()
@@ -86,11 +87,11 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Says that a child with this group runs, until the value given is dropped; that must be before
-    /// the child is reaped.
-    pub(super) fn running(&self, group: Pid) -> NoMore<'_> {
+    /// Notes that a child with this group runs, until the guard is dropped; that must be before the
+    /// child is reaped.
+    pub(super) fn running(&self, group: Pid) -> RunningGuard<'_> {
         self.running.0.store(group.as_raw_pid(), Ordering::SeqCst);
-        NoMore(&self.running)
+        RunningGuard(&self.running)
     }
 
     /// Sets it.
@@ -134,20 +135,20 @@ impl Running {
     }
 }
 
-/// Says, dropped, that no child runs any more.
-pub(super) struct NoMore<'r>(&'r Running);
+/// Dropped when the child no longer runs.
+pub(super) struct RunningGuard<'r>(&'r Running);
 
-impl Drop for NoMore<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.0.0.store(0, Ordering::SeqCst);
     }
 }
 
-/// What a handler may do of what an orderly end does.
+/// As much of an orderly end as a signal handler may do.
 fn end_this_process() -> ! {
-    const SAID: &[u8] = b"\nerror: stopped\n  what is finished is kept\n\
-        hint: the same command goes on where this one stopped\n";
-    let _ = rustix::io::write(rustix::stdio::stderr(), SAID);
+    const MESSAGE: &[u8] = b"\nerror: stopped\n  every finished execution is kept\n\
+        hint: run the same command again to resume\n";
+    let _ = rustix::io::write(rustix::stdio::stderr(), MESSAGE);
     low_level::exit(Exit::Interrupted as i32)
 }
 

@@ -1,9 +1,9 @@
-//! A small process between rbench and a child, on Linux: it makes the child's account its own.
+//! A small process between rbench and a child: it makes the child's account its own.
 //!
 //! The kernel starts a child's peak memory with that of the process it is made from, and keeps that
 //! when the child becomes another program; made by rbench itself, small programs would all seem as
 //! large as rbench. So a small program of its own forks the child, sleeps until it has ended, and
-//! tells what it took. That adds a millisecond to an execution, which is no part of the child's times.
+//! reports what it took. That adds a millisecond to an execution, which is no part of the child's times.
 
 use std::{
     ffi::OsString,
@@ -18,29 +18,26 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    counters::Counters,
-    orphan,
+    orphan::end_with_this_process,
     reap::{self, Usage},
 };
 use crate::model::Resources;
 
-/// What is told of a child that has ended.
+/// What a child took that has ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Account {
     pub(super) wall: Duration,
     pub(super) usage: Usage,
-    pub(super) instructions: Option<u64>,
-    pub(super) cycles: Option<u64>,
 }
 
 impl Account {
     /// What the child took, which was started at `start`.
     pub(super) fn resources(self, start: SystemTime) -> Resources {
-        let Self { wall, usage, instructions, cycles } = self;
+        let Self { wall, usage } = self;
         Resources {
             start,
             // In whole microseconds, as the kernel counts the others: what is below would be kept for ever.
@@ -50,45 +47,39 @@ impl Account {
             peak_memory: usage.peak_memory,
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
-            instructions,
-            cycles,
         }
     }
 }
 
-/// What a launcher tells: an account, or the number of the error that kept the child from starting.
-type Told = Result<Account, Option<i32>>;
+/// What a launcher reports: an account, or the number of the error that kept the child from starting.
+type Report = Result<Account, Option<i32>>;
 
-/// The launcher that is installed beside `rbench`, an executable; none where a child's account begins
-/// with the child, or where somebody has moved `rbench` alone.
+/// The launcher that is installed beside `rbench`, an executable; none where somebody has moved `rbench`
+/// alone.
 pub fn launcher_beside(rbench: &Path) -> Option<PathBuf> {
-    let launcher = rbench.with_file_name("rbench-launcher");
-    (cfg!(target_os = "linux") && launcher.exists()).then_some(launcher)
+    Some(rbench.with_file_name("rbench-launcher")).filter(|launcher| launcher.exists())
 }
 
-/// The command that has `launcher` run `program`. Arguments that are added go to the program.
-pub(super) fn command(launcher: &Path, program: &Path) -> Command {
-    let mut command = Command::new(launcher);
-    command.arg(program);
-    command
-}
-
-/// Where a launcher tells what it has to tell: the child's stdin is empty, so that place is free.
-pub(super) fn place() -> io::Result<(Listener, PipeWriter)> {
+/// The command that has `launcher` run `program`, and where the launcher's report will be. Arguments
+/// that are added go to the program.
+pub(super) fn command(launcher: &Path, program: &Path) -> io::Result<(Command, ReportReader)> {
     let (reader, writer) = io::pipe()?;
-    Ok((Listener(reader), writer))
+    let mut command = Command::new(launcher);
+    // The program gets an empty stdin, so that of the launcher is free.
+    command.arg(program).stdin(writer);
+    Ok((command, ReportReader(reader)))
 }
 
-/// Takes what a launcher tells.
-pub(super) struct Listener(PipeReader);
+/// Where a launcher's report arrives.
+pub(super) struct ReportReader(PipeReader);
 
-impl Listener {
+impl ReportReader {
     /// The account, or the error that kept the child from starting. None if the launcher itself was
     /// killed. Call it when the launcher has ended: it is the only one to hold the other end.
     pub(super) fn account(mut self) -> io::Result<Option<Account>> {
         let mut bytes = Vec::new();
         self.0.read_to_end(&mut bytes)?;
-        match serde_json::from_slice::<Told>(&bytes) {
+        match serde_json::from_slice::<Report>(&bytes) {
             Ok(Ok(account)) => Ok(Some(account)),
             Ok(Err(Some(number))) => Err(io::Error::from_raw_os_error(number)),
             Ok(Err(None)) => Err(io::ErrorKind::InvalidInput.into()),
@@ -97,44 +88,40 @@ impl Listener {
     }
 }
 
-/// The launcher: runs the program that its arguments say, and tells what it took.
+/// The launcher: runs the program that its arguments name, and reports what it took.
 pub fn run_as_launcher() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let program = PathBuf::from(arguments.next().unwrap_or_default());
-    let told: Told = launch(&program, arguments).map_err(|error| error.raw_os_error());
-    let told = serde_json::to_vec(&told).map_err(io::Error::from).and_then(|told| tell(&told));
-    if told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let report: Report = launch(&program, arguments).map_err(|error| error.raw_os_error());
+    let sent = serde_json::to_vec(&report).map_err(io::Error::from).and_then(|bytes| send(&bytes));
+    if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Writes to the pipe that this process has in the place of stdin.
-fn tell(told: &[u8]) -> io::Result<()> {
-    let place: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
-    PipeWriter::from(place).write_all(told)
+fn send(bytes: &[u8]) -> io::Result<()> {
+    let pipe: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    PipeWriter::from(pipe).write_all(bytes)
 }
-
-/// The kernel counts pages for each CPU apart, and adds them up now and then: so far may its sum be off.
-const SLACK: u64 = 128 << 10;
 
 fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
     outlive_requests_to_end()?;
-    let (floor, tell_floor) = io::pipe()?;
+    let (floor, floor_writer) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    orphan::end_with_this_process(&mut command);
-    fork_and_tell_floor(&mut command, tell_floor);
-    let mut counters = Counters::prepare();
+    end_with_this_process(&mut command, Signal::KILL);
+    fork_and_report_floor(&mut command, floor_writer);
     let clock = Instant::now();
     let child = command.spawn()?;
     // Blocks until the child has ended, and takes its account.
     let mut usage = reap::reap(Pid::from_child(&child))?;
     let wall = clock.elapsed();
     drop(command);
-    let floor = read_floor(floor)?;
-    usage.peak_memory = usage.peak_memory.filter(|peak| *peak > floor.saturating_add(SLACK));
-    Ok(Account { wall, usage, instructions: counters.instructions(), cycles: counters.cycles() })
+    let least = read_floor(floor)?.saturating_add(reap::MEMORY_ERROR);
+    usage.peak_memory = usage.peak_memory.map(|peak| peak.max(least));
+    Ok(Account { wall, usage })
 }
 
-/// A signal to the group is for the child; the launcher stays to tell how it ended.
+/// A signal to the group is for the child; the launcher stays to report how it ended.
 fn outlive_requests_to_end() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -146,23 +133,23 @@ fn outlive_requests_to_end() -> io::Result<()> {
 }
 
 /// Makes the child by a fork proper, which copies little of a process that has little, and has it
-/// tell the peak memory that it starts with, just before it becomes `command`'s program.
-#[expect(unsafe_code, reason = "there is no safe way to fork, nor to speak up before an exec")]
-fn fork_and_tell_floor(command: &mut Command, tell: PipeWriter) {
-    let say = move || {
+/// report the peak memory that it starts with, just before it becomes `command`'s program.
+#[expect(unsafe_code, reason = "there is no safe way to fork, nor to write before an exec")]
+fn fork_and_report_floor(command: &mut Command, writer: PipeWriter) {
+    let report = move || {
         // The first time brings the pages in that are still needed until the exec, its own too.
         for _ in 0..2 {
             let no_arguments = [std::ptr::null()];
             // SAFETY: both are what execvp wants; it fails, as a directory cannot be executed.
             unsafe { libc::execvp(c"/".as_ptr(), no_arguments.as_ptr()) };
             let floor = reap::own_peak().unwrap_or(u64::MAX);
-            rustix::io::write(&tell, &floor.to_ne_bytes())?;
+            rustix::io::write(&writer, &floor.to_ne_bytes())?;
         }
         Ok(())
     };
     // SAFETY: the closure makes a few system calls and allocates nothing.
     unsafe {
-        command.pre_exec(say);
+        command.pre_exec(report);
     }
 }
 

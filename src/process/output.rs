@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_said() {
+    fn omitted_bytes_are_counted() {
         let output = kept(4, &[b"abcdefgh".to_vec()]);
         assert_eq!(output.to_string(), "ab\n[4 bytes omitted]\ngh");
     }

@@ -1,61 +1,48 @@
 //! Pins a child to a CPU, which it inherits: the code between fork and exec stays small.
 
-use crate::failure::Result;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-#[cfg(target_os = "linux")]
-pub(super) use linux::Pinned;
+use crate::failure::{Exit, Failure, OrFail, Result};
 
-/// While this lives, children of this thread start on one CPU: they inherit its affinity.
-#[cfg(target_os = "linux")]
-mod linux {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+/// Checks that benchmarks can run on `cpu`, if one is given.
+pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
+    cpu.map_or(Ok(()), |cpu| allowed(cpu).map(drop))
+}
 
-    use super::Result;
-    use crate::failure::{Exit, Failure, OrFail};
-
-    /// Restores this thread's own CPUs when dropped.
-    pub(in super::super) struct Pinned(Option<CpuSet>);
-
-    impl Pinned {
-        /// Pins to `cpu`, or to nothing.
-        pub(in super::super) fn to(cpu: Option<usize>) -> Result<Self> {
-            let Some(cpu) = cpu else { return Ok(Self(None)) };
-            let what = || format!("cannot pin to CPU {cpu}");
-            let before = sched_getaffinity(None).or_fail(Exit::Usage, what)?;
-            if cpu >= CpuSet::MAX_CPU || !before.is_set(cpu) {
-                return Err(Failure::new(Exit::Usage, what())
-                    .because("this process may not run on it, or it does not exist"));
-            }
-            let mut one = CpuSet::new();
-            one.set(cpu);
-            sched_setaffinity(None, &one).or_fail(Exit::Usage, what)?;
-            Ok(Self(Some(before)))
-        }
+/// The CPUs that this thread may run on, `cpu` among them.
+fn allowed(cpu: usize) -> Result<CpuSet> {
+    let what = || format!("cannot pin to CPU {cpu}");
+    let allowed = sched_getaffinity(None).or_fail(Exit::Usage, what)?;
+    if cpu < CpuSet::MAX_CPU && allowed.is_set(cpu) {
+        return Ok(allowed);
     }
+    Err(Failure::new(Exit::Usage, what())
+        .because("it does not exist, or this process may not run on it")
+        .hint("the CPUs it may run on: grep Cpus_allowed_list /proc/self/status"))
+}
 
-    impl Drop for Pinned {
-        fn drop(&mut self) {
-            if let Some(before) = &self.0 {
-                // These CPUs were allowed a moment ago; if not now, nothing better can be done.
-                let _ = sched_setaffinity(None, before);
-            }
-        }
+/// While this lives, children of this thread start on one CPU: they inherit its affinity. The thread's
+/// own CPUs are restored when it is dropped.
+pub(super) struct Pinned(Option<CpuSet>);
+
+impl Pinned {
+    /// Pins to `cpu`, or to nothing.
+    pub(super) fn to(cpu: Option<usize>) -> Result<Self> {
+        let Some(cpu) = cpu else { return Ok(Self(None)) };
+        let before = allowed(cpu)?;
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        sched_setaffinity(None, &one)
+            .or_fail(Exit::Usage, || format!("cannot pin to CPU {cpu}"))?;
+        Ok(Self(Some(before)))
     }
 }
 
-/// Elsewhere there is no affinity to inherit, so asking for a CPU is refused.
-#[cfg(not(target_os = "linux"))]
-pub(super) struct Pinned;
-
-#[cfg(not(target_os = "linux"))]
-impl Pinned {
-    pub(super) fn to(cpu: Option<usize>) -> Result<Self> {
-        use crate::failure::{Exit, Failure};
-
-        match cpu {
-            None => Ok(Self),
-            Some(cpu) => Err(Failure::new(Exit::Usage, format!("cannot pin to CPU {cpu}"))
-                .because("this system does not let a process choose its CPU")),
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // These CPUs were allowed a moment ago; if not now, nothing better can be done.
+            let _ = sched_setaffinity(None, before);
         }
     }
 }

@@ -19,7 +19,7 @@ use super::Ending;
 /// Something to poll: readable when the child has ended.
 ///
 /// A thread sleeps in `waitid` and leaves the zombie where it is, so that its id stays its own
-/// until it is reaped. This works on every Unix; a pidfd would on Linux alone.
+/// until it is reaped.
 #[derive(Debug)]
 pub(super) struct ExitWatch(PipeReader);
 
@@ -41,7 +41,11 @@ impl AsFd for ExitWatch {
     }
 }
 
-/// What the kernel tells of a child that has ended.
+/// By how many bytes a peak memory may be wrong: the kernel counts pages for each CPU apart, and adds
+/// them up now and then.
+pub const MEMORY_ERROR: u64 = 128 << 10;
+
+/// The kernel's account of a child that has ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Usage {
     pub(super) ending: Ending,
@@ -87,8 +91,8 @@ pub(super) fn reap(child: Pid) -> io::Result<Usage> {
 
 /// The most memory that this process had resident, in bytes.
 ///
-/// A child starts as a copy of this process, and Linux keeps the memory that it had then in the
-/// child's record even after it has become another program: a smaller peak of its own is not seen.
+/// A child starts as a copy of this process, and the kernel keeps the memory that it had then in the
+/// child's account even after it has become another program: a smaller peak of its own is not seen.
 #[expect(unsafe_code, reason = "as for `reap`")]
 pub(super) fn own_peak() -> Option<u64> {
     // SAFETY: `rusage` is plain old data, for which all zeros is a valid value.
@@ -98,10 +102,9 @@ pub(super) fn own_peak() -> Option<u64> {
     if result == 0 { bytes(usage.ru_maxrss) } else { None }
 }
 
-/// `ru_maxrss` in bytes: macOS counts bytes, all others kibibytes.
+/// `ru_maxrss`, which is in kibibytes, in bytes.
 fn bytes(maxrss: libc::c_long) -> Option<u64> {
-    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
-    u64::try_from(maxrss).ok().filter(|peak| *peak > 0).map(|peak| peak * unit)
+    u64::try_from(maxrss).ok().filter(|peak| *peak > 0).map(|peak| peak * 1024)
 }
 
 fn duration(time: libc::timeval) -> Duration {

@@ -1,22 +1,65 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
-mod build;
-mod comparison;
+pub mod build;
+pub mod compare;
 mod date;
-mod diff;
-mod execution;
-mod history;
-mod list;
+pub mod diff;
+pub mod exec;
+pub mod gc;
+pub mod history;
+mod json;
+pub mod list;
+mod markdown;
+mod names;
+mod prose;
 pub mod quantity;
-mod show;
+pub mod sentence;
+mod shares;
+pub mod show;
 pub mod style;
 pub mod table;
-mod value;
+#[cfg(test)]
+mod testing;
+mod verdict;
+pub mod visible;
 
-pub use build::{BuildReport, TargetAgreement, VersionReport, common_targets};
-pub use comparison::{ComparisonReport, ComparisonRow};
-pub use diff::{DiffReport, TargetDiff};
-pub use execution::ExecReport;
-pub use history::{BenchmarkHistory, HistoryReport, HistoryRow};
-pub use list::ListReport;
-pub use show::{RawMeasurements, StoredBenchmark, StoredBuild, StoredVersionReport};
+use crate::failure::Result;
+
+/// What a command reports. Each format of each report has a file of its own.
+pub trait Report {
+    /// For people at a terminal with so many columns, with escape sequences for [styles](style).
+    fn text(&self, columns: usize) -> String;
+
+    /// For programs: a JSON document, the same for every reader. Its shape is public: `schemas/` has it.
+    fn json(&self) -> Result<String>;
+
+    /// For pull requests and web pages: the text in a block, unless the report has a form of its own.
+    fn markdown(&self) -> String {
+        format!("```text\n{}```\n", style::plain(&self.text(PLAIN_COLUMNS)))
+    }
+}
+
+/// How wide a text is that is for no terminal.
+pub const PLAIN_COLUMNS: usize = 100;
+
+/// A form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people at a terminal.
+    Text,
+    /// For pull requests and web pages.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+impl Format {
+    /// A report in this form; text for a terminal with so many columns.
+    pub fn render(self, report: &dyn Report, columns: usize) -> Result<String> {
+        match self {
+            Self::Text => Ok(report.text(columns)),
+            Self::Markdown => Ok(report.markdown()),
+            Self::Json => report.json(),
+        }
+    }
+}

@@ -2,6 +2,20 @@
 
 use std::time::Duration;
 
+use crate::{
+    model::{Throughput, Unit},
+    stats::{Interval, Summary},
+};
+
+/// Beyond this the digits of a change say nothing.
+const LARGE: f64 = 1000.0;
+
+/// A size of a change beyond this is only called large: very few builds see next to nothing.
+const LARGE_SIZE: f64 = 10.0;
+
+/// Below this a p value is only called small.
+const SMALLEST_P: f64 = 1e-300;
+
 /// A time in the unit that suits it: `950 ms`, `2.10 s`, `3 min 20 s`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -12,37 +26,6 @@ pub fn duration(time: Duration) -> String {
     } else {
         format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
     }
-}
-
-/// A time per iteration, with four digits: `0.2501 ns`, `3.806 µs`, `12.40 ms`.
-pub fn nanoseconds(time: f64) -> String {
-    four_digits(time, 1000.0, ["ns", "µs", "ms", "s"])
-}
-
-/// A measured size, with four digits: `3.400 MiB`.
-pub fn measured_bytes(size: f64) -> String {
-    four_digits(size, 1024.0, ["B", "KiB", "MiB", "GiB"])
-}
-
-/// A measured number of `things`, with four digits: `1.235 M instructions`.
-pub fn measured_count(number: f64, things: &str) -> String {
-    let text = four_digits(number, 1000.0, ["", "k", "M", "G"]);
-    format!("{} {things}", text.trim_end())
-}
-
-fn four_digits(mut value: f64, step: f64, units: [&str; 4]) -> String {
-    let mut unit = 0;
-    while value >= step - 0.05 && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let decimals = match value {
-        value if value >= 99.995 => 1,
-        value if value >= 9.9995 => 2,
-        value if value >= 0.99995 => 3,
-        _ => 4,
-    };
-    format!("{value:.decimals$} {}", units[unit])
 }
 
 /// A number of things: `1 benchmark`, `7 benchmarks`.
@@ -62,6 +45,109 @@ pub fn bytes(size: u64) -> String {
     if unit == 0 { format!("{size} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
+/// A measured value with four digits: `4.384 µs`, `3.400 MiB`, `1.235 M instructions`.
+pub fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => four_digits(value, 1000.0, ["ns", "µs", "ms", "s"]),
+        Unit::Bytes => four_digits(value, 1024.0, ["B", "KiB", "MiB", "GiB"]),
+        Unit::Instructions | Unit::Cycles => {
+            let number = four_digits(value, 1000.0, ["", "k", "M", "G"]);
+            format!("{} {}", number.trim_end(), unit.symbol())
+        }
+    }
+}
+
+/// A value with the half-width of its interval: `4.384 µs ± 1.9 %`.
+pub fn value_with_interval(interval: &Interval, unit: Unit) -> String {
+    format!("{} {}", value(interval.center, unit), plus_minus(interval))
+}
+
+/// The value of a version with its three-level interval, if it has one.
+pub fn estimate(summary: &Summary, confidence: f64) -> String {
+    let unit = summary.metric().unit;
+    Interval::three_level(summary, confidence).map_or_else(
+        |_| value(summary.values().mean, unit),
+        |interval| value_with_interval(&interval, unit),
+    )
+}
+
+/// The half-width of an interval as a share of its center: `± 1.9 %`.
+pub fn plus_minus(interval: &Interval) -> String {
+    let percent = 100.0 * interval.half_width() / interval.center;
+    if percent < 99.95 { format!("± {percent:.1} %") } else { "± >99 %".to_owned() }
+}
+
+/// How much is processed in a second, where one iteration takes so many nanoseconds: `1.034 GiB/s`.
+pub fn rate(throughput: Throughput, nanoseconds: f64) -> String {
+    let per_second = |amount: u64| amount as f64 / (nanoseconds * 1e-9);
+    match throughput {
+        Throughput::Bytes(amount) | Throughput::BytesDecimal(amount) => {
+            format!("{}/s", value(per_second(amount), Unit::Bytes))
+        }
+        Throughput::Bits(amount) => format!("{:.4e} bits/s", per_second(amount)),
+        Throughput::Elements(amount) => format!("{:.4e} elements/s", per_second(amount)),
+    }
+}
+
+/// A share with its sign: `+1.64 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", bare_percent(share))
+}
+
+/// A share with its sign, without the sign of percent: `+1.64`.
+pub fn bare_percent(share: f64) -> String {
+    // Adding 0.0 turns a negative zero into a positive one.
+    let percent = 100.0 * share + 0.0;
+    if share > LARGE {
+        format!(">{:+.0}", 100.0 * LARGE)
+    } else if percent >= 999.95 {
+        format!("{percent:+.0}")
+    } else if percent >= 99.995 {
+        format!("{percent:+.1}")
+    } else {
+        format!("{percent:+.2}")
+    }
+}
+
+/// An interval of shares, beside which its percents stand: `-5.85 .. +2.76`.
+pub fn range(low: f64, high: f64) -> String {
+    format!("{} .. {}", bare_percent(low), bare_percent(high))
+}
+
+/// A share that has no direction: `1 %`, `0.25 %`.
+pub fn size(share: f64) -> String {
+    if share > LARGE_SIZE {
+        return format!("more than {:.0} %", 100.0 * LARGE_SIZE);
+    }
+    let text = format!("{:.2}", 100.0 * share);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A p value, with its name: `p 0.012`, `p 2e-13`, `p < 1e-300`.
+pub fn p_value(p: f64) -> String {
+    if p < SMALLEST_P { format!("p < {SMALLEST_P:e}") } else { format!("p {}", probability(p)) }
+}
+
+/// A probability: `0.012`, `2e-13`.
+pub fn probability(p: f64) -> String {
+    if p < 0.001 { format!("{p:.0e}") } else { format!("{p:.3}") }
+}
+
+fn four_digits(mut value: f64, step: f64, units: [&str; 4]) -> String {
+    let mut unit = 0;
+    while value >= step - 0.05 && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let decimals = match value {
+        value if value >= 99.995 => 1,
+        value if value >= 9.9995 => 2,
+        value if value >= 0.99995 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$} {}", units[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,18 +161,22 @@ mod tests {
     }
 
     #[test]
-    fn times_per_iteration_have_four_digits() {
-        assert_eq!(nanoseconds(0.2501), "0.2501 ns");
-        assert_eq!(nanoseconds(3806.0), "3.806 µs");
-        assert_eq!(nanoseconds(12_400_000.0), "12.40 ms");
-        assert_eq!(nanoseconds(999.96), "1.000 µs");
+    fn measured_values_have_four_digits_in_the_unit_that_suits_them() {
+        let time = |nanoseconds| value(nanoseconds, Unit::Nanoseconds);
+        assert_eq!(time(0.2501), "0.2501 ns");
+        assert_eq!(time(3806.0), "3.806 µs");
+        assert_eq!(time(12_400_000.0), "12.40 ms");
+        assert_eq!(time(999.96), "1.000 µs");
+        assert_eq!(value(3_565_158.0, Unit::Bytes), "3.400 MiB");
+        assert_eq!(value(1_234_567.0, Unit::Instructions), "1.235 M instructions");
+        assert_eq!(value(87.3, Unit::Cycles), "87.30 cycles");
     }
 
     #[test]
-    fn measured_sizes_and_counts_have_four_digits() {
-        assert_eq!(measured_bytes(3_565_158.0), "3.400 MiB");
-        assert_eq!(measured_count(1_234_567.0, "instructions"), "1.235 M instructions");
-        assert_eq!(measured_count(87.3, "cycles"), "87.30 cycles");
+    fn a_value_has_the_half_width_of_its_interval() {
+        let text = |half| value_with_interval(&Interval::about(4384.0, half), Unit::Nanoseconds);
+        assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
+        assert_eq!(text(9000.0), "4.384 µs ± >99 %");
     }
 
     #[test]
@@ -94,5 +184,24 @@ mod tests {
         assert_eq!(bytes(512), "512 B");
         assert_eq!(bytes(3_565_158), "3.4 MiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
+    }
+
+    #[test]
+    fn a_rate_is_of_a_second() {
+        assert_eq!(rate(Throughput::Bytes(1024), 1000.0), "976.6 MiB/s");
+        assert_eq!(rate(Throughput::Elements(5), 1000.0), "5.0000e6 elements/s");
+    }
+
+    #[test]
+    fn changes_have_as_many_digits_as_say_something() {
+        let texts = [0.0164, -0.0585, -0.0, 1.5, 29.0, 5000.0].map(percent);
+        assert_eq!(texts, ["+1.64 %", "-5.85 %", "+0.00 %", "+150.0 %", "+2900 %", ">+100000 %"]);
+        assert_eq!(range(-0.0585, 0.0276), "-5.85 .. +2.76");
+        assert_eq!([0.01, 0.0025, 12.0].map(size), ["1 %", "0.25 %", "more than 1000 %"]);
+    }
+
+    #[test]
+    fn a_p_value_is_never_nothing() {
+        assert_eq!([0.0124, 2e-13, 0.0].map(p_value), ["p 0.012", "p 2e-13", "p < 1e-300"]);
     }
 }

@@ -5,6 +5,8 @@
 
 use anstyle::{AnsiColor, Style};
 
+use super::visible::visible;
+
 /// The heads of tables and sections.
 pub const HEAD: Style = Style::new().bold();
 /// What is worse, and failures of the whole.
@@ -16,9 +18,9 @@ pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 /// What is there for completeness.
 pub const QUIET: Style = Style::new().dimmed();
 
-/// `text` in this style.
+/// `text` in this style. Nothing in it steers the terminal.
 pub fn paint(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+    format!("{style}{}{style:#}", visible(text))
 }
 
 /// `text` without any style.

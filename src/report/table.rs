@@ -1,15 +1,16 @@
 //! Tables for people: aligned, with styled heads, and never wider than the terminal as long as that is
 //! possible.
 //!
-//! A table that is too wide first leaves out its columns of least value, then shortens names in the
-//! middle. It never wraps.
+//! A table that is too wide first leaves out its optional columns, then its columns of least value as far as
+//! names must not look alike, then shortens names in the middle. It never wraps, and nothing in its cells
+//! steers the terminal.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::style;
+use super::{style, visible::visible};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -31,11 +32,20 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    head: &'static str,
+    head: Cow<'static, str>,
     right: bool,
     cut: Cut,
-    dropped: Option<u8>,
+    dropped: Option<Rank>,
     joined: bool,
+}
+
+/// When a column is left out: the lowest rank first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Before any name is shortened.
+    Optional(u8),
+    /// Before names are shortened so much that they look alike.
+    Dropped(u8),
 }
 
 /// What may be cut out of the cells of a column.
@@ -57,37 +67,45 @@ pub struct Cell {
 
 impl Column {
     /// A column of words.
-    pub const fn left(head: &'static str) -> Self {
+    pub fn left(head: impl Into<Cow<'static, str>>) -> Self {
+        let head = head.into();
         Self { head, right: false, cut: Cut::Nothing, dropped: None, joined: false }
     }
 
     /// A column of numbers.
-    pub const fn right(head: &'static str) -> Self {
+    pub fn right(head: impl Into<Cow<'static, str>>) -> Self {
         Self { right: true, ..Self::left(head) }
     }
 
     /// Its cells may be shortened in the middle.
     #[must_use]
-    pub const fn shortened(self) -> Self {
+    pub fn shortened(self) -> Self {
         Self { cut: Cut::Middle, ..self }
     }
 
     /// Its cells are names, which may be shortened in the middle; but other columns are left out before two
     /// of them look alike.
     #[must_use]
-    pub const fn names(self) -> Self {
+    pub fn names(self) -> Self {
         Self { cut: Cut::Names, ..self }
     }
 
-    /// It is left out where the table is too wide: the lowest rank first, columns of one rank together.
+    /// It is left out before any name is shortened: the lowest rank first, columns of one rank together.
     #[must_use]
-    pub const fn dropped(self, rank: u8) -> Self {
-        Self { dropped: Some(rank), ..self }
+    pub fn optional(self, rank: u8) -> Self {
+        Self { dropped: Some(Rank::Optional(rank)), ..self }
+    }
+
+    /// It is left out where the table is too wide although names are shortened, as far as they can still be
+    /// told apart: the lowest rank first, columns of one rank together.
+    #[must_use]
+    pub fn dropped(self, rank: u8) -> Self {
+        Self { dropped: Some(Rank::Dropped(rank)), ..self }
     }
 
     /// It belongs to the column before: it follows after one space.
     #[must_use]
-    pub const fn joined(self) -> Self {
+    pub fn joined(self) -> Self {
         Self { joined: true, ..self }
     }
 
@@ -98,12 +116,12 @@ impl Column {
 
 impl Cell {
     /// A cell in a style.
-    pub fn styled(style: Style, text: impl Into<String>) -> Self {
-        Self { text: text.into(), style }
+    pub fn styled(style: Style, text: impl AsRef<str>) -> Self {
+        Self { text: visible(text.as_ref()).into_owned(), style }
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: AsRef<str>> From<T> for Cell {
     fn from(text: T) -> Self {
         Self::styled(Style::new(), text)
     }
@@ -133,7 +151,7 @@ impl Table {
         let kept = self.kept(&natural, width);
         let excess = self.total(&kept, |at| natural[at]).saturating_sub(width);
         let widths = self.shortened(&kept, &natural, excess);
-        let heads = self.columns.iter().map(|column| Cell::styled(style::HEAD, column.head));
+        let heads = self.columns.iter().map(|column| Cell::styled(style::HEAD, &column.head));
         let mut text = self.line(&kept, &widths, &heads.collect::<Vec<_>>());
         for row in &self.rows {
             text += &self.line(&kept, &widths, row);
@@ -154,12 +172,22 @@ impl Table {
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
         let modest: Vec<usize> =
             natural.iter().enumerate().map(|(at, natural)| self.modest(at, *natural)).collect();
-        while self.total(&kept, |at| modest[at]) > width {
-            let rank = |at: usize| self.columns[at].dropped;
-            let Some(lowest) = kept.iter().filter_map(|&at| rank(at)).min() else { break };
-            kept.retain(|&at| rank(at) != Some(lowest));
-        }
+        let drop_lowest = |kept: &mut Vec<usize>, is_meant: fn(&Rank) -> bool| {
+            let rank = |at: usize| self.columns[at].dropped.filter(is_meant);
+            let lowest = kept.iter().filter_map(|&at| rank(at)).min();
+            kept.retain(|&at| lowest.is_none() || rank(at) != lowest);
+            lowest.is_some()
+        };
+        while self.total(&kept, |at| self.unshortened(at, natural[at], modest[at])) > width
+            && drop_lowest(&mut kept, |rank| matches!(rank, Rank::Optional(_)))
+        {}
+        while self.total(&kept, |at| modest[at]) > width && drop_lowest(&mut kept, |_| true) {}
         kept
+    }
+
+    /// The width of a column while no name is shortened.
+    fn unshortened(&self, at: usize, natural: usize, modest: usize) -> usize {
+        if self.columns[at].cut == Cut::Names { natural } else { modest }
     }
 
     /// The width at which a column can well be read.

@@ -1,16 +1,16 @@
 //! How much is spent on measuring a benchmark.
 //!
-//! Precedence, for each number on its own: a flag, else `--quick`, else the first `[[benchmark]]` of
-//! `bench.toml` that names the benchmark, else `[experiment]` (and `builds` of `[build]`), else the
-//! default.
+//! Precedence, for each number on its own: flags > `--quick` > the first `[[benchmark]]` that names the
+//! benchmark > `[experiment]` > the defaults.
 
-use regex::Regex;
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-use super::{BenchToml, names};
+use serde::Serialize;
+
+use super::bench_toml::{BenchToml, BenchmarkTable};
 use crate::{
-    cli::MeasureArgs,
-    model::{BenchTarget, Benchmark, Dimensions},
+    cli::{EffortOptions, MeasureArgs},
+    model::{Benchmark, Dimensions, ExecutionRequest},
 };
 
 /// What is spent on one benchmark, of each version.
@@ -22,14 +22,54 @@ pub struct Effort {
     pub executions: u32,
     /// n: measurements in an execution.
     pub measurements: u32,
-    /// How long to run before the first measurement, in milliseconds.
-    pub warm_up_ms: u64,
-    /// How long one measurement lasts at least, in milliseconds.
-    pub floor_ms: u64,
+    /// How long to run before the first measurement.
+    pub warm_up: Duration,
+    /// How long one measurement lasts at least.
+    pub floor: Duration,
+    /// How long one execution may take; derived from what it is to do if absent.
+    pub deadline: Option<Duration>,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self {
+            builds: 10,
+            executions: 2,
+            measurements: 10,
+            warm_up: Duration::from_millis(10),
+            floor: Duration::from_millis(5),
+            deadline: None,
+        }
+    }
+}
+
+impl From<EffortOptions> for Effort {
+    fn from(options: EffortOptions) -> Self {
+        let default = Self::default();
+        Self {
+            builds: options.builds.unwrap_or(default.builds),
+            executions: options.executions.unwrap_or(default.executions),
+            measurements: options.measurements.unwrap_or(default.measurements),
+            warm_up: options.warm_up.unwrap_or(default.warm_up),
+            floor: options.floor.unwrap_or(default.floor),
+            deadline: options.deadline.or(default.deadline),
+        }
+    }
 }
 
 impl Effort {
-    /// The three numbers that the statistics know it by.
+    /// What one execution is asked to do, but for iterations and initial state.
+    pub const fn request(&self) -> ExecutionRequest {
+        ExecutionRequest {
+            measurements: self.measurements as usize,
+            warm_up: self.warm_up,
+            floor: self.floor,
+            iterations: None,
+            seed: 0,
+        }
+    }
+
+    /// The three numbers that the statistics use.
     pub const fn dimensions(&self) -> Dimensions {
         let Self { builds, executions, measurements, .. } = *self;
         Dimensions {
@@ -40,223 +80,85 @@ impl Effort {
     }
 }
 
-/// How an execution measures: what of an effort decides the values that it gives. How many builds and
-/// executions there are only decides how well they are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Manner {
-    measurements: u32,
-    warm_up_ms: u64,
-    floor_ms: u64,
-}
-
-impl From<Effort> for Manner {
-    fn from(effort: Effort) -> Self {
-        let Effort { measurements, warm_up_ms, floor_ms, .. } = effort;
-        Self { measurements, warm_up_ms, floor_ms }
-    }
-}
-
-/// How executions measure, of all benchmarks: equal where they are measured equally, whatever said so.
+/// How executions measure: the part of an effort that decides the values they give. How many builds and
+/// executions there are only decides how well the values are known.
+///
+/// Serialised, it is part of what is stored with an experiment; times are whole nanoseconds.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Manners<'a> {
-    #[serde(flatten)]
-    common: Manner,
-    own: Vec<OwnManner<'a>>,
-}
-
-/// How executions of the benchmarks of one `[[benchmark]]` measure.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct OwnManner<'a> {
-    filter: &'a str,
+pub struct MeasurementSettings<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     package: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bench: Option<&'a str>,
-    #[serde(flatten)]
-    manner: Manner,
+    measurements: u32,
+    warm_up_ns: u64,
+    floor_ns: u64,
+    /// The benchmarks that are measured in another way, by the tables that name them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    benchmarks: Vec<Self>,
 }
 
-impl Default for Effort {
-    fn default() -> Self {
-        Self { builds: 10, executions: 2, measurements: 10, warm_up_ms: 10, floor_ms: 5 }
-    }
-}
-
-/// The numbers that one place says; those that it leaves open are left to the next place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
-    builds: Option<u32>,
-    executions: Option<u32>,
-    measurements: Option<u32>,
-    warm_up_ms: Option<u64>,
-    floor_ms: Option<u64>,
-}
-
-/// A first look: wide intervals after a quarter of the time.
-const QUICK: Said = Said {
-    builds: Some(5),
-    executions: Some(1),
-    measurements: Some(5),
-    warm_up_ms: Some(10),
-    floor_ms: Some(5),
-};
-
-impl Said {
-    fn by_flags(flags: &MeasureArgs) -> Self {
-        let said = Self {
-            builds: flags.builds,
-            executions: flags.executions,
-            measurements: flags.measurements,
-            warm_up_ms: flags.warm_up,
-            floor_ms: flags.floor,
-        };
-        if flags.quick { said.or(QUICK) } else { said }
-    }
-
-    fn or(self, next: Self) -> Self {
+impl MeasurementSettings<'_> {
+    fn of(effort: &Effort) -> Self {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
-            builds: self.builds.or(next.builds),
-            executions: self.executions.or(next.executions),
-            measurements: self.measurements.or(next.measurements),
-            warm_up_ms: self.warm_up_ms.or(next.warm_up_ms),
-            floor_ms: self.floor_ms.or(next.floor_ms),
+            filter: None,
+            package: None,
+            bench: None,
+            measurements: effort.measurements,
+            warm_up_ns: nanoseconds(effort.warm_up),
+            floor_ns: nanoseconds(effort.floor),
+            benchmarks: Vec::new(),
         }
-    }
-
-    fn or_default(self) -> Effort {
-        let default = Effort::default();
-        Effort {
-            builds: self.builds.unwrap_or(default.builds),
-            executions: self.executions.unwrap_or(default.executions),
-            measurements: self.measurements.unwrap_or(default.measurements),
-            warm_up_ms: self.warm_up_ms.unwrap_or(default.warm_up_ms),
-            floor_ms: self.floor_ms.unwrap_or(default.floor_ms),
-        }
-    }
-
-    /// The first number that is too small to measure anything: its key, and the least it may be.
-    fn defect(self) -> Option<(&'static str, u32)> {
-        let least = [
-            ("builds", self.builds, 2),
-            ("executions", self.executions, 1),
-            ("measurements", self.measurements, 1),
-        ];
-        least
-            .into_iter()
-            .find(|(_, said, least)| said.is_some_and(|said| said < *least))
-            .map(|(key, _, least)| (key, least))
-    }
-}
-
-/// `[experiment]`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ExperimentTable {
-    executions: Option<u32>,
-    measurements: Option<u32>,
-    warm_up_ms: Option<u64>,
-    floor_ms: Option<u64>,
-}
-
-/// `[[benchmark]]`: some benchmarks that get other numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct BenchmarkTable {
-    /// A regular expression for their ids.
-    filter: String,
-    package: Option<String>,
-    bench: Option<String>,
-    builds: Option<u32>,
-    executions: Option<u32>,
-    measurements: Option<u32>,
-    warm_up_ms: Option<u64>,
-    floor_ms: Option<u64>,
-}
-
-impl ExperimentTable {
-    /// The reason why the table cannot be used, if there is one.
-    pub(super) fn defect(&self) -> Option<String> {
-        let (key, least) = self.said(None).defect()?;
-        Some(format!("`{key}` in [experiment] is less than {least}"))
-    }
-
-    const fn said(&self, builds: Option<u32>) -> Said {
-        let Self { executions, measurements, warm_up_ms, floor_ms } = *self;
-        Said { builds, executions, measurements, warm_up_ms, floor_ms }
-    }
-}
-
-impl BenchmarkTable {
-    /// The reason why the table cannot be used, if there is one.
-    pub(super) fn defect(&self) -> Option<String> {
-        if let Err(error) = Regex::new(&self.filter) {
-            return Some(format!("`filter` in [[benchmark]]: {error}"));
-        }
-        let (key, least) = self.said().defect()?;
-        Some(format!("`{key}` in [[benchmark]] of `{}` is less than {least}", self.filter))
-    }
-
-    const fn said(&self) -> Said {
-        let Self { builds, executions, measurements, warm_up_ms, floor_ms, .. } = *self;
-        Said { builds, executions, measurements, warm_up_ms, floor_ms }
-    }
-
-    fn names(&self, benchmark: &Benchmark) -> bool {
-        let Benchmark { package, target, name } = benchmark;
-        let target = BenchTarget { package: package.clone(), target: target.clone() };
-        let bench = self.bench.as_ref().unwrap_or(&target.target);
-        names(self.package.as_ref(), bench, &target)
-            && Regex::new(&self.filter).is_ok_and(|filter| filter.is_match(&name.id))
     }
 }
 
 /// What is spent on each benchmark.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Efforts {
-    flags: Said,
-    own: Vec<BenchmarkTable>,
-    file: Said,
+    flags: EffortOptions,
+    tables: Vec<BenchmarkTable>,
+    file: EffortOptions,
 }
 
 impl Efforts {
-    /// What flags, file and defaults say together.
+    /// The efforts by flags, file and defaults.
     pub fn resolve(file: &BenchToml, flags: &MeasureArgs) -> Self {
-        Self {
-            flags: Said::by_flags(flags),
-            own: file.benchmark.clone(),
-            file: file.experiment.said(file.build.builds),
-        }
+        let quick = if flags.quick { EffortOptions::QUICK } else { EffortOptions::default() };
+        Self { flags: flags.effort.or(quick), tables: file.benchmarks(), file: file.effort() }
     }
 
-    /// What is spent on benchmarks that the file does not name.
+    /// What is spent on benchmarks that no `[[benchmark]]` names.
     pub fn common(&self) -> Effort {
-        self.flags.or(self.file).or_default()
+        self.flags.or(self.file).into()
     }
 
-    /// What is spent on this one.
+    /// What is spent on this benchmark.
     pub fn of(&self, benchmark: &Benchmark) -> Effort {
-        let own = self.own.iter().find(|table| table.names(benchmark));
-        own.map_or_else(|| self.common(), |table| self.of_table(table))
+        let table = self.tables.iter().find(|table| table.names(benchmark));
+        table.map_or_else(|| self.common(), |table| self.of_table(table))
     }
 
-    /// How all executions measure.
-    pub fn manners(&self) -> Manners<'_> {
-        let common = Manner::from(self.common());
-        let own = self.own.iter().map(|table| OwnManner {
-            filter: &table.filter,
+    /// How all executions measure: equal where all benchmarks are measured equally.
+    pub fn measurement_settings(&self) -> MeasurementSettings<'_> {
+        let common = self.common();
+        let of_table = |table| MeasurementSettings::of(&self.of_table(table));
+        // The first table that names a benchmark counts, so only those at the end change nothing.
+        let differs = |table| of_table(table) != MeasurementSettings::of(&common);
+        let count = self.tables.iter().rposition(differs).map_or(0, |last| last + 1);
+        let benchmarks = self.tables[..count].iter().map(|table| MeasurementSettings {
+            filter: Some(table.filter.as_str()),
             package: table.package.as_deref(),
             bench: table.bench.as_deref(),
-            manner: self.of_table(table).into(),
+            ..of_table(table)
         });
-        let mut own: Vec<OwnManner<'_>> = own.collect();
-        // The first table that names a benchmark counts, so only those at the end say nothing.
-        while own.last().is_some_and(|last| last.manner == common) {
-            own.pop();
-        }
-        Manners { common, own }
+        MeasurementSettings { benchmarks: benchmarks.collect(), ..MeasurementSettings::of(&common) }
     }
 
     fn of_table(&self, table: &BenchmarkTable) -> Effort {
-        self.flags.or(table.said()).or(self.file).or_default()
+        self.flags.or(table.effort()).or(self.file).into()
     }
 }
 

@@ -3,11 +3,12 @@
 //! Below the base directory:
 //!
 //! - `checkouts/<tree>/` is a whole checkout: it is written elsewhere and appears by one rename;
-//! - `checkouts/<tree>.manifest` tells its damage;
+//! - `checkouts/<tree>.manifest` shows damage to it;
 //! - `checkouts/tmp-*` is being written, or what a killed run left.
 
 use std::{
     fs, io,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -56,7 +57,7 @@ impl Checkouts {
     ///
     /// Files written get the present time, so that they are older than everything that is ever
     /// compiled from them. Files added since do not count as damage; damage is noticed as far as
-    /// sizes, modes and times of modification tell it.
+    /// sizes, modes and times of modification show it.
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
         let path = self.directory.join(&version.tree);
         let manifest = path.with_extension(MANIFEST);
@@ -69,13 +70,10 @@ impl Checkouts {
         if version.dirty && !repository.has(tree) {
             return Err(Failure::new(Exit::Build, what())
                 .because("its uncommitted changes were only ever in the working tree, which has changed since")
-                .hint("measure what is there now, as `.`, or commit what shall be found again"));
+                .hint("measure the present working tree, as `.`, or commit what is to be found again"));
         }
         remove(&manifest).and_then(|()| remove(&path)).or_fail(Exit::Build, what)?;
-        let unfinished = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempdir_in(&self.directory)
-            .or_fail(Exit::Build, what)?;
+        let unfinished = self.unfinished().or_fail(Exit::Build, what)?;
         let files = unfinished.path().join("files");
         fs::create_dir(&files).or_fail(Exit::Build, what)?;
         let absent_submodules = files::write(repository, tree, &files)
@@ -89,6 +87,14 @@ impl Checkouts {
         Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
+    /// A directory to write a checkout in, for this user alone.
+    fn unfinished(&self) -> io::Result<TempDir> {
+        tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&self.directory)
+    }
+
     fn prune(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
@@ -100,7 +106,7 @@ impl Checkouts {
     }
 }
 
-/// The manifest goes first: without its directory it says nothing, and a directory without a
+/// The manifest goes first: without its directory it means nothing, and a directory without a
 /// manifest is damaged. Both renames are atomic.
 fn publish(unfinished: &TempDir, files: &Path, path: &Path, manifest: &Path) -> io::Result<()> {
     let text = unfinished.path().join(MANIFEST);
@@ -119,5 +125,19 @@ fn remove(path: &Path) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unfinished_checkout_is_for_this_user_alone_and_removed_by_the_next_run() {
+        let base = tempfile::tempdir().unwrap();
+        let unfinished = Checkouts::open(base.path()).unwrap().unfinished().unwrap().keep();
+        assert_eq!(fs::metadata(&unfinished).unwrap().permissions().mode() & 0o777, 0o700);
+        Checkouts::open(base.path()).unwrap();
+        assert!(!unfinished.exists());
     }
 }

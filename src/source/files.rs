@@ -10,7 +10,11 @@
 //! memory; `git worktree add` takes 0.17 s), but git2 offers no filters for that, and next to a
 //! compilation neither counts.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
 use git2::{Index, IndexEntry, Oid, build::CheckoutBuilder};
 
@@ -110,18 +114,11 @@ pub(super) fn is_file(entry: &IndexEntry) -> bool {
     entry.mode & TYPE_MASK == FILE
 }
 
-/// The path of an index entry: any bytes on Unix, UTF-8 elsewhere.
+/// The path of an index entry, any bytes.
 pub(super) fn path_of(entry: &IndexEntry) -> PathBuf {
     path_from_bytes(&entry.path)
 }
 
-#[cfg(unix)]
 pub(super) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-pub(super) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+    PathBuf::from(OsStr::from_bytes(bytes))
 }

@@ -1,4 +1,4 @@
-//! Git LFS: files that stand in a tree as a pointer, and whose content lies beside the objects.
+//! Git LFS: files that a tree has as a pointer, and whose content is kept beside the objects.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,7 +20,7 @@ const POINTER_LIMIT: u64 = 1_024;
 /// How many missing files a failure names.
 const NAMED: usize = 5;
 
-/// What a pointer file says.
+/// The contents of a pointer file.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     /// The SHA-256 of the content, in hex.

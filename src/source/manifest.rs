@@ -9,6 +9,7 @@ use std::{
     fmt::Write as _,
     fs::{self, Metadata},
     io,
+    os::unix::fs::MetadataExt as _,
     path::Path,
     time::UNIX_EPOCH,
 };
@@ -41,7 +42,7 @@ fn line(data: &Metadata, path: &Path) -> String {
         || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
         |path| format!("p{path}"),
     );
-    format!("{} {} {} {path}\n", mode(data), data.len(), modified(data))
+    format!("{:o} {} {} {path}\n", data.mode(), data.len(), modified(data))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -57,17 +58,6 @@ fn modified(data: &Metadata) -> u128 {
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
         .map_or(0, |t| t.as_nanos())
-}
-
-#[cfg(unix)]
-fn mode(data: &Metadata) -> String {
-    use std::os::unix::fs::MetadataExt as _;
-    format!("{:o}", data.mode())
-}
-
-#[cfg(not(unix))]
-fn mode(data: &Metadata) -> String {
-    if data.is_symlink() { "link" } else { "file" }.to_owned()
 }
 
 /// Whether everything that `manifest` describes is still so below `directory`.

@@ -26,5 +26,5 @@ mod tests;
 pub use checkout::{Checkout, Checkouts};
 pub use new::NewRepository;
 pub use order::Placed;
-pub use range::is_range;
+pub use range::{is_range, range_ends};
 pub use repository::Repository;

@@ -10,6 +10,9 @@ use crate::{
     model::Version,
 };
 
+/// The end of a range that is left out.
+const HEAD: &str = "HEAD";
+
 /// Whether `text` is a range of versions, and not one: it has `..`, outside of a search for text.
 pub fn is_range(text: &str) -> bool {
     text.contains("..") && !text.starts_with(":/") && !text.contains("^{/")
@@ -22,7 +25,7 @@ impl Repository {
     /// line of first parents that A does not have. Each is thus the direct predecessor of the one
     /// before it, and a difference between neighbours is the work of one commit or one merge.
     pub fn resolve_range(&self, range: &str) -> Result<Vec<Version>> {
-        let (start, end) = ends(range)?;
+        let (start, end) = range_ends(range)?;
         let commits = [self.commit_named(start)?, self.commit_named(end)?];
         let [start_commit, end_commit] = &commits;
         let versions = self
@@ -30,6 +33,19 @@ impl Repository {
             .or_fail(Exit::Usage, || format!("cannot list the commits of `{range}`"))?;
         if versions.is_empty() {
             return Err(self.empty_range(range, [start, end], [start_commit, end_commit]));
+        }
+        Ok(versions)
+    }
+
+    /// The versions that revisions and ranges name, in their order.
+    pub fn resolve_all(&self, revisions: &[String]) -> Result<Vec<Version>> {
+        let mut versions = Vec::new();
+        for revision in revisions {
+            if is_range(revision) {
+                versions.extend(self.resolve_range(revision)?);
+            } else {
+                versions.push(self.resolve(revision)?);
+            }
         }
         Ok(versions)
     }
@@ -61,13 +77,13 @@ impl Repository {
     }
 }
 
-/// The two ends of a range; a missing one is HEAD.
-fn ends(range: &str) -> Result<(&str, &str)> {
+/// The two ends of a range `A..B`; a missing one is HEAD.
+pub fn range_ends(range: &str) -> Result<(&str, &str)> {
     let Some((start, end)) = range.split_once("..") else {
         return Err(Failure::new(Exit::Usage, format!("`{range}` is not a range of versions"))
             .hint("write two revisions with `..` between them: v1.0..HEAD"));
     };
-    let or_head = |name| if str::is_empty(name) { "HEAD" } else { name };
+    let or_head = |name| if str::is_empty(name) { HEAD } else { name };
     if let Some(end) = end.strip_prefix('.') {
         let (start, end) = (or_head(start), or_head(end));
         return Err(Failure::new(Exit::Usage, format!("cannot take `{range}` for a range"))

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, Sort};
 
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    shell::quoted,
+};
 
 /// Above the priorities of libgit2's own stores (loose objects 1, packs 2), so that every new
 /// object goes to the store in memory and none into `.git/objects`.
@@ -41,11 +44,22 @@ impl Repository {
         &self.root
     }
 
+    /// Refuses a repository without a working tree, where no workspace can be.
+    pub fn require_working_tree(&self) -> Result<()> {
+        if !self.git.is_bare() {
+            return Ok(());
+        }
+        let root = self.root.display();
+        Err(Failure::new(Exit::Usage, format!("the repository {root} is bare"))
+            .because("it has no working tree, and so no cargo workspace")
+            .hint(format!("run rbench in a clone of it: git clone {}", quoted(&self.root))))
+    }
+
     /// 16 hex digits that are the same for every clone of one repository, wherever it lies: a hash
     /// of the first commit that HEAD's first parents lead to.
     ///
     /// A shallow clone ends at its boundary, and so has an identity of its own; so has a
-    /// repository without a commit, which is told apart by its path.
+    /// repository without a commit, which is identified by its path.
     pub fn identity(&self) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         match self.first_commit().or_fail(Exit::Usage, || {
@@ -134,7 +148,7 @@ fn not_a_repository(directory: &Path, error: &git2::Error) -> Failure {
         (_, ErrorClass::Repository) if error.message().contains("extension") || error.message().contains("object format") => {
             failure("cannot open the git repository at")
                 .because(error.message())
-                .hint("the repository uses a format that rbench does not know; clone it anew with: git clone --ref-format=files")
+                .hint("the repository uses a format that rbench does not know; clone it again with: git clone --ref-format=files")
         }
         _ => failure("cannot open the git repository at").because(error.message()),
     }

@@ -76,7 +76,7 @@ impl Repository {
     fn candidates(&self, prefix: &str) -> Result<Vec<String>, git2::Error> {
         let prefix = prefix.to_ascii_lowercase();
         let mut found: Vec<Oid> = Vec::new();
-        // libgit2 cannot enumerate the objects in memory, so this asks a handle that has none.
+        // libgit2 cannot enumerate the objects in memory, so this uses a handle that has none.
         git2::Repository::open_bare(self.git().path())?.odb()?.foreach(|id| {
             if id.to_string().starts_with(&prefix) {
                 found.push(*id);

@@ -10,12 +10,20 @@ pub(super) fn for_unknown(git: &git2::Repository, revision: &str, failure: Failu
     let base = base_of(revision);
     let shallow = git.is_shallow();
     let failure = if base != revision && git.revparse_single(base).is_ok() {
-        failure.because(format!("`{base}` exists, but nothing that `{revision}` could name"))
+        let failure =
+            failure.because(format!("`{base}` exists, but nothing that `{revision}` could name"));
+        if is_only_commit(git) && !shallow {
+            failure
+                .because("HEAD is the first commit")
+                .hint("compare it with the uncommitted tree: cargo rbench compare HEAD .")
+        } else {
+            failure
+        }
     } else {
         let near = near(base, &names(git));
         let failure = failure.because("no branch, tag or commit has that name");
         match near.as_slice() {
-            [] => failure.hint("list what there is with: git branch --all; git tag; git log"),
+            [] => failure.hint("list what exists with: git branch --all; git tag; git log"),
             near => failure.hint(format!("did you mean {}?", near.join(" or "))),
         }
     };
@@ -24,6 +32,11 @@ pub(super) fn for_unknown(git: &git2::Repository, revision: &str, failure: Failu
     } else {
         failure
     }
+}
+
+/// Whether HEAD has no parent.
+fn is_only_commit(git: &git2::Repository) -> bool {
+    git.head().and_then(|head| head.peel_to_commit()).is_ok_and(|commit| commit.parent_count() == 0)
 }
 
 /// The name at the start of a revision: `main` of `main~3^2`.

@@ -20,7 +20,16 @@ use super::{
     repository::{MEMORY_FIRST, is_unborn},
     tree::{self, Entry},
 };
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    shell::quoted,
+};
+
+/// From this size on, in bytes, a file that git does not track is hardly meant to be copied.
+const LARGE: u64 = 100_000_000;
+
+/// How many large files a failure names.
+const NAMED: usize = 5;
 
 impl Repository {
     /// The tree of all modified and untracked files, the ignored ones left out.
@@ -41,9 +50,10 @@ impl Repository {
                 .because("it is a bare repository")
                 .hint("name a commit, a branch or a tag instead of `.`"));
         }
-        let recorded = self.changed_paths().and_then(|changed| self.record(&changed));
-        let entries = recorded
-            .or_fail(Exit::Usage, || format!("cannot read the uncommitted tree of {root}"))?;
+        let what = || format!("cannot read the uncommitted tree of {root}");
+        let changed = self.changed_paths().or_fail(Exit::Usage, what)?;
+        self.refuse_large(&changed)?;
+        let entries = self.record(&changed).or_fail(Exit::Usage, what)?;
         let mut complete = Vec::with_capacity(entries.len());
         for entry in entries {
             match self.changed_submodule(&entry)? {
@@ -55,7 +65,7 @@ impl Repository {
     }
 
     fn changed_paths(&self) -> Result<HashSet<PathBuf>, git2::Error> {
-        // ExecutionRequest about each difference, the callback has it skipped: nothing is added.
+        // The callback gets each difference and has it skipped: nothing is added.
         const SKIP: i32 = 1;
         let comparer = git2::Repository::open(self.git().path())?;
         let mut index = current_index(&comparer)?;
@@ -69,6 +79,34 @@ impl Repository {
         };
         index.add_all(["*"], IndexAddOption::DEFAULT, Some(&mut note))?;
         Ok(changed)
+    }
+
+    /// Refuses large files that git does not track: each is read into memory and copied into a checkout.
+    fn refuse_large(&self, changed: &HashSet<PathBuf>) -> Result<()> {
+        let tracked = self.git().index();
+        let is_tracked =
+            |path: &Path| tracked.as_ref().is_ok_and(|index| index.get_path(path, 0).is_some());
+        let size =
+            |path: &PathBuf| fs::symlink_metadata(self.root().join(path)).map(|file| file.len());
+        let mut large: Vec<(&PathBuf, u64)> = changed
+            .iter()
+            .filter_map(|path| Some((path, size(path).ok()?)))
+            .filter(|(path, size)| *size > LARGE && !is_tracked(path))
+            .collect();
+        large.sort();
+        let Some((first, _)) = large.first() else { return Ok(()) };
+        let what = "cannot take the uncommitted tree with large files that git does not track";
+        let mut failure = Failure::new(Exit::Usage, what);
+        for (path, size) in large.iter().take(NAMED) {
+            failure = failure.because(format!("{} has {} MB", path.display(), size / 1_000_000));
+        }
+        if large.len() > NAMED {
+            failure = failure.because(format!("and {} more", large.len() - NAMED));
+        }
+        let first = quoted(first);
+        Err(failure
+            .hint(format!("if benchmarks do not need it: echo {first} >> .git/info/exclude"))
+            .hint(format!("if they do: git add --intent-to-add {first}")))
     }
 
     /// The entries of the index after an update of the changed paths, whose blobs are then here.

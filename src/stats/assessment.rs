@@ -11,8 +11,9 @@ use super::{
 };
 
 /// The confidence of the interval that must lie within the smallest change of interest for a benchmark
-/// to count as unchanged: two one-sided tests at 5 % each.
-const EQUIVALENCE: f64 = 0.90;
+/// to count as unchanged: two one-sided tests at 2.5 % each, in each of at most two stages, so that a change of
+/// just that size is called unchanged in at most 5 % of all cases.
+const EQUIVALENCE: f64 = 0.95;
 
 /// The power at which the smallest visible change is told.
 pub const POWER: f64 = 0.80;
@@ -24,7 +25,7 @@ pub struct Assessment {
     pub comparison: Comparison,
     /// The direction in which the rule flags a difference, if it does.
     pub flag: Option<Direction>,
-    /// True if the 90 % interval of the change lies inside ± the smallest change of interest, on the
+    /// True if the 95 % interval of the change lies inside ± the smallest change of interest, on the
     /// log scale: the versions are shown to be equivalent.
     pub equivalent: bool,
 }

@@ -12,8 +12,8 @@ const ACCEPTED: Range<f64> = 1e-100..1e100;
 /// Builds × executions × measurements of one benchmark of one version.
 ///
 /// All values lie in one slice, so that millions of them are read at the speed of memory. An execution
-/// without measurements (it failed) is simply absent; a build without executions is dropped, and
-/// [named](Measurements::dropped). Whatever then judges needs two builds or more.
+/// without measurements (it failed) is absent, and so is a build without executions. Judging needs two
+/// builds or more.
 ///
 /// ```
 /// use cargo_rbench::{model::Metric, stats::Measurements};
@@ -21,23 +21,30 @@ const ACCEPTED: Range<f64> = 1e-100..1e100;
 /// let builds = [(7, vec![vec![1.0, 2.0], vec![3.0]]), (8, vec![]), (9, vec![vec![4.0]])];
 /// let measurements = Measurements::new(Metric::wall(), builds)?;
 /// assert_eq!(measurements.values(), [1.0, 2.0, 3.0, 4.0]);
-/// assert_eq!(measurements.dropped(), [8]);
+/// assert_eq!(measurements.builds().len(), 2);
 /// # Ok::<(), cargo_rbench::stats::Misfit>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     metric: Metric,
+    resolution: f64,
     values: Vec<f64>,
-    /// Where in `values` each execution ends.
-    ends: Vec<usize>,
-    /// Seed and executions (as a range of `ends`) of each build.
+    executions: Vec<ExecutionRange>,
+    /// Seed and executions (as a range of `executions`) of each build.
     builds: Vec<(u64, Range<usize>)>,
-    dropped: Vec<u64>,
+}
+
+/// Which values are those of an execution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ExecutionRange {
+    round: usize,
+    /// Where in the values it ends; it starts where the one before ends.
+    end: usize,
 }
 
 impl Measurements {
-    /// Takes builds, each a layout seed with its executions, each with its measurements in the
-    /// metric's unit per iteration.
+    /// Takes builds, each a layout seed with its executions in the order of the rounds, each with its
+    /// measurements in the metric's unit per iteration.
     ///
     /// Refuses a value that is not a positive finite number (and not between 1e-100 and 1e100), a seed
     /// that comes twice, and data without any measurement.
@@ -47,7 +54,7 @@ impl Measurements {
         E: IntoIterator<Item: AsRef<[f64]>>,
     {
         let mut data =
-            Self { metric, values: vec![], ends: vec![], builds: vec![], dropped: vec![] };
+            Self { metric, resolution: 0.0, values: vec![], executions: vec![], builds: vec![] };
         let mut seeds = HashSet::new();
         for (seed, executions) in builds {
             if !seeds.insert(seed) {
@@ -58,26 +65,31 @@ impl Measurements {
         if data.values.is_empty() { Err(Misfit::Nothing) } else { Ok(data) }
     }
 
+    /// The same measurements, with the smallest step of a value in the metric's unit: 1 for times in whole
+    /// nanoseconds. 0, which it is unless set, if it is unknown.
+    #[must_use]
+    pub fn with_resolution(self, resolution: f64) -> Self {
+        Self { resolution: if resolution.is_finite() { resolution.max(0.0) } else { 0.0 }, ..self }
+    }
+
     fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), Misfit>
     where
         E: IntoIterator<Item: AsRef<[f64]>>,
     {
-        let first = self.ends.len();
-        for (execution, values) in executions.into_iter().enumerate() {
+        let first = self.executions.len();
+        for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
             if let Some(measurement) = values.iter().position(|value| !ACCEPTED.contains(value)) {
-                let place = Place { seed, execution, measurement };
-                return Err(Misfit::Value { value: values[measurement], place });
+                let position = MeasurementPosition { seed, round, measurement };
+                return Err(Misfit::Value { value: values[measurement], position });
             }
             if !values.is_empty() {
                 self.values.extend_from_slice(values);
-                self.ends.push(self.values.len());
+                self.executions.push(ExecutionRange { round, end: self.values.len() });
             }
         }
-        if self.ends.len() > first {
-            self.builds.push((seed, first..self.ends.len()));
-        } else {
-            self.dropped.push(seed);
+        if self.executions.len() > first {
+            self.builds.push((seed, first..self.executions.len()));
         }
         Ok(())
     }
@@ -87,40 +99,40 @@ impl Measurements {
         &self.metric
     }
 
+    /// The smallest step of a value, in the metric's unit; 0 if it is unknown.
+    pub fn resolution(&self) -> f64 {
+        self.resolution
+    }
+
     /// Every measurement, build by build and execution by execution.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
     /// The builds that have measurements, in the order in which they were given.
-    pub fn builds(&self) -> impl ExactSizeIterator<Item = Build<'_>> {
-        self.builds.iter().map(|(seed, executions)| Build {
+    pub fn builds(&self) -> impl ExactSizeIterator<Item = BuildMeasurements<'_>> {
+        self.builds.iter().map(|(seed, executions)| BuildMeasurements {
             seed: *seed,
             data: self,
             executions: executions.clone(),
         })
     }
 
-    /// The seeds of the builds that were dropped because none of their executions has a measurement.
-    pub fn dropped(&self) -> &[u64] {
-        &self.dropped
-    }
-
     fn execution(&self, index: usize) -> &[f64] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.values[start..self.ends[index]]
+        let start = if index == 0 { 0 } else { self.executions[index - 1].end };
+        &self.values[start..self.executions[index].end]
     }
 }
 
 /// One build of [`Measurements`].
 #[derive(Clone, Debug)]
-pub struct Build<'a> {
+pub struct BuildMeasurements<'a> {
     seed: u64,
     data: &'a Measurements,
     executions: Range<usize>,
 }
 
-impl<'a> Build<'a> {
+impl<'a> BuildMeasurements<'a> {
     /// The layout seed.
     pub fn seed(&self) -> u64 {
         self.seed
@@ -131,26 +143,30 @@ impl<'a> Build<'a> {
         let data = self.data;
         self.executions.clone().map(move |index| data.execution(index))
     }
+
+    /// The round of each execution: its index among all executions of the build, from 0, those without
+    /// measurements included. Executions of one round of both versions ran next to each other.
+    pub fn rounds(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
+        let data = self.data;
+        self.executions.clone().map(move |index| data.executions[index].round)
+    }
 }
 
-/// Where a measurement stands in the data as they were given.
+/// Which measurement it is, in the data as they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MeasurementPosition {
     /// The layout seed of its build.
     pub seed: u64,
     /// The index of its execution within the build, from 0.
-    pub execution: usize,
+    pub round: usize,
     /// Its index within the execution, from 0.
     pub measurement: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MeasurementPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, execution, measurement } = self;
-        write!(
-            f,
-            "measurement {measurement} of execution {execution} of the build with seed {seed}"
-        )
+        let Self { seed, round, measurement } = self;
+        write!(f, "measurement {measurement} of execution {round} of the build with seed {seed}")
     }
 }
 
@@ -161,8 +177,8 @@ pub enum Misfit {
     Value {
         /// The value.
         value: f64,
-        /// Where it stands.
-        place: Place,
+        /// Which measurement it is.
+        position: MeasurementPosition,
     },
     /// Two builds have the same layout seed.
     SeedTwice {
@@ -176,8 +192,8 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value { value, place } => {
-                write!(f, "{place} is {value:?}, not a positive number below {:e}", ACCEPTED.end)
+            Self::Value { value, position } => {
+                write!(f, "{position} is {value:?}, not a positive number below {:e}", ACCEPTED.end)
             }
             Self::SeedTwice { seed } => write!(f, "two builds have the same layout seed {seed}"),
             Self::Nothing => f.write_str("there is no measurement"),
@@ -211,20 +227,33 @@ mod tests {
     }
 
     #[test]
-    fn an_execution_without_measurements_is_absent_and_a_build_of_such_is_dropped_and_named() {
+    fn an_execution_without_measurements_is_absent_and_so_is_a_build_of_such() {
         let data = wall(&[(1, vec![vec![], vec![2.0]]), (2, vec![vec![], vec![]]), (5, vec![])]);
         let data = data.unwrap();
         assert_eq!(data.builds().len(), 1);
-        assert_eq!(data.builds().next().unwrap().executions().collect::<Vec<_>>(), [[2.0]]);
-        assert_eq!(data.dropped(), [2, 5]);
+        let build = data.builds().next().unwrap();
+        assert_eq!(build.executions().collect::<Vec<_>>(), [[2.0]]);
+        assert_eq!(build.rounds().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_resolution_is_kept_and_what_makes_no_sense_is_unknown() {
+        let data = wall(&[(1, vec![vec![2.0]])]).unwrap();
+        assert_eq!(data.resolution(), 0.0);
+        assert_eq!(data.clone().with_resolution(0.5).resolution(), 0.5);
+        for nonsense in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(data.clone().with_resolution(nonsense).resolution(), 0.0);
+        }
     }
 
     #[test]
     fn a_value_that_is_no_positive_number_is_refused_with_where_it_stands() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 1e-300, 1e300] {
             let refusal = wall(&[(1, vec![vec![1.0]]), (9, vec![vec![], vec![1.0, value]])]);
-            let Err(Misfit::Value { place, .. }) = refusal else { panic!("{value} was accepted") };
-            assert_eq!(place, Place { seed: 9, execution: 1, measurement: 1 });
+            let Err(Misfit::Value { position, .. }) = refusal else {
+                panic!("{value} was accepted")
+            };
+            assert_eq!(position, MeasurementPosition { seed: 9, round: 1, measurement: 1 });
         }
         assert_eq!(
             wall(&[(9, vec![vec![-1.5]])]).unwrap_err().to_string(),

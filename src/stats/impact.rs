@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use super::{Estimator, Measurements, Moments, Random, Scratch};
+use super::{Estimator, Measurements, Moments, Random, Scratch, median::median};
 
 /// How the bootstrap is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,17 +200,6 @@ fn ratio(between: f64, within: f64) -> f64 {
         f64::INFINITY
     } else {
         1.0
-    }
-}
-
-/// The median; the mean of the two middle values if there are evenly many.
-fn median(values: &mut [f64]) -> f64 {
-    let middle = values.len() / 2;
-    let odd = values.len() % 2 == 1;
-    let (below, &mut at, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    match below.iter().copied().max_by(f64::total_cmp) {
-        Some(before) if !odd => f64::midpoint(before, at),
-        _ => at,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::summary::Summary;
+use super::summary::{BuildSummary, Summary};
 
 /// What the caller knows about builds with the same seed in both versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +39,15 @@ pub enum Unpaired {
     },
 }
 
-/// `x[v][k] = ln b[v][k]` of the builds that are compared.
-pub(super) struct Matched {
+/// The builds that are compared.
+pub(super) struct Matched<'s> {
     pub(super) method: Method,
-    /// Of the base, in the order of seeds.
-    pub(super) base: Vec<f64>,
-    /// Of the head; those of one index are a pair if the method is paired.
-    pub(super) head: Vec<f64>,
+    /// Of base and head, in the order of seeds; those of one index are a pair if the method is paired.
+    pub(super) builds: [Vec<&'s BuildSummary>; 2],
 }
 
-impl Matched {
-    pub(super) fn of(base: &Summary, head: &Summary, pairing: Pairing) -> Self {
+impl<'s> Matched<'s> {
+    pub(super) fn of(base: &'s Summary, head: &'s Summary, pairing: Pairing) -> Self {
         if pairing == Pairing::Unpaired {
             return Self::unpaired(base, head, Unpaired::ByDesign);
         }
@@ -61,24 +59,32 @@ impl Matched {
         }
         let (base, head) = pairs.into_iter().unzip();
         let left_out = l_base + l_head - 2 * common;
-        Self { method: Method::Paired { left_out }, base, head }
+        Self { method: Method::Paired { left_out }, builds: [base, head] }
     }
 
-    fn unpaired(base: &Summary, head: &Summary, why: Unpaired) -> Self {
-        let logs = |version: &Summary| version.builds().iter().map(|b| b.value.ln()).collect();
-        Self { method: Method::Welch(why), base: logs(base), head: logs(head) }
+    fn unpaired(base: &'s Summary, head: &'s Summary, why: Unpaired) -> Self {
+        let builds = [base, head].map(|version| version.builds().iter().collect());
+        Self { method: Method::Welch(why), builds }
+    }
+
+    /// `x[v][k] = ln b[v][k]`.
+    pub(super) fn logs(&self) -> [Vec<f64>; 2] {
+        self.builds.each_ref().map(|builds| builds.iter().map(|build| build.value.ln()).collect())
     }
 }
 
-/// The logarithms of both builds of each seed that both versions have. Both lists are in the order of
-/// their seeds, so one walk along both finds them.
-fn common_seeds(base: &Summary, head: &Summary) -> Vec<(f64, f64)> {
+/// Both builds of each seed that both versions have. Both lists are in the order of their seeds, so one
+/// walk along both finds them.
+fn common_seeds<'s>(
+    base: &'s Summary,
+    head: &'s Summary,
+) -> Vec<(&'s BuildSummary, &'s BuildSummary)> {
     let mut heads = head.builds().iter().peekable();
     let mut pairs = Vec::with_capacity(base.builds().len());
     for build in base.builds() {
         while heads.next_if(|head| head.seed < build.seed).is_some() {}
         if let Some(head) = heads.next_if(|head| head.seed == build.seed) {
-            pairs.push((build.value.ln(), head.value.ln()));
+            pairs.push((build, head));
         }
     }
     pairs
@@ -113,30 +119,30 @@ mod tests {
         Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
     }
 
-    fn matched(base: &[u64], head: &[u64]) -> Matched {
-        Matched::of(&version(base, 1.0), &version(head, 1.0), Pairing::BySeed)
+    fn method(base: &[u64], head: &[u64]) -> Method {
+        Matched::of(&version(base, 1.0), &version(head, 1.0), Pairing::BySeed).method
     }
 
     #[test]
     fn equal_seeds_stand_against_each_other_in_whatever_order_they_came() {
-        let Matched { method, base, head } = matched(&[5, 1, 3], &[3, 5, 2, 1]);
-        assert_eq!(method, Method::Paired { left_out: 1 });
-        let round = |logs: Vec<f64>| logs.into_iter().map(f64::round).collect::<Vec<_>>();
-        assert_eq!(round(base), [1.0, 3.0, 5.0]);
-        assert_eq!(round(head), [1.0, 3.0, 5.0]);
+        let (base, head) = (version(&[5, 1, 3], 1.0), version(&[3, 5, 2, 1], 1.0));
+        let matched = Matched::of(&base, &head, Pairing::BySeed);
+        assert_eq!(matched.method, Method::Paired { left_out: 1 });
+        let seeds = |builds: &[&BuildSummary]| builds.iter().map(|b| b.seed).collect::<Vec<_>>();
+        assert_eq!(matched.builds.map(|builds| seeds(&builds)), [[1, 3, 5], [1, 3, 5]]);
     }
 
     #[test]
     fn one_common_seed_is_too_few() {
         let why = Unpaired::FewCommonSeeds { common: 1 };
-        assert_eq!(matched(&[1, 2], &[2, 3]).method, Method::Welch(why));
+        assert_eq!(method(&[1, 2], &[2, 3]), Method::Welch(why));
     }
 
     #[test]
     fn the_common_seeds_must_be_half_of_the_larger_version() {
-        assert_eq!(matched(&[1, 2], &[1, 2, 3, 4]).method, Method::Paired { left_out: 2 });
+        assert_eq!(method(&[1, 2], &[1, 2, 3, 4]), Method::Paired { left_out: 2 });
         let why = Unpaired::FewCommonSeeds { common: 2 };
-        assert_eq!(matched(&[1, 2], &[1, 2, 3, 4, 5]).method, Method::Welch(why));
+        assert_eq!(method(&[1, 2], &[1, 2, 3, 4, 5]), Method::Welch(why));
     }
 
     #[test]
@@ -144,6 +150,6 @@ mod tests {
         let (base, head) = (version(&[1, 2], 1.0), version(&[1, 2, 3], 1.0));
         let matched = Matched::of(&base, &head, Pairing::Unpaired);
         assert_eq!(matched.method, Method::Welch(Unpaired::ByDesign));
-        assert_eq!((matched.base.len(), matched.head.len()), (2, 3));
+        assert_eq!(matched.builds.map(|builds| builds.len()), [2, 3]);
     }
 }

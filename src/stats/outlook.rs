@@ -4,11 +4,14 @@
 //! With `l` builds, `SE_D² = D² / l`, where `D²` is the variance of one build's contribution to the
 //! change: of a difference `d[k]` if paired, else of both versions' `x[k]` together. Of it, `W / m` comes
 //! from executions (and their measurements), as (19) of Kalibera et al. 2006 has it with unbiased
-//! components, and only the rest stays when executions are added. `W` is estimated from the estimates of
-//! the executions of one build, so it holds for any estimator.
+//! components, and only the rest stays when executions are added. That [share](DifferenceShares) is of the
+//! *difference*: what executions of one round share has no part in it.
 
 use super::{
-    assessment::Assessment, assessment::POWER, matching::Method, power::noncentrality_for,
+    assessment::{Assessment, POWER},
+    matching::Method,
+    power::noncentrality_for,
+    shares::DifferenceShares,
     summary::Summary,
 };
 
@@ -25,8 +28,9 @@ pub struct Outlook {
     executions: f64,
     /// `SE_D²·l`, on the log scale.
     variance: f64,
-    /// The share of it that executions explain; none where no build has two.
-    within: Option<f64>,
+    /// The least that `SE_D` can be, because values come in steps.
+    least_standard_error: f64,
+    shares: Option<DifferenceShares>,
     /// `ν / (l − 1)`.
     freedom_per_build: f64,
     false_alarm_rate: f64,
@@ -47,17 +51,13 @@ impl Outlook {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let variance = comparison.standard_error.powi(2) * builds as f64;
-        let relative = summaries.each_ref().map(variance_of_executions);
-        let within = match relative {
-            [Some(base), Some(head)] if variance > 0.0 => Some(((base + head) / variance).min(1.0)),
-            _ => None,
-        };
         let pairs = builds as f64 - 1.0;
         Self {
             builds,
             executions: executions(summaries),
             variance,
-            within,
+            least_standard_error: comparison.least_standard_error(),
+            shares: comparison.shares(summaries),
             freedom_per_build: match comparison.method {
                 Method::Paired { .. } => 1.0,
                 Method::Welch(_) => comparison.freedom / pairs,
@@ -75,19 +75,15 @@ impl Outlook {
     /// The same for as many builds as now, with so many executions each. None where it is not known how
     /// much executions add.
     pub fn with_executions(&self, executions: usize) -> Option<f64> {
-        let within = self.within?;
-        Some(
-            self.detectable(
-                self.builds,
-                1.0 - within + within * self.executions / executions as f64,
-            ),
-        )
+        let DifferenceShares { builds, executions: share } = self.shares?;
+        let left = builds + share * self.executions / executions as f64;
+        Some(self.detectable(self.builds, left))
     }
 
     /// The least to be added for a change of `wanted` to be flagged with a power of 80 %: executions where
     /// nearly all variance comes from them, else builds. None if `most` of either are not enough.
     pub fn more(&self, wanted: f64, most: usize) -> Option<More> {
-        if self.within.is_some_and(|within| within >= EXECUTIONS_DOMINATE) {
+        if self.shares.is_some_and(|shares| shares.executions >= EXECUTIONS_DOMINATE) {
             let reaches =
                 |executions| self.with_executions(executions).is_some_and(|d| d <= wanted);
             if let Some(executions) = smallest(2, most, reaches) {
@@ -104,6 +100,7 @@ impl Outlook {
         }
         let freedom = self.freedom_per_build * (builds as f64 - 1.0);
         let error = (self.variance * share_left / builds as f64).sqrt();
+        let error = error.max(self.least_standard_error);
         (noncentrality_for(freedom, self.false_alarm_rate, POWER) * error).exp_m1()
     }
 }
@@ -120,18 +117,6 @@ fn executions(summaries: &[Summary; 2]) -> f64 {
     (total as f64 / builds().count().max(1) as f64).max(1.0)
 }
 
-/// The variance that executions add to the logarithm of one build's value: the variance of the estimates
-/// of a build, pooled, over `m` and the squared value. None without a second execution anywhere.
-fn variance_of_executions(summary: &Summary) -> Option<f64> {
-    let builds = summary.builds();
-    let freedom: usize = builds.iter().map(|build| build.executions - 1).sum();
-    let squares: f64 = builds.iter().map(|build| build.squares_between_estimates).sum();
-    let inverse = builds.iter().map(|build| 1.0 / build.executions as f64).sum::<f64>();
-    let value = summary.values().mean;
-    let mean_inverse = inverse / builds.len() as f64;
-    (freedom > 0).then(|| squares / freedom as f64 * mean_inverse / (value * value))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,12 +126,12 @@ mod tests {
     };
 
     /// Builds of two executions that differ by `±within` about a value of 100 that moves by `±layout`,
-    /// the other way in the other version.
+    /// both the other way in the other version.
     fn outlook(layout: f64, within: f64, builds: u32) -> (Outlook, Assessment) {
         let version = |sign: f64| {
             let values = (0..builds).map(|seed| {
                 let value = 100.0 + if seed % 2 == 0 { sign * layout } else { -sign * layout };
-                (u64::from(seed), [[value - within], [value + within]])
+                (u64::from(seed), [[value - sign * within], [value + sign * within]])
             });
             Summary::of(&Measurements::new(Metric::wall(), values).unwrap(), Estimator::Minimum)
         };
@@ -179,6 +164,45 @@ mod tests {
         let Some(More::Executions(count)) = advised else { panic!("{advised:?} {executions:?}") };
         assert!(executions.with_executions(count).unwrap() <= 0.005);
         assert!(executions.with_executions(count - 1).unwrap() > 0.005);
+    }
+
+    #[test]
+    fn executions_are_not_advised_for_what_those_of_one_round_share() {
+        // The second execution of every build takes 2 % longer, in both versions: it ran at another time.
+        let version = |sign: f64| {
+            let values = (0..10).map(|seed: u32| {
+                let layout = if seed.is_multiple_of(2) { sign } else { -sign };
+                (u64::from(seed), [[100.0 + layout], [102.0 + layout]])
+            });
+            Summary::of(&Measurements::new(Metric::wall(), values).unwrap(), Estimator::Minimum)
+        };
+        let summaries = [version(1.0), version(-1.0)];
+        let stage =
+            Assessment::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+                .unwrap();
+        let outlook = Outlook::of(&stage, &summaries);
+        assert!(matches!(outlook.more(0.01, 200), Some(More::Builds(_))), "{outlook:?}");
+        let now = outlook.with_executions(2).unwrap();
+        assert!(outlook.with_executions(200).unwrap() > 0.99 * now);
+    }
+
+    #[test]
+    fn no_number_of_builds_sees_what_the_steps_of_the_values_hide() {
+        let version = |sign: f64| {
+            let values = (0..10).map(|seed: u32| {
+                (u64::from(seed), [[100.0 + if seed < 5 { sign } else { -sign }]])
+            });
+            let data = Measurements::new(Metric::wall(), values).unwrap();
+            Summary::of(&data.with_resolution(1.0), Estimator::Minimum)
+        };
+        let summaries = [version(1.0), version(-1.0)];
+        let stage =
+            Assessment::new(&summaries[0], &summaries[1], Pairing::BySeed, &Criteria::default())
+                .unwrap();
+        let outlook = Outlook::of(&stage, &summaries);
+        // 2.8 standard deviations of two uniform errors of 1 %.
+        assert!(outlook.with_builds(100_000) > 0.01);
+        assert_eq!(outlook.more(0.01, 1000), None);
     }
 
     #[test]

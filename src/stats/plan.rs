@@ -2,11 +2,15 @@
 //!
 //! Equations (18)-(23) of Kalibera et al. 2006 with the unbiased components `T²` in the place of `S²`:
 //! `S_B²` contains `E/n` and `S_V²` contains `B/m`, so with them the optimum would depend on the
-//! dimensions of the experiment it was estimated from. Equation (8) of Kalibera et al. 2005 for two
-//! levels.
+//! dimensions of the experiment it was estimated from.
+//!
+//! All this is about *means*: that `n` measurements of one execution leave `E/n` of their variance. It does not
+//! hold for other estimators: the minimum, above all, falls with every further measurement, and how fast its
+//! variance falls depends on the shape of its tail. For those, `n0` is a guess, while `m0` and the number of
+//! builds hold with the variance of the executions' estimates in the place of `B + E/n`.
 
 use super::{Levels, distribution::t_quantile};
-pub use crate::model::Dimensions;
+use crate::model::Dimensions;
 
 /// What an experiment costs, in the time of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,21 +74,27 @@ impl Optimum {
     }
 }
 
-/// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution.
-pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
-    Optimum::of(cost.execution, components.execution, components.build)
-}
-
 /// `m0 = sqrt((b/w) · T_B² / T_V²) / sqrt(q)`, equation (23): executions per build.
 pub fn best_executions(components: &Levels<f64>, cost: &Cost) -> Optimum {
     let price = cost.build / cost.execution / cost.repeat;
     Optimum::of(price, components.build, components.version)
 }
 
-/// `n = ceil(sqrt(w · S_X² / S_A²))`, equation (8) of Kalibera et al. 2005: measurements per execution
-/// where builds do not vary, from the variance within executions and that of their means.
-pub fn best_measurements_of_two_levels(execution: f64, within: f64, between: f64) -> Optimum {
-    Optimum::of(execution, within, between)
+/// `n0 = sqrt(w · T_E² / T_B²)`, equation (23): measurements per execution. Equation (8) of Kalibera et al.
+/// 2005 is the same for two levels, where builds do not vary.
+///
+/// (23) takes `m0` executions for granted. Where `m0` is 1 or less (executions hardly vary, or a build is cheap)
+/// there is one execution of each build, both are repeated together, and (20) with `m = 1` is least at
+/// `n0 = sqrt((b/q + w) · T_E² / (T_V² + T_B²))`.
+pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
+    let Levels { execution, build, version } = *components;
+    match best_executions(components, cost) {
+        Optimum::About(executions) if executions <= 1.0 => {
+            let above = version.max(0.0) + build.max(0.0);
+            Optimum::of(cost.build / cost.repeat + cost.execution, execution, above)
+        }
+        _ => Optimum::of(cost.execution, execution, build),
+    }
 }
 
 /// The variance that the mean of an experiment would have, `V/l + B/(lm) + E/(lmn)`: equation (19) with
@@ -170,11 +180,12 @@ mod tests {
 
     #[test]
     fn what_must_be_repeated_beside_the_measured_operation_makes_executions_dearer() {
-        let dearer = Cost { repeat: 4.0, ..COST };
+        let costly = Cost { build: 3000.0, ..COST };
+        let dearer = Cost { repeat: 4.0, ..costly };
         let unbiased = components(1.0, 1.0, 25.0);
-        assert_eq!(best_measurements(&unbiased, &dearer), best_measurements(&unbiased, &COST));
+        assert_eq!(best_measurements(&unbiased, &dearer), best_measurements(&unbiased, &costly));
         let halved = about(best_executions(&unbiased, &dearer));
-        assert!((halved - 3.0_f64.sqrt() / 2.0).abs() < 1e-12);
+        assert!((halved - 30.0_f64.sqrt() / 2.0).abs() < 1e-12);
     }
 
     #[test]
@@ -183,7 +194,6 @@ mod tests {
         assert_eq!(best_executions(&no_layout, &COST), Optimum::Unlimited);
         assert_eq!(best_executions(&no_layout, &COST).at_most(20), 20);
         let equal_executions = components(1.0, 0.0, 25.0);
-        assert_eq!(best_measurements(&equal_executions, &COST), Optimum::Unlimited);
         assert_eq!(best_executions(&equal_executions, &COST), Optimum::About(0.0));
         assert_eq!(best_executions(&equal_executions, &COST).at_most(20), 1);
         let constant = components(0.0, 0.0, 0.0);
@@ -192,11 +202,26 @@ mod tests {
     }
 
     #[test]
-    fn two_levels_round_up_as_the_paper_does() {
-        let optimum = best_measurements_of_two_levels(10.0, 9.0, 4.0);
+    fn two_levels_round_up_as_the_paper_of_2005_does() {
+        let two_levels = components(0.0, 4.0, 9.0);
+        let optimum = best_measurements(&two_levels, &Cost { execution: 10.0, ..COST });
         assert!((about(optimum) - 22.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!(optimum.at_most(1000), 5);
         assert_eq!(optimum.at_most(3), 3);
+    }
+
+    #[test]
+    fn with_one_execution_of_each_build_measurements_are_weighed_against_builds() {
+        // Equal executions: (b + w) E / V, and not as many measurements as there is patience for.
+        for build in [0.0, -0.3] {
+            let equal_executions = components(1.0, build, 25.0);
+            let optimum = best_measurements(&equal_executions, &COST);
+            assert!((about(optimum) - 100.0).abs() < 1e-12, "{optimum:?}");
+        }
+        // A build that is a link: b = 10, w = 100, so m0 = sqrt(.1).
+        let link = Cost { build: 10.0, ..COST };
+        let optimum = best_measurements(&components(1.0, 1.0, 25.0), &link);
+        assert!((about(optimum) - (110.0 * 25.0 / 2.0_f64).sqrt()).abs() < 1e-12);
     }
 
     #[test]
@@ -240,12 +265,13 @@ mod tests {
             let components = components(version, build, execution);
             let cost = Cost { build: b, execution: w, repeat: q };
             let n = about(best_measurements(&components, &cost));
-            let m = about(best_executions(&components, &cost));
-            // Variance times cost of one build, which (20) minimises, for real m and n.
+            let m = about(best_executions(&components, &cost)).max(1.0);
+            // Variance times cost of one build, which (20) minimises, for real m of 1 or more and real n.
             let loss = |m: f64, n: f64| {
                 (b + (w + n) * m * q) * (version + build / m + execution / (m * n))
             };
-            prop_assert!(loss(m, n) <= loss(m * factor, n) * (1.0 + 1e-12));
+            let other_m = (m * factor).max(1.0);
+            prop_assert!(loss(m, n) <= loss(other_m, n) * (1.0 + 1e-12));
             prop_assert!(loss(m, n) <= loss(m, n * factor) * (1.0 + 1e-12));
         }
 

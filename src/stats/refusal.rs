@@ -20,6 +20,9 @@ pub enum Refusal {
     /// The two versions took different numbers of measurements per execution, on average, which biases
     /// every estimator but the mean: the minimum of 30 lies below the minimum of 10.
     UnequalMeasurements([f64; 2]),
+    /// Times that do not vary at all, though nothing tells in which steps they come: how precise they are
+    /// is unknown.
+    NoVariance,
     /// A rate or confidence does not lie strictly between 0 and 1.
     NotAProbability(f64),
     /// The smallest change of interest is not a finite number of at least 0.
@@ -58,6 +61,10 @@ impl fmt::Display for Refusal {
                 f,
                 "executions of {base:.1} measurements on average cannot be compared with those of \
                  {head:.1} unless by the mean"
+            ),
+            Self::NoVariance => f.write_str(
+                "the times of all builds are exactly alike, so nothing tells how precise they are: let \
+                 the benchmark report more digits",
             ),
             Self::NotAProbability(value) => {
                 write!(f, "{value} is not a rate strictly between 0 and 1")

@@ -16,14 +16,17 @@ use super::{
 /// The rule by which a benchmark is flagged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The comparison intervals fail to overlap: the t test (paired or Welch's) at the false-alarm rate.
+    /// The two-sided t test on logarithms at the false-alarm rate, paired by layout seed where layouts are
+    /// matched, else Welch's. It is drawn as *comparison* intervals, which fail to overlap exactly where it
+    /// rejects; they are not the three-level intervals of the two values.
     #[default]
     Overlap,
-    /// The three-level intervals at the confidence fail to overlap. At 95 % that is a test at about
-    /// 0.5 %, and misses many changes that a 5 % test finds.
+    /// The three-level intervals of the two values, each at the confidence, fail to overlap. At 95 % that is a
+    /// test at about 0.5 % where only builds vary and are not paired, and misses many changes that a 5 % test
+    /// finds; it does not know of pairs.
     Overlap95,
     /// The intervals (17) of Kalibera et al. 2006 at the confidence fail to overlap: means, whatever
-    /// the estimator.
+    /// the estimator. With 2 or 3 builds it flags more than 5 % of equal versions where only builds vary.
     Paper,
     /// A permutation test at the false-alarm rate: sign flips if paired, Welch's `|t|` over splits if
     /// not. It assumes no distribution, but with fewer than 6 pairs it can never reach 5 %.
@@ -46,7 +49,9 @@ impl Rule {
 
     /// The direction in which `head` differs from `base` by this rule, if it does.
     ///
-    /// `comparison` is that of the two, at the false-alarm rate of the criteria.
+    /// `comparison` is that of the two, at the false-alarm rate of the criteria; the change that it estimates
+    /// is the one reported. What it does not show in the same direction is not flagged: `paper` compares
+    /// means and `overlap-95` all builds, so their difference may have the other sign.
     pub fn flags(
         self,
         base: &Summary,
@@ -61,16 +66,16 @@ impl Rule {
             let direction = Direction::of((head.center / base.center).ln());
             Ok(direction.filter(|_| !base.overlaps(&head)))
         };
-        match self {
-            Self::Overlap => Ok(comparison.differs()),
-            Self::Overlap95 => apart(Interval::three_level),
-            Self::Paper => apart(Interval::paper),
+        let flagged = match self {
+            Self::Overlap => comparison.differs(),
+            Self::Overlap95 => apart(Interval::three_level)?,
+            Self::Paper => apart(Interval::paper)?,
             Self::Permutation => {
                 let p = permutation(comparison, criteria.seed).p;
-                let direction = Direction::of(comparison.log_change);
-                Ok(direction.filter(|_| p <= criteria.false_alarm_rate))
+                comparison.direction().filter(|_| p <= criteria.false_alarm_rate)
             }
-        }
+        };
+        Ok(flagged.filter(|direction| comparison.direction() == Some(*direction)))
     }
 }
 
@@ -119,7 +124,7 @@ impl std::error::Error for UnknownRule {}
 mod tests {
     use super::*;
     use crate::{
-        model::Metric,
+        model::{Metric, Unit},
         stats::{Estimator, Measurements, Pairing},
     };
 
@@ -129,7 +134,10 @@ mod tests {
     }
 
     fn flags(rule: Rule, base: &[f64], head: &[f64], pairing: Pairing) -> Option<Direction> {
-        let (base, head) = (version(base), version(head));
+        flags_of(rule, [version(base), version(head)], pairing)
+    }
+
+    fn flags_of(rule: Rule, [base, head]: [Summary; 2], pairing: Pairing) -> Option<Direction> {
         let criteria = Criteria::default();
         let comparison = Comparison::new(&base, &head, pairing, criteria.false_alarm_rate).unwrap();
         rule.flags(&base, &head, &comparison, &criteria).unwrap()
@@ -155,11 +163,48 @@ mod tests {
 
     #[test]
     fn no_rule_flags_equal_versions_even_without_any_variance() {
+        let bytes = |values: &[f64]| {
+            let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
+            let builds = (0..).zip(values.iter().map(|&value| [[value]]));
+            Summary::of(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
+        };
         for rule in Rule::ALL {
             for pairing in [Pairing::BySeed, Pairing::Unpaired] {
-                assert_eq!(flags(rule, &BASE, &BASE, pairing), None, "{rule}");
-                assert_eq!(flags(rule, &[0.1; 6], &[0.1; 6], pairing), None, "{rule}");
+                for values in [BASE, [0.1; 6]] {
+                    let equal = [bytes(&values), bytes(&values)];
+                    assert_eq!(flags_of(rule, equal, pairing), None, "{rule}");
+                }
             }
+        }
+    }
+
+    /// By the mean the head takes 30 % longer, by the minimum 10 % less.
+    #[test]
+    fn what_the_reported_estimate_does_not_show_in_the_same_direction_is_not_flagged() {
+        let version = |least: f64, most: f64| {
+            let factors = [least, most, most, most, most, most, most, most, most, most];
+            let builds = (0..).zip(BASE.map(|value| [factors.map(|factor| value * factor)]));
+            let data = Measurements::new(Metric::wall(), builds).unwrap();
+            Summary::of(&data, Estimator::Minimum)
+        };
+        let versions = || [version(1.0, 1.0), version(0.9, 1.35)];
+        let intervals =
+            versions().map(|version| Interval::paper(&version, Criteria::default().confidence));
+        let [base, head] = intervals.map(Result::unwrap);
+        assert!(head.low > base.high);
+        assert_eq!(flags_of(Rule::Paper, versions(), Pairing::Unpaired), None);
+    }
+
+    #[test]
+    fn no_rule_flags_one_step_of_coarse_times() {
+        let nanoseconds = |value: f64| {
+            let builds = (0..10).map(|seed| (seed, [[value]]));
+            let data = Measurements::new(Metric::wall(), builds).unwrap();
+            Summary::of(&data.with_resolution(1.0), Estimator::Mean)
+        };
+        for rule in Rule::ALL {
+            let versions = [nanoseconds(3.0), nanoseconds(4.0)];
+            assert_eq!(flags_of(rule, versions, Pairing::Unpaired), None, "{rule}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which builds are slow beyond what the spread of the others makes likely.
 
-use super::moments::Moments;
+use super::median::median;
 
 /// A build is slow from so many robust standard deviations above the median: the limit for modified
 /// z-scores of Iglewicz & Hoaglin 1993.
@@ -15,23 +15,11 @@ const NORMAL: f64 = 1.4826;
 /// One fast or slow mode of fewer than half of the builds does not hide itself, as it would by inflating
 /// a standard deviation.
 pub fn slow(values: &[f64], min_effect: f64) -> Vec<bool> {
-    let center = median(values);
-    let deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
-    let spread = NORMAL * median(&deviations);
+    let center = median(&mut values.to_vec());
+    let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
+    let spread = NORMAL * median(&mut deviations);
     let limit = center + (LIMIT * spread).max(min_effect * center);
     values.iter().map(|value| *value > limit).collect()
-}
-
-/// The median; NaN of nothing.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = match sorted.len() {
-        0 => 0..0,
-        count if count % 2 == 1 => count / 2..count / 2 + 1,
-        count => count / 2 - 1..count / 2 + 1,
-    };
-    Moments::of(&sorted[middle]).mean
 }
 
 #[cfg(test)]

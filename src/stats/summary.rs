@@ -1,7 +1,7 @@
 //! What all later steps need of the measurements: one pass over them, and one small record per build.
 
 use super::{
-    data::{Build, Measurements},
+    data::{BuildMeasurements, Measurements},
     estimator::{Estimator, Scratch},
     moments::Moments,
 };
@@ -9,19 +9,19 @@ use crate::model::Metric;
 
 /// One benchmark of one version, by one estimator, without its measurements.
 ///
-/// Components, intervals, comparisons and studies of false alarms all start here, so the measurements
-/// are read once. The builds are in the order of their seeds, whatever the order of the measurements.
+/// Components, intervals and comparisons all start here, so the measurements are read once. The builds are in the order of their seeds, whatever the order of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     metric: Metric,
     estimator: Estimator,
+    resolution: f64,
     builds: Vec<BuildSummary>,
 }
 
 /// One build, as far as the three levels need to know it.
 ///
 /// `y[j][i]` is measurement `i` of execution `j`; `n_j` and `m` count them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BuildSummary {
     /// The layout seed.
     pub seed: u64,
@@ -40,26 +40,28 @@ pub struct BuildSummary {
     pub squares_within_executions: f64,
     /// `Σ_j (mean_i y[j][i] − mean)²`, in the squared unit.
     pub squares_between_executions: f64,
-    /// `Σ_j (f[j] − value)²` of the estimates `f[j]` of the executions, in the squared unit.
-    pub squares_between_estimates: f64,
+    /// The executions, in the order of their rounds.
+    pub estimates: Vec<ExecutionEstimate>,
+}
+
+/// One execution, by the estimator in use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExecutionEstimate {
+    /// Its round, from 0: executions of one build and round of both versions ran next to each other.
+    pub round: usize,
+    /// `f[j]`: the estimate over its measurements, in the metric's unit.
+    pub value: f64,
 }
 
 impl Summary {
     /// Reads all measurements once.
     pub fn of(data: &Measurements, estimator: Estimator) -> Self {
         let mut workspace = Workspace::default();
-        let builds = data.builds().map(|build| workspace.summarise(&build, estimator)).collect();
-        Self::from_builds(data.metric().clone(), estimator, builds)
-    }
-
-    /// A version of which these builds are known: a part, say, of the builds of another summary.
-    pub fn from_builds(
-        metric: Metric,
-        estimator: Estimator,
-        mut builds: Vec<BuildSummary>,
-    ) -> Self {
+        let mut builds: Vec<BuildSummary> =
+            data.builds().map(|build| workspace.summarise(&build, estimator)).collect();
         builds.sort_by_key(|build| build.seed);
-        Self { metric, estimator, builds }
+        let (metric, resolution) = (data.metric().clone(), data.resolution());
+        Self { metric, estimator, resolution, builds }
     }
 
     /// What was measured, and its unit.
@@ -70,6 +72,11 @@ impl Summary {
     /// How executions were estimated.
     pub fn estimator(&self) -> Estimator {
         self.estimator
+    }
+
+    /// The smallest step of a measurement, in the metric's unit; 0 if it is unknown.
+    pub fn resolution(&self) -> f64 {
+        self.resolution
     }
 
     /// The builds, in the order of their seeds.
@@ -104,38 +111,38 @@ impl Summary {
 struct Workspace {
     scratch: Scratch,
     means: Vec<f64>,
-    estimates: Vec<f64>,
 }
 
 impl Workspace {
     /// The hot pass: every measurement is touched here and nowhere else.
-    fn summarise(&mut self, build: &Build<'_>, estimator: Estimator) -> BuildSummary {
+    fn summarise(&mut self, build: &BuildMeasurements<'_>, estimator: Estimator) -> BuildSummary {
         self.means.clear();
-        self.estimates.clear();
+        let mut estimates = Vec::with_capacity(build.executions().len());
         let (mut measurements, mut inverses, mut squares) = (0, 0.0, 0.0);
-        for values in build.executions() {
+        for (round, values) in build.rounds().zip(build.executions()) {
             let moments = Moments::of(values);
             measurements += moments.count;
             inverses += 1.0 / moments.count as f64;
             squares += moments.squares;
             self.means.push(moments.mean);
-            self.estimates.push(match estimator {
+            let value = match estimator {
                 Estimator::Mean => moments.mean,
                 other => other.estimate(values, &mut self.scratch),
-            });
+            };
+            estimates.push(ExecutionEstimate { round, value });
         }
         let between = Moments::of(&self.means);
-        let estimates = Moments::of(&self.estimates);
+        let total: f64 = estimates.iter().map(|estimate| estimate.value).sum();
         BuildSummary {
             seed: build.seed(),
-            value: estimates.mean,
+            value: total / estimates.len() as f64,
             mean: between.mean,
             executions: between.count,
             measurements,
             inverse_measurements: inverses / between.count as f64,
             squares_within_executions: squares,
             squares_between_executions: between.squares,
-            squares_between_estimates: estimates.squares,
+            estimates,
         }
     }
 }
@@ -165,7 +172,10 @@ mod tests {
                 inverse_measurements: 0.375, // (1/2 + 1/4) / 2
                 squares_within_executions: 2.0 + 22.0,
                 squares_between_executions: 4.5, // 2 · 1.5²
-                squares_between_estimates: 8.0,  // 2 · 2²
+                estimates: vec![
+                    ExecutionEstimate { round: 0, value: 6.0 },
+                    ExecutionEstimate { round: 1, value: 2.0 },
+                ],
             }
         );
     }

@@ -1,7 +1,5 @@
 //! What is said about a benchmark in the end, with the reason as a value.
 
-mod sentence;
-
 use super::{
     assessment::Assessment,
     comparison::{Change, Direction},
@@ -9,7 +7,7 @@ use super::{
     refusal::Refusal,
 };
 
-/// The verdict on one benchmark of two versions. Its `Display` is a sentence that gives the reason.
+/// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The head costs more, by at least the smallest change of interest.
@@ -26,12 +24,15 @@ pub enum Verdict {
         /// What makes it sure.
         basis: Basis,
     },
-    /// The 90 % interval of the change lies inside ± the smallest change of interest.
+    /// The 95 % interval of the change lies inside ± the smallest change of interest.
     Unchanged {
         /// The change with that interval.
         change: Change,
         /// The smallest change of interest.
         min_effect: f64,
+        /// What shows that there is a difference all the same, smaller than the smallest of interest: many
+        /// such commits add up. By [`Basis::OneStage`] it is flagged, and too small to be measured again.
+        difference: Option<Basis>,
     },
     /// Neither a change nor its absence is shown.
     Inconclusive {
@@ -44,6 +45,11 @@ pub enum Verdict {
     },
     /// Both versions have the same machine code in every layout: nothing was measured.
     Identical,
+    /// The benchmark chose not to be measured here.
+    Skipped {
+        /// Why, as it says.
+        reason: String,
+    },
     /// There are no measurements to judge.
     Failed {
         /// What happened.
@@ -66,7 +72,7 @@ pub enum Basis {
         /// The p value that they had to reach.
         needed: f64,
     },
-    /// It was flagged; the user wants no confirmation.
+    /// It was flagged, and not measured again.
     OneStage,
     /// It was flagged in stored results of two sessions, so surely that two stages would be wrong as
     /// often.
@@ -111,7 +117,7 @@ pub enum Doubt {
         /// The p value that they had to reach.
         needed: f64,
     },
-    /// It is flagged, but by fresh builds it is below the smallest change of interest.
+    /// It is flagged and fresh builds confirm it, but by them it is below the smallest change of interest.
     Shrunk {
         /// The change by the first stage.
         first: f64,
@@ -132,35 +138,35 @@ impl Verdict {
         judged: usize,
         criteria: &Criteria,
     ) -> Self {
-        let Some(direction) = first.flag.filter(|_| !first.equivalent) else {
-            return Self::without_change(first, Doubt::NotFlagged, criteria);
+        let direction = match flagged(first, criteria) {
+            Ok(direction) => direction,
+            Err(verdict) => return verdict,
         };
-        let small =
-            |stage: &Assessment| stage.comparison.log_change.abs() < criteria.min_log_change();
         let min_effect = criteria.min_effect;
         if !criteria.confirm {
-            return if small(first) {
-                Self::without_change(first, Doubt::Small { min_effect }, criteria)
+            return if is_small(first, criteria) {
+                Self::inconclusive(first, Doubt::Small { min_effect })
             } else {
                 Self::changed(direction, first, Basis::OneStage)
             };
         }
         let Some(second) = second else {
-            return Self::without_change(first, Doubt::Unconfirmed, criteria);
+            return Self::inconclusive(first, Doubt::Unconfirmed);
         };
         let first = first.comparison.change.estimate;
         let p = second.comparison.p_one_sided(direction);
         let needed = criteria.confirmation_rate(judged);
-        let doubt = if Direction::of(second.comparison.log_change) != Some(direction) {
-            Doubt::Contradicted { first }
-        } else if p > needed {
-            Doubt::Weak { first, p, needed }
-        } else if small(second) {
-            Doubt::Shrunk { first, min_effect }
-        } else {
-            return Self::changed(direction, second, Basis::Confirmed { p, needed });
-        };
-        Self::without_change(second, doubt, criteria)
+        let agrees = second.comparison.direction() == Some(direction);
+        let confirmed = (agrees && p <= needed).then_some(Basis::Confirmed { p, needed });
+        match confirmed {
+            _ if second.equivalent => Self::unchanged(second, confirmed, criteria),
+            Some(_) if is_small(second, criteria) => {
+                Self::inconclusive(second, Doubt::Shrunk { first, min_effect })
+            }
+            Some(basis) => Self::changed(direction, second, basis),
+            None if agrees => Self::inconclusive(second, Doubt::Weak { first, p, needed }),
+            None => Self::inconclusive(second, Doubt::Contradicted { first }),
+        }
     }
 
     /// Judges a benchmark, one of `judged`, by stored results of two sessions.
@@ -169,12 +175,12 @@ impl Verdict {
     /// here as both together: one-sided p at most `α/2 · min(α, 2 / judged)`, the rate at which the two
     /// stages report a change where there is none.
     pub fn of_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
-        let Some(direction) = stage.flag.filter(|_| !stage.equivalent) else {
-            return Self::without_change(stage, Doubt::NotFlagged, criteria);
+        let direction = match flagged(stage, criteria) {
+            Ok(direction) => direction,
+            Err(verdict) => return verdict,
         };
-        let min_effect = criteria.min_effect;
-        if stage.comparison.log_change.abs() < criteria.min_log_change() {
-            return Self::without_change(stage, Doubt::Small { min_effect }, criteria);
+        if is_small(stage, criteria) {
+            return Self::inconclusive(stage, Doubt::Small { min_effect: criteria.min_effect });
         }
         if !criteria.confirm {
             return Self::changed(direction, stage, Basis::OneStage);
@@ -184,11 +190,11 @@ impl Verdict {
         if p <= needed {
             Self::changed(direction, stage, Basis::Stored { p, needed })
         } else {
-            Self::without_change(stage, Doubt::NeedsFresh { p, needed }, criteria)
+            Self::inconclusive(stage, Doubt::NeedsFresh { p, needed })
         }
     }
 
-    /// The verdict where a [`Assessment`] was refused: without two builds of each version there is nothing to
+    /// The verdict where an [`Assessment`] was refused: without two builds of each version there is nothing to
     /// judge, and all else must not be compared.
     pub fn refused(refusal: &Refusal) -> Self {
         let reason = refusal.to_string();
@@ -206,11 +212,12 @@ impl Verdict {
         }
     }
 
-    fn without_change(stage: &Assessment, doubt: Doubt, criteria: &Criteria) -> Self {
-        if stage.equivalent {
-            let change = stage.equivalence_change();
-            return Self::Unchanged { change, min_effect: criteria.min_effect };
-        }
+    fn unchanged(stage: &Assessment, difference: Option<Basis>, criteria: &Criteria) -> Self {
+        let change = stage.equivalence_change();
+        Self::Unchanged { change, min_effect: criteria.min_effect, difference }
+    }
+
+    fn inconclusive(stage: &Assessment, doubt: Doubt) -> Self {
         let (change, detectable) = (stage.comparison.change, stage.smallest_detectable());
         Self::Inconclusive { change, detectable, doubt }
     }
@@ -223,10 +230,26 @@ impl Verdict {
             Self::Unchanged { .. } => "unchanged",
             Self::Inconclusive { .. } => "inconclusive",
             Self::Identical => "identical",
+            Self::Skipped { .. } => "skipped",
             Self::Failed { .. } => "failed",
             Self::NotComparable { .. } => "not-comparable",
         }
     }
+}
+
+/// The direction in which the first look at a benchmark flags a change that may be of interest, or the
+/// verdict where it does not.
+fn flagged(stage: &Assessment, criteria: &Criteria) -> Result<Direction, Verdict> {
+    if stage.equivalent {
+        let difference = stage.flag.map(|_| Basis::OneStage);
+        return Err(Verdict::unchanged(stage, difference, criteria));
+    }
+    stage.flag.ok_or_else(|| Verdict::inconclusive(stage, Doubt::NotFlagged))
+}
+
+/// Whether the estimate is below the smallest change of interest.
+fn is_small(stage: &Assessment, criteria: &Criteria) -> bool {
+    stage.comparison.log_change.abs() < criteria.min_log_change()
 }
 
 #[cfg(test)]

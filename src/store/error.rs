@@ -1,11 +1,14 @@
-//! What can go wrong with the store, and what the user is told.
+//! What can go wrong with the store, and how the user reads it.
 
 use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use super::block::Damage;
-use crate::failure::{Exit, Failure};
+use super::ExperimentId;
+use crate::{
+    failure::{Exit, Failure},
+    model::Benchmark,
+};
 
 /// An error in the middle of an operation on the store.
 #[derive(Debug)]
@@ -16,8 +19,42 @@ pub(super) enum Error {
     Damaged(String),
     /// What is to be stored does not fit what is there.
     Unusable(String),
+    /// The store lies where nothing can be written.
+    Unwritable(String),
     /// A line of a file that is imported cannot be used.
     Line { number: usize, reason: String },
+}
+
+/// Why bytes are not those of executions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Damage(pub(super) String);
+
+impl From<&str> for Damage {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+impl From<postcard::Error> for Damage {
+    fn from(error: postcard::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Damage {
+    /// The same, with whose executions these are.
+    pub(super) fn of(self, benchmark: &Benchmark, experiment: ExperimentId) -> Self {
+        let reason = self.0;
+        Self(format!(
+            "executions of {benchmark} in experiment {experiment} cannot be read: {reason}"
+        ))
+    }
+}
+
+impl From<Damage> for Error {
+    fn from(Damage(reason): Damage) -> Self {
+        Self::Damaged(reason)
+    }
 }
 
 impl From<rusqlite::Error> for Error {
@@ -26,73 +63,88 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-impl From<Damage> for Error {
-    fn from(Damage(reason): Damage) -> Self {
-        Self::Damaged(format!("a block of executions cannot be read: {reason}"))
-    }
-}
-
 impl Error {
+    /// SQLite's code for it.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Sql(error) => error.sqlite_error_code(),
+            _ => None,
+        }
+    }
+
     /// Whether another process is writing.
     pub(super) fn is_busy(&self) -> bool {
-        matches!(self, Self::Sql(error) if matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-        ))
+        matches!(self.code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
-    /// The error as the user reads it: `what` could not be done in the store at `path`.
+    /// The error as the user reads it: the operation `what`, which ends in a preposition if it needs one,
+    /// failed on the store at `path`.
     pub(super) fn failure(self, what: &str, path: &Path) -> Failure {
         let shown = path.display();
-        let failure = Failure::new(self.exit(), format!("cannot {what} in {shown}"));
+        let failed = |exit| Failure::new(exit, format!("cannot {what} {shown}"));
+        let code = self.code();
         match self {
-            Self::Damaged(reason) => damaged(failure.because(reason), path),
-            Self::Unusable(reason) => failure.because(reason),
-            Self::Line { number, reason } => failure
+            Self::Damaged(reason) => damaged(failed(Exit::Usage).because(reason), path),
+            Self::Unusable(reason) => failed(Exit::Internal).because(reason),
+            Self::Unwritable(reason) => failed(Exit::Usage).because(reason).hint(
+                "copy it, with the files beside it that begin with its name, and use the copy",
+            ),
+            Self::Line { number, reason } => failed(Exit::Usage)
                 .because(format!("line {number}: {reason}"))
                 .hint("nothing was imported; export again where the results come from"),
+            Self::Sql(error) if is_damage(&error) => {
+                damaged(failed(Exit::Usage).because(error.to_string()), path)
+            }
             Self::Sql(error) => {
-                let code = error.sqlite_error_code();
-                let failure = failure.because(error.to_string());
-                match code {
-                    Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => failure.hint(
-                        "see that the disk has room; what was stored before is kept, and the same \
-                         command goes on from there",
-                    ),
-                    Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => failure.hint(
-                        "another process writes there without end; see which one with: \
-                         fuser results.sqlite",
-                    ),
-                    Some(
-                        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied,
-                    ) => failure.hint("see that you may write to the directory and the file"),
-                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                        damaged(failure, path)
-                    }
-                    _ => failure,
-                }
+                let (exit, hint) = advice(code);
+                let failure = failed(exit).because(error.to_string());
+                if let Some(hint) = hint { failure.hint(hint) } else { failure }
             }
         }
     }
+}
 
-    /// A file that cannot be used, or a full disk, is the user's to change; anything else is not to be expected.
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Sql(error) => match error.sqlite_error_code() {
-                Some(
-                    ErrorCode::ReadOnly
-                    | ErrorCode::CannotOpen
-                    | ErrorCode::PermissionDenied
-                    | ErrorCode::DatabaseBusy
-                    | ErrorCode::NotADatabase
-                    | ErrorCode::DiskFull
-                    | ErrorCode::SystemIoFailure,
-                ) => Exit::Usage,
-                _ => Exit::Internal,
-            },
-            Self::Line { .. } => Exit::Usage,
-            Self::Damaged(_) | Self::Unusable(_) => Exit::Internal,
+/// Whether a file that is no sound store explains the error: besides what SQLite calls corrupt, a table
+/// that is missing, or a value that rbench never wrote.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    match error {
+        E::FromSqlConversionFailure(..)
+        | E::IntegralValueOutOfRange(..)
+        | E::InvalidColumnType(..)
+        | E::Utf8Error(..) => true,
+        E::SqlInputError { msg, .. } | E::SqliteFailure(_, Some(msg))
+            if msg.starts_with("no such") =>
+        {
+            true
         }
+        _ => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        ),
+    }
+}
+
+/// A file that cannot be used, or a full disk, is the user's to change; anything else is a defect.
+fn advice(code: Option<ErrorCode>) -> (Exit, Option<&'static str>) {
+    match code {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => (
+            Exit::Usage,
+            Some(
+                "see that the disk has room; what was stored before is kept, and the same command \
+                 continues from there",
+            ),
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            Exit::Usage,
+            Some(
+                "another process writes there without end; see which one with: fuser results.sqlite",
+            ),
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            (Exit::Usage, Some("see that you may write to the directory and the file"))
+        }
+        _ => (Exit::Internal, None),
     }
 }
 

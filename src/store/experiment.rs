@@ -1,29 +1,26 @@
 //! Experiments: begun, found again, finished.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, SystemTime},
-};
+use std::{collections::HashSet, time::SystemTime};
 
 use rusqlite::{Connection, Row, params};
 
 use super::{
     ExperimentId, Store,
+    columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
     error::Error,
-    intern,
-    rows::{
-        BENCHMARK_COLUMNS, BENCHMARK_WIDTH, MACHINE_COLUMNS, TURN_COLUMNS, benchmark_at,
-        machine_at, turn_at,
-    },
+    intern, read,
 };
 use crate::{
     failure::Result,
-    model::{Benchmark, Dimensions, ExperimentPlan, PlannedVersion, Turn, Version},
+    model::{
+        Benchmark, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Turn, Version,
+        nanoseconds,
+    },
 };
 
 /// An experiment as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Experiment {
+pub struct StoredExperiment {
     /// Its id in this store.
     pub id: ExperimentId,
     /// What it is called in every store that has it.
@@ -50,48 +47,50 @@ pub struct Unfinished {
 }
 
 impl Store<'_> {
-    /// Begins an experiment.
+    /// Begins an experiment. What is said of its benchmarks for people replaces what was known.
     pub fn begin(&self, plan: &ExperimentPlan) -> Result<ExperimentId> {
         let now = SystemTime::now();
-        self.write("begin an experiment", |connection| {
+        self.write("begin an experiment in", |connection| {
+            for planned in &plan.benchmarks {
+                intern::listed_benchmark(connection, &planned.benchmark)?;
+            }
             insert(connection, &new_identity(connection)?, plan, now)
         })
     }
 
-    /// The newest unfinished experiment that has this plan, with what is done of it.
+    /// The newest unfinished experiment that has this plan, with what is done of it. What
+    /// [`differences`](ExperimentPlan::differences) a plan has to those of other unfinished
+    /// [`experiments`](Self::experiments) tells why it continues none.
     pub fn find_unfinished(&self, plan: &ExperimentPlan) -> Result<Option<Unfinished>> {
-        self.read("look for an unfinished experiment", |connection| {
-            let newest_first = unfinished(connection)?;
-            let same = |experiment: &&Experiment| experiment.plan.differences(plan).is_empty();
-            let Some(Experiment { id, .. }) = newest_first.iter().find(same) else {
-                return Ok(None);
-            };
-            let turns = |table| turns(connection, table, *id);
-            Ok(Some(Unfinished {
-                id: *id,
-                done: turns("execution")?,
-                failed: turns("failed_execution")?,
-            }))
+        self.read("look for an unfinished experiment in", |connection| {
+            let newest_first = "finished_ns IS NULL ORDER BY begun_ns DESC, experiment.id DESC";
+            let same = |other: &StoredExperiment| other.plan.differences(plan).is_empty();
+            match select(connection, newest_first)?.into_iter().find(same) {
+                Some(StoredExperiment { id, .. }) => unfinished(connection, id).map(Some),
+                None => Ok(None),
+            }
         })
-    }
-
-    /// Every experiment that was begun and not finished, newest first: what
-    /// [`differences`](ExperimentPlan::differences) a plan has to them tells why it continues none.
-    pub fn unfinished(&self) -> Result<Vec<Experiment>> {
-        self.read("look for unfinished experiments", unfinished)
     }
 
     /// Every experiment, in the order in which they began.
-    pub fn experiments(&self) -> Result<Vec<Experiment>> {
-        self.read("list the experiments", |connection| {
-            select(connection, "TRUE ORDER BY experiment.begun, experiment.id")
+    pub fn experiments(&self) -> Result<Vec<StoredExperiment>> {
+        self.read("list the experiments in", |connection| {
+            select(connection, "TRUE ORDER BY begun_ns, experiment.id")
         })
     }
 
-    /// Ends an experiment: nothing is added to it any more, and it takes less room. Doing it again does
-    /// nothing.
+    /// What an experiment is called in every store that has it.
+    pub fn identity(&self, experiment: ExperimentId) -> Result<String> {
+        self.read("read an experiment of", |connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT identity FROM experiment WHERE id = ?")?;
+            Ok(statement.query_row([experiment.0], |row| row.get(0))?)
+        })
+    }
+
+    /// Ends an experiment: nothing is added to it any more. Doing it again does nothing.
     pub fn finish(&self, experiment: ExperimentId) -> Result<()> {
-        self.write("finish the experiment", |connection| {
+        self.write("finish the experiment in", |connection| {
             finish(connection, experiment, SystemTime::now())
         })
     }
@@ -111,12 +110,12 @@ pub(super) fn insert(
 ) -> Result<ExperimentId, Error> {
     let Dimensions { builds, executions, measurements } = plan.dimensions;
     let mut statement = connection.prepare_cached(
-        "INSERT INTO experiment (identity, begun, machine, settings, rbench, builds, executions,
+        "INSERT INTO experiment (identity, begun_ns, machine, settings, rbench, builds, executions,
              measurements, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     statement.execute(params![
         identity,
-        nanoseconds(begun),
+        nanoseconds::from_time(begun),
         intern::machine(connection, &plan.machine)?,
         intern::settings(connection, plan)?,
         plan.rbench,
@@ -127,7 +126,7 @@ pub(super) fn insert(
     ])?;
     let experiment = connection.last_insert_rowid();
     let mut statement = connection.prepare_cached(
-        "INSERT INTO experiment_version (experiment, position, version, revision, toolchain)
+        "INSERT INTO planned_version (experiment, position, version, revision, toolchain)
              VALUES (?, ?, ?, ?, ?)",
     )?;
     for (position, PlannedVersion { version, toolchain }) in plan.versions.iter().enumerate() {
@@ -139,6 +138,19 @@ pub(super) fn insert(
             intern::toolchain(connection, toolchain)?,
         ])?;
     }
+    let mut statement =
+        connection.prepare_cached("INSERT INTO planned_benchmark VALUES (?, ?, ?, ?, ?, ?)")?;
+    for (position, PlannedBenchmark { benchmark, dimensions }) in plan.benchmarks.iter().enumerate()
+    {
+        statement.execute(params![
+            experiment,
+            position,
+            intern::benchmark(connection, benchmark)?,
+            dimensions.builds,
+            dimensions.executions,
+            dimensions.measurements,
+        ])?;
+    }
     Ok(ExperimentId(experiment))
 }
 
@@ -147,62 +159,72 @@ pub(super) fn finish(
     experiment: ExperimentId,
     when: SystemTime,
 ) -> Result<(), Error> {
-    super::record::gather(connection, experiment)?;
     connection
-        .prepare_cached("UPDATE experiment SET finished = ? WHERE id = ? AND finished IS NULL")?
-        .execute(params![nanoseconds(when), experiment.0])?;
+        .prepare_cached(
+            "UPDATE experiment SET finished_ns = ? WHERE id = ? AND finished_ns IS NULL",
+        )?
+        .execute(params![nanoseconds::from_time(when), experiment.0])?;
     Ok(())
 }
 
-fn unfinished(connection: &Connection) -> Result<Vec<Experiment>, Error> {
-    select(
-        connection,
-        "experiment.finished IS NULL ORDER BY experiment.begun DESC, experiment.id DESC",
-    )
+/// What is done of an experiment.
+fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, Error> {
+    let (mut done, mut failed) = (HashSet::new(), HashSet::new());
+    for benchmark in read::benchmarks_of(connection, id)? {
+        for row in read::rows(connection, &benchmark, &[id])? {
+            let turns = if row.outcome.is_ok() { &mut done } else { &mut failed };
+            turns.insert((benchmark.clone(), row.turn));
+        }
+    }
+    Ok(Unfinished { id, done, failed })
 }
 
 /// The experiments that fulfil a condition.
-pub(super) fn select(connection: &Connection, condition: &str) -> Result<Vec<Experiment>, Error> {
+fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperiment>, Error> {
     let mut experiments = connection.prepare_cached(&format!(
-        "SELECT experiment.id, begun, finished, rbench, builds, executions, measurements, seed,
-             {MACHINE_COLUMNS}, key, json, identity
+        "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements, seed,
+             {MACHINE}, key, json, identity
          FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
          WHERE {condition}"
     ))?;
     let mut versions = connection.prepare_cached(
-        "SELECT revision, commit_hash, tree, dirty, summary, time, toolchain.version, failure
-         FROM experiment_version JOIN version ON version.id = experiment_version.version
+        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain.version, failure
+         FROM planned_version JOIN version ON version.id = planned_version.version
              JOIN toolchain ON toolchain.id = toolchain
          WHERE experiment = ? ORDER BY position",
     )?;
+    let mut benchmarks = connection.prepare_cached(&format!(
+        "SELECT {BENCHMARK}, builds, executions, measurements
+         FROM planned_benchmark JOIN benchmark ON benchmark.id = benchmark
+         WHERE experiment = ? ORDER BY position"
+    ))?;
     let rows = experiments.query_map((), experiment_at)?;
-    let complete = |experiment: rusqlite::Result<Experiment>| {
+    let complete = |experiment: rusqlite::Result<StoredExperiment>| {
         let mut experiment = experiment?;
         for version in versions.query_map([experiment.id.0], version_at)? {
             let (version, failure) = version?;
             experiment.plan.versions.push(version);
             experiment.unbuildable.push(failure);
         }
+        let planned = benchmarks.query_map([experiment.id.0], planned_benchmark_at)?;
+        experiment.plan.benchmarks = planned.collect::<rusqlite::Result<_>>()?;
         Ok(experiment)
     };
     rows.map(complete).collect()
 }
 
-fn experiment_at(row: &Row<'_>) -> rusqlite::Result<Experiment> {
-    Ok(Experiment {
+fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
+    Ok(StoredExperiment {
         id: ExperimentId(row.get(0)?),
         identity: row.get(16)?,
-        begun: time(row.get(1)?),
-        finished: row.get::<_, Option<i64>>(2)?.map(time),
+        begun: nanoseconds::to_time(row.get(1)?),
+        finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::to_time),
         unbuildable: Vec::new(),
         plan: ExperimentPlan {
             versions: Vec::new(),
+            benchmarks: Vec::new(),
             rbench: row.get(3)?,
-            dimensions: Dimensions {
-                builds: row.get(4)?,
-                executions: row.get(5)?,
-                measurements: row.get(6)?,
-            },
+            dimensions: dimensions_at(row, 4)?,
             seed: row.get::<_, i64>(7)?.cast_unsigned(),
             machine: machine_at(row, 8)?,
             settings_key: row.get(14)?,
@@ -224,31 +246,15 @@ fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>
     Ok((PlannedVersion { version, toolchain: row.get(6)? }, row.get(7)?))
 }
 
-/// The benchmark and turn of each row of a table of executions.
-fn turns(
-    connection: &Connection,
-    table: &str,
-    experiment: ExperimentId,
-) -> Result<HashSet<(Benchmark, Turn)>, Error> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {BENCHMARK_COLUMNS}, {TURN_COLUMNS} FROM {table}
-             JOIN benchmark ON benchmark.id = benchmark
-         WHERE experiment = ?"
-    ))?;
-    let mut rows = statement.query([experiment.0])?;
-    let mut turns = HashSet::new();
-    while let Some(row) = rows.next()? {
-        turns.insert((benchmark_at(row, 0)?, turn_at(row, BENCHMARK_WIDTH)?));
-    }
-    Ok(turns)
+fn planned_benchmark_at(row: &Row<'_>) -> rusqlite::Result<PlannedBenchmark> {
+    let (benchmark, dimensions) = (benchmark_at(row, 0)?, dimensions_at(row, BENCHMARK_WIDTH)?);
+    Ok(PlannedBenchmark { benchmark, dimensions })
 }
 
-/// Nanoseconds since 1970; 0 before, and the year 2262 after.
-pub(super) fn nanoseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
-pub(super) fn time(nanoseconds: i64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds.max(0).cast_unsigned())
+fn dimensions_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Dimensions> {
+    Ok(Dimensions {
+        builds: row.get(first)?,
+        executions: row.get(first + 1)?,
+        measurements: row.get(first + 2)?,
+    })
 }

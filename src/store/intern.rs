@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::error::Error;
-use crate::model::{Benchmark, ExperimentPlan, Machine, Version};
+use crate::model::{Benchmark, ExperimentPlan, Machine, Name, Version};
 
 /// The id of the row that has the first `keys` of the values in its `columns`; if there is none, of a
 /// new one with all values.
@@ -28,7 +28,7 @@ fn id(
 }
 
 pub(super) fn machine(connection: &Connection, machine: &Machine) -> Result<i64, Error> {
-    let columns = ["installation", "cpu", "cores", "memory", "os", "architecture"];
+    let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture"];
     let Machine { cpu, cores, memory, os, architecture, id: installation } = machine;
     let memory = memory.cast_signed();
     let values = params![installation, cpu, cores, memory, os, architecture];
@@ -45,7 +45,7 @@ pub(super) fn settings(connection: &Connection, plan: &ExperimentPlan) -> Result
 }
 
 pub(super) fn version(connection: &Connection, version: &Version) -> Result<i64, Error> {
-    let columns = ["commit_hash", "tree", "dirty", "summary", "time"];
+    let columns = ["commit_hash", "tree", "dirty", "summary", "time_s"];
     let commit = version.commit.as_deref().unwrap_or_default();
     let values = params![commit, version.tree, version.dirty, version.summary, version.time];
     id(connection, "version", &columns, 3, values)
@@ -56,4 +56,17 @@ pub(super) fn benchmark(connection: &Connection, benchmark: &Benchmark) -> Resul
     let Benchmark { package, target, name } = benchmark;
     let values = params![package, target, name.id, name.group, name.function, name.parameter];
     id(connection, "benchmark", &columns, 3, values)
+}
+
+/// The same, with what is for people brought up to date.
+pub(super) fn listed_benchmark(connection: &Connection, listed: &Benchmark) -> Result<i64, Error> {
+    let id = benchmark(connection, listed)?;
+    let Name { group, function, parameter, .. } = &listed.name;
+    connection
+        .prepare_cached(
+            "UPDATE benchmark SET (\"group\", function, parameter) = (?2, ?3, ?4)
+             WHERE id = ?1 AND (\"group\", function, parameter) IS NOT (?2, ?3, ?4)",
+        )?
+        .execute(params![id, group, function, parameter])?;
+    Ok(id)
 }

@@ -5,17 +5,17 @@
 //! (write-ahead log, `synchronous = FULL`): a killed rbench, or a lost power supply, loses at most the
 //! execution in flight. That costs one `fsync` for an execution, between executions.
 
-mod block;
+mod check;
+mod columns;
+mod encoding;
 mod error;
 mod exchange;
 mod experiment;
 mod intern;
-mod migrations;
 mod open;
 mod read;
 mod record;
-mod results;
-mod rows;
+mod schema;
 mod tuning;
 
 use std::{
@@ -30,18 +30,29 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Result;
 use error::Error;
 pub use exchange::Imported;
-pub use experiment::{Experiment, Unfinished};
-pub use read::{FailedExecution, HistoryEntry, RecordedBuild, RecordedExecution};
-pub use results::Results;
+pub use experiment::{StoredExperiment, Unfinished};
+pub use read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, Row};
 
-/// How long SQLite itself waits for another process before the user is told of it.
+/// How long SQLite itself waits for another process before the user is notified.
 const SILENT_WAIT: Duration = Duration::from_millis(500);
 
-/// How long is waited in all. Others write for moments only, an import for seconds.
+/// How long to wait in all. Others write for moments only, an import for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Told once when another process writes and is waited for.
-pub type WaitNotice<'a> = &'a dyn Fn();
+/// Is notified once when another process writes and is waited for.
+pub trait Observer {
+    /// Another process writes to the store and is waited for.
+    fn store_waits(&self);
+}
+
+impl<F: Fn()> Observer for F {
+    fn store_waits(&self) {
+        self();
+    }
+}
+
+/// Who is notified of waiting.
+pub type WaitNotice<'a> = &'a dyn Observer;
 
 /// An open store.
 pub struct Store<'a> {
@@ -96,19 +107,19 @@ impl Store<'_> {
         attempt().map_err(|error: Error| error.failure(what, &self.path))
     }
 
-    /// Tries again while another process writes, after telling the user.
+    /// Tries again while another process writes, after notifying the user.
     fn patiently<'s, T>(
         &'s self,
         mut attempt: impl FnMut(&'s Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let start = Instant::now();
-        let mut told = false;
+        let mut notified = false;
         loop {
             match attempt(&self.connection) {
                 Err(error) if error.is_busy() && start.elapsed() < self.patience => {
-                    if !told {
-                        (self.waiting)();
-                        told = true;
+                    if !notified {
+                        self.waiting.store_waits();
+                        notified = true;
                     }
                 }
                 done => return done,

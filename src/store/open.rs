@@ -1,103 +1,121 @@
 //! Opens a store, or makes one, and never touches a file that is something else.
 
-use std::{fs, path::Path};
+use std::{
+    ffi::OsString,
+    fs::{self, OpenOptions},
+    io,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::OpenOptionsExt,
+    },
+    path::{Path, PathBuf},
+};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use super::{PATIENCE, SILENT_WAIT, Store, WaitNotice, error::Error, migrations};
-use crate::failure::{Exit, Failure, OrFail, Result};
+use super::{
+    PATIENCE, SILENT_WAIT, Store, WaitNotice,
+    error::Error,
+    schema::{self, Kind},
+};
+use crate::failure::{Exit, OrFail, Result};
 
-/// A block of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
+/// A part of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
 /// history is read in few pieces.
 const PAGE_SIZE: u32 = 32_768;
 
 impl<'a> Store<'a> {
+    /// The file that it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens the store in the file `path`, and makes it, and the directory it lies in, if there is
-    /// none. A new directory tells git to ignore it.
+    /// none. A new directory has a `.gitignore` of its own; a new file is for its owner alone, as it
+    /// tells of code that may be secret. Where nothing can be written, a store can still be read.
     ///
-    /// `waiting` is told when another process writes to the store and is waited for.
+    /// `waiting` is called when another process writes to the store and is waited for.
     ///
-    /// Fails, and leaves the file as it is, if it is no store, is damaged, or was written by a newer
-    /// rbench.
+    /// Fails, and leaves the file as it is, if it is no store, is damaged, or was written by another
+    /// version of rbench with another schema.
     pub fn open(path: &Path, waiting: WaitNotice<'a>) -> Result<Self> {
-        if let Some(directory) = path.parent() {
-            make_directory(directory)?;
+        if !path.exists() {
+            if let Some(directory) = path.parent() {
+                make_directory(directory)?;
+            }
+            make_file(path).or_fail(Exit::Usage, || format!("cannot make {}", path.display()))?;
         }
-        let opened = Self::connect(path, waiting);
-        let store = opened.map_err(|error| error.failure("open the store", path))?;
-        store.refuse_what_is_no_store()?;
-        store.set_up().map_err(|error| error.failure("set up the store", path))?;
+        let store = Self::connect(path, waiting, OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .map_err(|error| error.failure("open", path))?;
+        let kind = store.patiently(Kind::of);
+        let (store, kind) = match kind {
+            // Neither the write-ahead log nor its index can be made.
+            Err(error)
+                if matches!(error.code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
+            {
+                let store = Self::open_unchanging(path, waiting)
+                    .map_err(|error| error.failure("open", path))?;
+                let kind = store.patiently(Kind::of);
+                (store, kind)
+            }
+            kind => (store, kind),
+        };
+        let kind = kind.map_err(|error| error.failure("read", path))?;
+        if let Some(refusal) = kind.refusal(&path.display().to_string()) {
+            return Err(refusal);
+        }
+        store.set_up(kind).map_err(|error| error.failure("set up", path))?;
         Ok(store)
     }
 
-    fn connect(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    /// A store in memory, gone when it is dropped: for tests and studies.
+    pub fn in_memory() -> Result<Store<'static>> {
+        let path = PathBuf::from("memory");
+        let open = || {
+            let connection = Connection::open_in_memory()?;
+            let store =
+                Store { connection, path: path.clone(), waiting: &|| {}, patience: PATIENCE };
+            store.set_up(Kind::Empty)?;
+            Ok(store)
+        };
+        open().map_err(|error: Error| error.failure("open a store in", &path))
+    }
+
+    fn connect(path: &Path, waiting: WaitNotice<'a>, flags: OpenFlags) -> Result<Self, Error> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(Self { connection, path: path.to_owned(), waiting, patience: PATIENCE })
     }
 
-    /// Only reads, and all of one moment: another process may be making the store.
-    fn refuse_what_is_no_store(&self) -> Result<()> {
-        let look = self.patiently(|connection| {
-            let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-            let application: i32 =
-                moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
-            let tables: u32 =
-                moment.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
-            Ok((application, tables, migrations::version(&moment)?))
-        });
-        let (application, tables, version) =
-            look.map_err(|error| error.failure("read the store", &self.path))?;
-        let shown = self.path.display();
-        let refusal = Failure::new(Exit::Usage, format!("cannot use {shown} as the store"));
-        let new = application == 0 && tables == 0 && version == 0;
-        if !new && application != migrations::APPLICATION_ID {
-            return Err(refusal.because("it is an SQLite database of another program").hint(
-                "name another file as `path` in [store] of bench.toml, or move this one away",
-            ));
+    /// Opens a store on a medium where nothing can change, and so without locks.
+    fn open_unchanging(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, Error> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            return Err(Error::Unwritable(format!(
+                "its newest results are in {}, and reading these takes a directory that can be \
+                 written to",
+                Path::new(&log).display()
+            )));
         }
-        let newest = migrations::newest();
-        if version > newest {
-            return Err(refusal
-                .because(format!(
-                    "a newer rbench wrote it: its schema is {version}, this rbench knows up to \
-                     {newest}"
-                ))
-                .hint("update with: cargo install cargo-rbench"));
-        }
-        Ok(())
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let store = Self::connect(&unchanging_uri(path), waiting, flags)?;
+        Ok(Self { path: path.to_owned(), ..store })
     }
 
-    fn set_up(&self) -> Result<(), Error> {
+    fn set_up(&self, kind: Kind) -> Result<(), Error> {
+        if self.connection.is_readonly(MAIN_DB)? {
+            return Ok(());
+        }
         self.patiently(|connection| {
             // Heeded by a new file alone.
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "foreign_keys", true)?;
-            migrations::migrate(connection)
-        })
-    }
-
-    /// Reads everything, and tells what is wrong with it; nothing if all is well.
-    pub fn check(&self) -> Result<Vec<String>> {
-        self.read("check the store", |connection| {
-            let mut statement = connection.prepare("PRAGMA integrity_check")?;
-            let findings = statement.query_map((), |row| row.get(0))?;
-            let mut findings: Vec<String> = findings.collect::<rusqlite::Result<_>>()?;
-            findings.retain(|finding| finding != "ok");
-            let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-            let dangling = statement.query_map((), |row| {
-                let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-                Ok(format!("a row of {table} names a row of {parent} that is not there"))
-            })?;
-            findings.extend(dangling.collect::<rusqlite::Result<Vec<_>>>()?);
-            findings.extend(super::rows::unreadable_blocks(connection)?);
-            Ok(findings)
+            if kind == Kind::Empty { schema::create(connection) } else { Ok(()) }
         })
     }
 }
@@ -109,4 +127,27 @@ fn make_directory(directory: &Path) -> Result<()> {
     let what = || format!("cannot make the directory {}", directory.display());
     fs::create_dir_all(directory).or_fail(Exit::Usage, what)?;
     fs::write(directory.join(".gitignore"), "*\n").or_fail(Exit::Usage, what)
+}
+
+/// Makes an empty file, if no other process has made it since. SQLite gives the files beside it the same
+/// mode.
+fn make_file(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The path as a URI by which SQLite neither locks the file nor looks for files beside it.
+fn unchanging_uri(path: &Path) -> PathBuf {
+    let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut uri = b"file:".to_vec();
+    for byte in absolute.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02x}").bytes()),
+            byte => uri.push(*byte),
+        }
+    }
+    uri.extend(b"?immutable=1");
+    OsString::from_vec(uri).into()
 }

@@ -1,37 +1,31 @@
 //! What an experiment gives, stored piece by piece.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    ExperimentId, Store,
-    block::{self, Entry},
+    ExperimentId, RecordedBuild, Store,
+    columns::{bytes_at, stage_number},
+    encoding::{self, Entry},
     error::Error,
     intern,
-    rows::{bytes_at, stage_number},
 };
 use crate::{
-    code::Digest,
     failure::{Failure, Result},
-    model::{BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Turn},
+    model::{Benchmark, Execution, Stage, Turn, Unmeasured},
 };
 
-/// How many values one block holds, about: 1 MB. Reading one execution reads its block.
-const BLOCK_VALUES: usize = 1 << 17;
-
 impl Store<'_> {
-    /// Stores which builds versions of the experiment have: each with the index of its version, its
-    /// bench target, seed, layout and digest. One that is there is replaced.
-    pub fn record_builds<'a>(
+    /// Stores which builds versions of the experiment have. One that is there is replaced.
+    pub fn record_builds(
         &self,
         experiment: ExperimentId,
-        builds: impl IntoIterator<Item = (usize, &'a BenchTarget, LayoutSeed, Layout, Digest)>,
+        builds: impl IntoIterator<Item = RecordedBuild>,
     ) -> Result<()> {
-        self.write("store builds", |connection| {
+        self.write("store builds in", |connection| {
             refuse_if_finished(connection, experiment)?;
-            for (version, target, seed, layout, digest) in builds {
-                insert_build(connection, experiment, version, target, seed, layout, &digest)?;
-            }
-            Ok(())
+            builds.into_iter().try_for_each(|build| insert_build(connection, experiment, &build))
         })
     }
 
@@ -42,74 +36,71 @@ impl Store<'_> {
         version: usize,
         failure: &Failure,
     ) -> Result<()> {
-        self.write("store a failure", |connection| {
+        self.write("store a failure in", |connection| {
             refuse_if_finished(connection, experiment)?;
             set_unbuildable(connection, experiment, version, &failure.to_string())
         })
     }
 
-    /// Stores what came of one execution: all measurements and resources, or why it failed. It is on
+    /// Stores the outcome of one execution: all measurements and resources, or why there are none. It is on
     /// the disk when this returns. An execution of the same turn is replaced.
     pub fn record_execution(
         &self,
         experiment: ExperimentId,
         benchmark: &Benchmark,
         turn: Turn,
-        outcome: Result<&Execution, &Failure>,
+        outcome: Result<&Execution, &Unmeasured>,
     ) -> Result<()> {
         self.record_executions(experiment, [(benchmark, turn, outcome)])
     }
 
-    /// Stores what came of many executions: of all, or of none.
+    /// Stores the outcomes of many executions: of all, or of none.
     pub fn record_executions<'a>(
         &self,
         experiment: ExperimentId,
-        executions: impl IntoIterator<Item = (&'a Benchmark, Turn, Result<&'a Execution, &'a Failure>)>,
+        executions: impl IntoIterator<
+            Item = (&'a Benchmark, Turn, Result<&'a Execution, &'a Unmeasured>),
+        >,
     ) -> Result<()> {
-        self.write("store an execution", |connection| {
+        let mut of_benchmarks: BTreeMap<&Benchmark, Vec<_>> = BTreeMap::new();
+        for (benchmark, turn, outcome) in executions {
+            let outcome = outcome.cloned().map_err(Clone::clone);
+            of_benchmarks.entry(benchmark).or_default().push((turn, outcome));
+        }
+        self.write("store an execution in", |connection| {
             refuse_if_finished(connection, experiment)?;
-            for (benchmark, turn, outcome) in executions {
-                let reason = outcome.err().map(ToString::to_string).unwrap_or_default();
-                let outcome = outcome.map_err(|_| reason.as_str());
-                insert_execution(connection, experiment, benchmark, turn, outcome)?;
-            }
-            Ok(())
+            of_benchmarks.into_iter().try_for_each(|(benchmark, outcomes)| {
+                add_executions(connection, experiment, benchmark, outcomes)
+            })
         })
     }
 }
 
 fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Result<(), Error> {
     let mut statement =
-        connection.prepare_cached("SELECT finished IS NULL FROM experiment WHERE id = ?")?;
-    match statement.query_row([experiment.0], |row| row.get(0)) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Error::Unusable(format!("experiment {experiment} is finished"))),
-        Err(rusqlite::Error::QueryReturnedNoRows) => {
-            Err(Error::Unusable(format!("there is no experiment {experiment}")))
-        }
-        Err(error) => Err(error.into()),
+        connection.prepare_cached("SELECT finished_ns IS NULL FROM experiment WHERE id = ?")?;
+    match statement.query_row([experiment.0], |row| row.get(0)).optional()? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Error::Unusable(format!("experiment {experiment} is finished"))),
+        None => Err(Error::Unusable(format!("there is no experiment {experiment}"))),
     }
 }
 
 pub(super) fn insert_build(
     connection: &Connection,
     experiment: ExperimentId,
-    version: usize,
-    target: &BenchTarget,
-    seed: LayoutSeed,
-    layout: Layout,
-    digest: &Digest,
+    build: &RecordedBuild,
 ) -> Result<(), Error> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)")?
         .execute(params![
             experiment.0,
-            version,
-            target.package,
-            target.target,
-            seed.get(),
-            layout.to_string(),
-            digest.as_bytes(),
+            build.version,
+            build.target.package,
+            build.target.target,
+            build.seed.get(),
+            build.layout.to_string(),
+            build.digest.as_bytes(),
         ])?;
     Ok(())
 }
@@ -122,107 +113,76 @@ pub(super) fn set_unbuildable(
 ) -> Result<(), Error> {
     connection
         .prepare_cached(
-            "UPDATE experiment_version SET failure = ? WHERE experiment = ? AND position = ?",
+            "UPDATE planned_version SET failure = ? WHERE experiment = ? AND position = ?",
         )?
         .execute(params![reason, experiment.0, version])?;
     Ok(())
 }
 
-/// Stores an execution, or why it failed, in the place of what its turn had.
-pub(super) fn insert_execution(
+/// Adds executions of one benchmark, or why they failed.
+pub(super) fn add_executions(
     connection: &Connection,
     experiment: ExperimentId,
     benchmark: &Benchmark,
-    turn: Turn,
-    outcome: Result<&Execution, &str>,
+    executions: Vec<(Turn, Result<Execution, Unmeasured>)>,
 ) -> Result<(), Error> {
-    if let Some(defect) = outcome.ok().and_then(Execution::defect) {
-        return Err(Error::Unusable(format!("of {benchmark}, {defect}")));
-    }
-    let benchmark = intern::benchmark(connection, benchmark)?;
-    let Turn { version, stage, round, seed } = turn;
-    let key = params![experiment.0, benchmark, version, stage_number(stage), round, seed.get()];
-    for table in ["execution", "failed_execution"] {
-        connection
-            .prepare_cached(&format!(
-                "DELETE FROM {table} WHERE (experiment, benchmark, position, stage, round, seed)
-                     = (?, ?, ?, ?, ?, ?)"
-            ))?
-            .execute(key)?;
-    }
-    match outcome {
-        Ok(execution) => {
-            let entry = Entry { round, seed, execution: execution.clone() };
-            let block = block::encode(&[entry]);
-            connection
-                .prepare_cached("INSERT INTO execution VALUES (?, ?, ?, ?, ?, ?, ?)")?
-                .execute(&[key, params![block]].concat()[..])?;
+    let id = intern::benchmark(connection, benchmark)?;
+    let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
+    for (Turn { version, stage, round, seed }, outcome) in executions {
+        if let Some(defect) = outcome.as_ref().ok().and_then(Execution::defect) {
+            return Err(Error::Unusable(format!("of {benchmark}, {defect}")));
         }
-        Err(reason) => {
-            connection
-                .prepare_cached("INSERT INTO failed_execution VALUES (?, ?, ?, ?, ?, ?, ?)")?
-                .execute(&[key, params![reason]].concat()[..])?;
-        }
+        groups.entry((version, stage)).or_default().push(Entry { round, seed, outcome });
     }
-    Ok(())
+    groups.into_iter().try_for_each(|((version, stage), entries)| {
+        Group { experiment, benchmark, id, version, stage }.add(connection, entries)
+    })
 }
 
-/// Puts the executions of an experiment, each of which has a block of its own, together.
-pub(super) fn gather(connection: &Connection, experiment: ExperimentId) -> Result<(), Error> {
-    let mut groups = connection.prepare_cached(
-        "SELECT DISTINCT benchmark, position, stage FROM execution WHERE experiment = ?",
-    )?;
-    let groups: Vec<[i64; 3]> = groups
-        .query_map([experiment.0], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?
-        .collect::<rusqlite::Result<_>>()?;
-    for [benchmark, position, stage] in groups {
-        let mut blocks = connection.prepare_cached(
-            "SELECT block FROM execution
-             WHERE experiment = ? AND benchmark = ? AND position = ? AND stage = ?",
+/// The executions of one benchmark, version and stage.
+#[derive(Clone, Copy)]
+struct Group<'b> {
+    experiment: ExperimentId,
+    benchmark: &'b Benchmark,
+    /// Of the benchmark.
+    id: i64,
+    version: usize,
+    stage: Stage,
+}
+
+impl Group<'_> {
+    /// Adds executions to the last part, or to new ones once that is full.
+    fn add(self, connection: &Connection, new: Vec<Entry>) -> Result<(), Error> {
+        let (first, mut entries) = self.unfilled_part(connection)?;
+        entries.retain(|old| !new.iter().any(|new| (new.round, new.seed) == (old.round, old.seed)));
+        entries.extend(new);
+        entries.sort_by_key(|entry| (entry.round, entry.seed));
+        let Self { experiment, id, version, stage, .. } = self;
+        let mut insert = connection
+            .prepare_cached("INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)")?;
+        for (part, bytes) in (first..).zip(encoding::encode(&entries)?) {
+            let stage = stage_number(stage);
+            insert.execute(params![id, experiment.0, version, stage, part, bytes])?;
+        }
+        Ok(())
+    }
+
+    /// The number of the part that takes what comes, and its executions.
+    fn unfilled_part(self, connection: &Connection) -> Result<(i64, Vec<Entry>), Error> {
+        let Self { experiment, benchmark, id, version, stage } = self;
+        let mut last = connection.prepare_cached(
+            "SELECT part, bytes FROM executions
+             WHERE (benchmark, experiment, version, stage) = (?, ?, ?, ?)
+             ORDER BY part DESC LIMIT 1",
         )?;
-        let mut rows = blocks.query(params![experiment.0, benchmark, position, stage])?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            entries.extend(block::decode(bytes_at(row, 0)?)?);
-        }
-        // As statistics want them; and like seeds stand together.
-        entries.sort_by_key(|entry| (entry.seed, entry.round));
-        for (part, entries) in parts(&entries).into_iter().enumerate() {
-            connection
-                .prepare_cached(
-                    "INSERT INTO block (id, experiment, benchmark, position, stage, part, block)
-                     SELECT 1 + max(coalesce(max(id), 0), ?2 << 40), ?1, ?2, ?3, ?4, ?5, ?6
-                     FROM block WHERE id BETWEEN ?2 << 40 AND (?2 + 1 << 40) - 1",
-                )?
-                .execute(params![
-                    experiment.0,
-                    benchmark,
-                    position,
-                    stage,
-                    part,
-                    block::encode(entries)
-                ])?;
+        let mut last = last.query(params![id, experiment.0, version, stage_number(stage)])?;
+        let Some(last) = last.next()? else { return Ok((0, Vec::new())) };
+        let (part, bytes): (i64, _) = (last.get(0)?, bytes_at(last, 1)?);
+        if bytes.len() < encoding::FULL {
+            let entries = encoding::decode(bytes);
+            Ok((part, entries.map_err(|damage| damage.of(benchmark, experiment))?))
+        } else {
+            Ok((part + 1, Vec::new()))
         }
     }
-    connection
-        .prepare_cached("DELETE FROM execution WHERE experiment = ?")?
-        .execute([experiment.0])?;
-    Ok(())
-}
-
-/// The executions in parts of one block each.
-fn parts(entries: &[Entry]) -> Vec<&[Entry]> {
-    let mut values = 0;
-    let mut start = 0;
-    let mut parts = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let more: usize = entry.execution.series.iter().map(|series| series.values.len()).sum();
-        if values > 0 && values + more > BLOCK_VALUES {
-            parts.push(&entries[start..index]);
-            (start, values) = (index, 0);
-        }
-        values += more;
-    }
-    parts.push(&entries[start..]);
-    parts
 }

@@ -1,89 +1,109 @@
-//! Iterations per measurement, tuned once per benchmark and machine.
+//! Iterations per measurement, tuned once per benchmark, machine and floor.
+
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     Store,
+    columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
     error::Error,
     intern,
-    rows::{BENCHMARK_COLUMNS, BENCHMARK_WIDTH, MACHINE_COLUMNS, benchmark_at, machine_at},
+    read::BENCHMARK_ID,
 };
 use crate::{
     failure::Result,
-    model::{Benchmark, Machine},
+    model::{Benchmark, Machine, nanoseconds},
 };
 
+/// The iterations that a benchmark was tuned to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tuning {
+    pub(super) benchmark: Benchmark,
+    pub(super) machine: Machine,
+    /// How long a measurement was to last at least.
+    pub(super) floor: Duration,
+    pub(super) iterations: u64,
+}
+
 impl Store<'_> {
-    /// The iterations that a benchmark was tuned to on a machine.
-    pub fn tuned(&self, benchmark: &Benchmark, machine: &Machine) -> Result<Option<u64>> {
-        self.read("read the tuned iterations", |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT iterations FROM tuning
-                     JOIN benchmark ON benchmark.id = benchmark JOIN machine ON machine.id = machine
-                 WHERE (package, benchmark.target, name) = (?, ?, ?)
-                     AND (cpu, cores, memory, os, architecture, installation)
-                         = (?, ?, ?, ?, ?, ?)",
-            )?;
+    /// The iterations that a benchmark was tuned to on a machine, for measurements of at least `floor`.
+    pub fn tuned(
+        &self,
+        benchmark: &Benchmark,
+        machine: &Machine,
+        floor: Duration,
+    ) -> Result<Option<u64>> {
+        self.read("read the tuned iterations from", |connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT iterations FROM tuning JOIN machine ON machine.id = machine
+                 WHERE benchmark = {BENCHMARK_ID} AND floor_ns = ?4
+                     AND (cpu, cores, memory_bytes, os, architecture, installation)
+                         = (?5, ?6, ?7, ?8, ?9, ?10)",
+            ))?;
             let Benchmark { package, target, name } = benchmark;
             let Machine { cpu, cores, memory, os, architecture, id } = machine;
             let memory = memory.cast_signed();
-            let key = params![package, target, name.id, cpu, cores, memory, os, architecture, id];
+            let floor = stored_floor(floor);
+            let key =
+                params![package, target, name.id, floor, cpu, cores, memory, os, architecture, id];
             let iterations = statement.query_row(key, |row| row.get::<_, i64>(0)).optional()?;
             Ok(iterations.map(i64::cast_unsigned))
         })
     }
 
-    /// Stores the iterations that a benchmark was tuned to on a machine, in the place of those known.
+    /// Stores the iterations that a benchmark was tuned to on a machine, for measurements of at least
+    /// `floor`, in the place of those known.
     pub fn record_tuned(
         &self,
         benchmark: &Benchmark,
         machine: &Machine,
+        floor: Duration,
         iterations: u64,
     ) -> Result<()> {
-        self.write("store the tuned iterations", |connection| {
-            insert(connection, "REPLACE", benchmark, machine, iterations)
+        let (benchmark, machine) = (benchmark.clone(), machine.clone());
+        let tuning = Tuning { benchmark, machine, floor, iterations };
+        self.write("store the tuned iterations in", |connection| {
+            insert(connection, "REPLACE", &tuning)
         })
     }
 
     /// All tuned iterations.
-    pub(super) fn all_tuned(&self) -> Result<Vec<(Benchmark, Machine, u64)>> {
-        self.read("read the tuned iterations", |connection| {
+    pub(super) fn all_tuned(&self) -> Result<Vec<Tuning>> {
+        self.read("read the tuned iterations from", |connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {BENCHMARK_COLUMNS}, {MACHINE_COLUMNS}, iterations FROM tuning
+                "SELECT {BENCHMARK}, {MACHINE}, floor_ns, iterations FROM tuning
                      JOIN benchmark ON benchmark.id = benchmark JOIN machine ON machine.id = machine
-                 ORDER BY benchmark.id, machine.id"
+                 ORDER BY benchmark.id, machine.id, floor_ns"
             ))?;
             let rows = statement.query_map((), |row| {
-                let iterations: i64 = row.get("iterations")?;
-                let machine = machine_at(row, BENCHMARK_WIDTH)?;
-                Ok((benchmark_at(row, 0)?, machine, iterations.cast_unsigned()))
+                Ok(Tuning {
+                    benchmark: benchmark_at(row, 0)?,
+                    machine: machine_at(row, BENCHMARK_WIDTH)?,
+                    floor: Duration::from_nanos(row.get::<_, i64>("floor_ns")?.cast_unsigned()),
+                    iterations: row.get::<_, i64>("iterations")?.cast_unsigned(),
+                })
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
 }
 
-/// Stores the iterations that a benchmark was tuned to, unless some are known.
-pub(super) fn insert_if_new(
-    connection: &Connection,
-    benchmark: &Benchmark,
-    machine: &Machine,
-    iterations: u64,
-) -> Result<(), Error> {
-    insert(connection, "IGNORE", benchmark, machine, iterations)
+/// Stores tuned iterations, unless some are known.
+pub(super) fn insert_if_new(connection: &Connection, tuning: &Tuning) -> Result<(), Error> {
+    insert(connection, "IGNORE", tuning)
 }
 
-fn insert(
-    connection: &Connection,
-    on_conflict: &str,
-    benchmark: &Benchmark,
-    machine: &Machine,
-    iterations: u64,
-) -> Result<(), Error> {
-    let benchmark = intern::benchmark(connection, benchmark)?;
-    let machine = intern::machine(connection, machine)?;
+fn insert(connection: &Connection, on_conflict: &str, tuning: &Tuning) -> Result<(), Error> {
+    let benchmark = intern::benchmark(connection, &tuning.benchmark)?;
+    let machine = intern::machine(connection, &tuning.machine)?;
+    let (floor, iterations) = (stored_floor(tuning.floor), tuning.iterations.cast_signed());
     connection
-        .prepare_cached(&format!("INSERT OR {on_conflict} INTO tuning VALUES (?, ?, ?)"))?
-        .execute(params![benchmark, machine, iterations.cast_signed()])?;
+        .prepare_cached(&format!("INSERT OR {on_conflict} INTO tuning VALUES (?, ?, ?, ?)"))?
+        .execute(params![benchmark, machine, floor, iterations])?;
     Ok(())
+}
+
+fn stored_floor(floor: Duration) -> i64 {
+    nanoseconds::from_duration(floor).cast_signed()
 }

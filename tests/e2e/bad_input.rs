@@ -194,9 +194,9 @@ impl Drop for SmallDisk<'_> {
 #[test]
 fn an_unknown_key_of_the_configuration_file_is_refused_with_its_line() {
     let project = TestProject::of("sums");
-    project.write("bench.toml", "[build]\nbuilds = 3\nbiulds = 4\n");
+    project.write("bench.toml", "[build]\nseed = 3\nseeed = 4\n");
     let outcome = project.rbench(&["build"]).fails_with(2);
-    outcome.assert_stderr_has(&["bench.toml", "line 3", "biulds", "hint: "]);
+    outcome.assert_stderr_has(&["bench.toml", "line 3", "seeed", "hint: "]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::support::{
 const THREE: [&str; 4] = ["--builds", "3", "--strategy", "relink"];
 
 fn fresh(builds: &Builds) -> Vec<bool> {
-    let each = builds.target(0)["each"].as_array().unwrap().iter();
+    let each = builds.target(0)["builds"].as_array().unwrap().iter();
     each.map(|build| build["fresh"] == Value::Bool(true)).collect()
 }
 
@@ -66,6 +66,26 @@ fn a_damaged_compilation_is_compiled_again() {
     assert_eq!(again.version(0)["compiled"], true);
     assert_eq!(again.digests(0), builds.digests(0));
     assert!(again.printed(0).starts_with("steps 135\n"));
+
+    fs::write(recipe.join("recipe.json"), "{").unwrap();
+    let again = project.build(&THREE);
+    assert_eq!(again.version(0)["compiled"], true);
+    assert_eq!(again.digests(0), builds.digests(0));
+}
+
+#[test]
+fn what_was_remembered_and_is_damaged_is_found_out_again() {
+    let project = TestProject::of("sums");
+    project.git(&["rm", "-q", "Cargo.lock"]);
+    project.commit("Leave the lock file out");
+    let builds = project.build(&["--builds", "1"]);
+    let remembered = only_entry(&project.storage().join("reproducibility"));
+    let site = only_entry(&project.home().join("cache/cargo-rbench"));
+    for path in [remembered, site.join("resolved/Cargo.lock")] {
+        fs::write(path, "{\"").unwrap();
+        let again = project.build(&["--builds", "1"]);
+        assert_eq!(again.digests(0), builds.digests(0));
+    }
 }
 
 #[test]
@@ -133,7 +153,15 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
     };
     let before = all();
     let dry = project.rbench(&["gc", "--max-size", "0", "--dry-run"]).ok();
-    dry.assert_stdout_has(&["would remove", "0 B left"]);
+    let commit = project.git(&["rev-parse", "--short=7", "HEAD"]);
+    dry.assert_stdout_has(&[
+        "would remove",
+        "0 B left",
+        "\n  build: 3, ",
+        "\n  checkout: 1, ",
+        "\n  compilation: 1, ",
+        &format!("\n  of {commit}: 2, "),
+    ]);
     assert_eq!(all(), before, "a dry run removes nothing");
 
     let kept = project.rbench(&["gc"]).ok();
@@ -164,7 +192,7 @@ fn gc_keeps_what_was_used_last() {
     // Found again, the base is the one that was used last.
     project.build(&[&THREE[..], &["HEAD~1"]].concat());
     let size: u64 = head.executables(0).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
-    let all = project.rbench(&["gc", "--dry-run", "--max-size", "0"]).ok().stderr();
+    let all = project.rbench(&["gc", "--dry-run", "--max-size", "0", "-v"]).ok().stderr();
     assert!(all.lines().count() >= 8, "two versions have more entries than that:\n{all}");
     let total: u64 = tree_size(&project);
     let limit = (total - size / 2).to_string();

@@ -6,9 +6,12 @@ use std::io::{BufRead, BufReader};
 
 use crate::support::TestProject;
 
-/// The least that can be judged, and quick.
+/// The least that can be judged.
+const SHORT: [&str; 9] = ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5"];
+
+/// The same, and quick.
 const QUICK: [&str; 11] =
-    ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5"];
+    ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
 
 /// Two versions of `compared`, the second of which does this many rounds.
 fn project(rounds: &str) -> TestProject {
@@ -30,11 +33,10 @@ fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
     let rows = report["benchmarks"].as_array().unwrap();
     let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
     assert_eq!(row("changing")["verdict"], "regressed");
-    let decisive = row("changing")["measured"]["stages"].as_array().unwrap().last().unwrap();
-    let change = decisive["change"]["estimate"].as_f64().unwrap();
-    assert!(change > 1.0, "{change}");
+    let change = &row("changing")["change"];
+    assert!(change["estimate"].as_f64().unwrap() > 1.0, "{change}");
+    assert_eq!(change["paired"], true);
     assert_ne!(row("steady")["verdict"], "regressed");
-    assert_eq!(decisive["paired"], true);
 }
 
 #[test]
@@ -73,18 +75,16 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
     project.commit("Break one, add one");
     let outcome = project.rbench(&[&QUICK[..], &["HEAD~2", "HEAD"]].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&[
-        "added, so there is nothing to compare: new",
+        "): new",
         "changing: regressed",
         "steady: failed",
         "the table is missing",
     ]);
 }
 
-#[test]
-fn an_interrupted_comparison_goes_on_where_it_stopped() {
-    let project = project("30_000");
-    let slow = without_first(&[&QUICK[..], &["--warm-up", "200"]].concat(), "--warm-up");
-    let mut child = project.rbench(&slow).start();
+/// Starts a comparison and interrupts it once it measures; the rest of what it printed.
+fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
+    let mut child = project.rbench(arguments).start();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
     while !stderr.next().expect("it measures").unwrap().starts_with("measured ") {}
     let id = i32::try_from(child.id()).unwrap();
@@ -95,31 +95,68 @@ fn an_interrupted_comparison_goes_on_where_it_stopped() {
     .unwrap();
     let rest: Vec<String> = stderr.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:#?}");
-    assert!(rest.iter().any(|line| line.contains("the same command goes on")), "{rest:#?}");
-
-    let other = [&slow[..], &["--seed", "7", "--warm-up", "1"]].concat();
-    let other = without_first(&other, "--warm-up");
-    let outcome = project.rbench(&other).run().assert_exit(1);
-    outcome.assert_stderr_has(&["is not continued, since it had another", "seed: 1, not 7"]);
-
-    let outcome = project.rbench(&slow).run().assert_exit(1);
-    outcome.assert_stderr_has(&["going on where an earlier run stopped"]);
-    outcome.assert_stdout_has(&["changing: regressed"]);
-    let again = project.rbench(&slow).run().assert_exit(1);
-    assert!(!again.stderr().contains("going on"), "a finished one is not continued");
+    rest
 }
 
-/// The arguments without the first flag of this name and its value: the last one counts.
-fn without_first<'a>(arguments: &[&'a str], flag: &str) -> Vec<&'a str> {
-    let at = arguments.iter().position(|argument| *argument == flag).unwrap();
-    [&arguments[..at], &arguments[at + 2..]].concat()
+#[test]
+fn an_interrupted_comparison_is_resumed_by_the_same_command() {
+    let project = project("30_000");
+    let slow = [&SHORT[..], &["--warm-up", "200ms"]].concat();
+    let rest = interrupted(&project, &slow);
+    assert!(rest.iter().any(|line| line.contains("same command again to resume")), "{rest:#?}");
+
+    let other = [&SHORT[..], &["--seed", "7", "--warm-up", "1ms"]].concat();
+    let outcome = project.rbench(&other).run().assert_exit(1);
+    outcome.assert_stderr_has(&["is not resumed, since it differs", "seed: 1, not 7"]);
+
+    let outcome = project.rbench(&slow).run().assert_exit(1);
+    outcome.assert_stderr_has(&["resuming an interrupted run, after"]);
+    outcome.assert_stdout_has(&["changing: regressed"]);
+    let again = project.rbench(&slow).run().assert_exit(1);
+    assert!(!again.stderr().contains("resum"), "a finished one is not continued");
+}
+
+#[test]
+fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
+    let project = project("30_000");
+    let slow = [&SHORT[..], &["--warm-up", "200ms"]].concat();
+    interrupted(&project, &slow);
+    let filtered = [&slow[..], &["--filter", "steady"]].concat();
+    let outcome = project.rbench(&filtered).ok();
+    outcome.assert_stderr_has(&["measured 8 of 8 executions", "number of benchmarks: 2, not 1"]);
+    let outcome = project.rbench(&slow).run().assert_exit(1);
+    outcome.assert_stderr_has(&["resuming an interrupted run, after"]);
+}
+
+#[test]
+fn each_comparison_confirms_on_layouts_that_no_other_has_met() {
+    let project = project("30_000");
+    let filtered = [&QUICK[..], &["--filter", "changing"]].concat();
+    let fresh = || {
+        let outcome = project.rbench(&filtered).run().assert_exit(1);
+        let line = outcome.stderr();
+        let line = line.lines().find(|line| line.contains("with fresh layouts")).unwrap();
+        line.to_owned()
+    };
+    assert_ne!(fresh(), fresh());
+}
+
+#[test]
+fn a_failed_benchmark_fails_the_comparison_of_what_is_stored_too() {
+    let project = project("1_000");
+    project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
+    project.commit("Break one");
+    let steady = [&QUICK[..], &["--filter", "steady"]].concat();
+    project.rbench(&steady).run().assert_exit(4);
+    let stored = project.rbench(&["compare", "--stored"]).run().assert_exit(4);
+    stored.assert_stdout_has(&["steady: failed", "the table is missing"]);
 }
 
 #[test]
 fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
     let project = project("1_010");
     // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.
-    let unsure = [&QUICK[..], &["--min-effect", "0.00001", "--false-alarm-rate", "0.000001"]];
+    let unsure = [&QUICK[..], &["--min-effect", "0.001%", "--false-alarm-rate", "0.0001%"]];
     let unsure = unsure.concat();
     project.rbench(&unsure).ok();
     project.rbench(&[&unsure[..], &["--fail-on", "inconclusive"]].concat()).run().assert_exit(5);

@@ -21,7 +21,7 @@ fn some_changes() -> TestProject {
 #[test]
 fn added_removed_and_changed_functions_are_listed_with_their_sizes() {
     let project = some_changes();
-    let diff = project.rbench(&["diff", "HEAD~1", "--format", "json"]).ok().json("diff");
+    let diff = project.rbench(&["diff", "--format", "json"]).ok().json("diff");
     assert_eq!(diff["base"]["revision"], "HEAD~1");
     assert_eq!(diff["head"]["revision"], "HEAD");
     let target = &diff["targets"][0];
@@ -37,7 +37,7 @@ fn added_removed_and_changed_functions_are_listed_with_their_sizes() {
     }
     let unchanged = target["unchanged"].as_u64().unwrap();
     assert!(unchanged > 500, "{unchanged}");
-    assert!(target["added"].as_array().unwrap().iter().all(|f| f["size"].as_u64() > Some(0)));
+    assert!(target["added"].as_array().unwrap().iter().all(|f| f["size_bytes"].as_u64() > Some(0)));
     assert_eq!(target["not_comparable"].as_array().unwrap().len(), 0, "{target}");
 }
 
@@ -53,8 +53,18 @@ fn the_text_lists_the_same_functions() {
         "~ many_functions::checksum  (",
         " the same\n",
     ]);
-    let back = project.rbench(&["diff", "HEAD", "HEAD~1"]).ok();
+    let back = project.rbench(&["diff", "HEAD..HEAD~1"]).ok();
     back.assert_stdout_has(&["- many_functions::brand_new_function  ("]);
+}
+
+#[test]
+fn without_versions_or_with_a_range_the_same_two_are_compared() {
+    let project = some_changes();
+    let plain = project.rbench(&["diff"]).ok().stdout();
+    assert_eq!(project.rbench(&["diff", "HEAD~1..HEAD"]).ok().stdout(), plain);
+    assert_eq!(project.rbench(&["diff", "HEAD~1.."]).ok().stdout(), plain);
+    let three = project.rbench(&["diff", "HEAD~1..HEAD", "main"]).fails_with(2);
+    three.assert_stderr_has(&["a range names both versions by itself", "hint: "]);
 }
 
 #[test]

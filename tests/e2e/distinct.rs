@@ -25,7 +25,7 @@ fn more_builds_extend_the_list_and_another_seed_gives_another_one() {
     assert_eq!(more.digests(0)[..8], builds.digests(0));
     assert_eq!(more.distinct(0), (9, 9));
     assert_eq!(more.version(0)["compiled"], false);
-    let fresh = more.target(0)["each"].as_array().unwrap().iter().filter(|b| b["fresh"] == true);
+    let fresh = more.target(0)["builds"].as_array().unwrap().iter().filter(|b| b["fresh"] == true);
     assert_eq!(fresh.count(), 1, "{}", more.outcome.told());
 
     let other = project.build(&[&EIGHT[..], &["--seed", "2"]].concat());

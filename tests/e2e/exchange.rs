@@ -6,7 +6,7 @@ use crate::support::TestProject;
 
 /// The least that can be judged, and quick.
 const RUN: [&str; 12] =
-    ["run", "HEAD", "--strategy", "relink", "-l", "2", "-m", "1", "-n", "2", "--warm-up", "1"];
+    ["run", "HEAD", "--strategy", "relink", "-l", "2", "-m", "1", "-n", "2", "--warm-up", "1ms"];
 
 #[test]
 fn what_is_exported_is_imported_once_and_shown_elsewhere() {
@@ -33,7 +33,7 @@ fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
     project.rbench(&RUN).ok();
     let export = project.rbench(&["export"]).ok().stdout();
     let cut_off: String = export.split_inclusive('\n').take(4).collect();
-    let newer = export.replacen("\"schema_version\":1", "\"schema_version\":99", 1);
+    let newer = export.replacen("\"schema_version\":2", "\"schema_version\":99", 1);
     let elsewhere = project.clone_elsewhere();
     for (text, words) in [
         ("not even JSON\n", &["line 1"][..]),

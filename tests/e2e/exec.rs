@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::support::{
     TestProject,
-    rbench::{Outcome, Rbench, hermetic},
+    rbench::{Outcome, PROGRAM, Rbench, hermetic},
 };
 
 /// Little warm-up and short measurements, and the working tree.
 fn exec(project: &TestProject, arguments: &[&str]) -> Rbench {
-    project.rbench(&[&["exec", ".", "--warm-up", "2", "--floor", "0"], arguments].concat())
+    project.rbench(&[&["exec", ".", "--warm-up", "2ms", "--floor", "0ms"], arguments].concat())
 }
 
 /// The report, held against its schema.
@@ -32,16 +32,21 @@ fn count(report: &Value) -> usize {
 
 fn metrics(report: &Value) -> Vec<String> {
     let metrics = only(report)["metrics"].as_array().unwrap();
-    metrics.iter().map(|metric| metric["name"].as_str().unwrap().to_owned()).collect()
+    metrics.iter().map(|metric| metric["metric"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What a shell makes of the command that a failure tells.
-fn repeat(project: &TestProject, outcome: &Outcome) -> (Output, String) {
+/// What introduces the command that executes a failed benchmark again.
+const BY_RBENCH: &str = "hint: reproduce with: ";
+
+/// What the command comes to that a failure gives after these words, in a shell.
+fn repeat(project: &TestProject, outcome: &Outcome, words: &str) -> (Output, String) {
     let stderr = outcome.stderr();
-    let hint = stderr.split("hint: reproduce with: ").nth(1).unwrap_or_else(|| panic!("{stderr}"));
+    let hint = stderr.split(words).nth(1).unwrap_or_else(|| panic!("{stderr}"));
+    let command = hint.lines().next().unwrap().replace("cargo rbench", PROGRAM);
     let mut shell = Command::new("sh");
     hermetic(&mut shell, &project.home());
-    let output = shell.args(["-c", hint.lines().next().unwrap()]).output().unwrap();
+    shell.current_dir(project.root());
+    let output = shell.args(["-c", &command]).output().unwrap();
     let text = format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -56,8 +61,8 @@ fn the_native_harness_takes_exactly_the_measurements_asked() {
     for (asked, number) in [("7", 7), ("30", 30)] {
         let report = executed(&project, &["--exact", "count/64", "-n", asked, "--seed", "9"]);
         assert_eq!(count(&report), number);
-        assert_eq!(report["asked"]["measurements"], number);
-        assert_eq!(report["asked"]["seed"], 9);
+        assert_eq!(report["request"]["measurements"], number);
+        assert_eq!(report["request"]["seed"], 9);
         let benchmark = only(&report);
         assert_eq!(benchmark["id"], "count/64");
         assert_eq!(benchmark["difference"], Value::Null);
@@ -83,13 +88,14 @@ fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
     assert_eq!(count(&report), 12);
     assert_eq!(only(&report)["difference"], "the benchmark has settings of its own");
     let text = exec(&project, &["--exact", "sum", "-n", "7"]).ok().stdout();
-    let reason = "10 came where 7 measurements were asked: Criterion.rs takes at least 10";
+    let reason = "10 measurements instead of 7: Criterion.rs takes at least 10";
     assert!(text.contains(reason), "{text}");
 
     let outcome = exec(&project, &["bad/panic"]).fails_with(4);
     outcome.assert_stderr_has(&["cannot execute benchmark `bad/panic`", "no such luck"]);
-    let (output, text) = repeat(&project, &outcome);
-    assert!(!output.status.success() && text.contains("no such luck"), "{text}");
+    let (output, text) = repeat(&project, &outcome, BY_RBENCH);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("no such luck"), "{text}");
 
     let whole = ["--whole-target", "--bench", "same", "--format", "json"];
     let report = exec(&project, &whole).ok().json("exec");
@@ -142,18 +148,24 @@ fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() 
         ("exit with success", "it exited with success but wrote no result", "", ""),
         ("never iterates", "it never called `iter`", "", "it never called `iter`"),
         ("missing file", "cannot read the input", "No such file", "No such file"),
-        ("skips", "there is no GPU here", "", "there is no GPU here"),
     ] {
         let outcome = exec(&project, &["--exact", id]).fails_with(4);
         let what = format!("error: cannot execute benchmark `{id}` of bad");
         outcome.assert_stderr_has(&[&what, reason, last_words]);
         assert_eq!(outcome.stdout(), "", "{id}");
-        let (output, text) = repeat(&project, &outcome);
+        let longest = outcome.stderr().lines().map(str::len).max();
+        assert!(longest < Some(250), "{}", outcome.told());
+        let (output, text) = repeat(&project, &outcome, BY_RBENCH);
+        assert_eq!(output.status.code(), Some(4), "{id}: {text}");
+        assert!(text.contains(&what) && text.contains(reason), "{id}: {text}");
+
+        let outcome = exec(&project, &["-v", "--exact", id]).fails_with(4);
+        let (output, text) = repeat(&project, &outcome, "hint: or without rbench: ");
         assert!(text.contains(again), "{id}: {text}");
         let expected = match id {
             "abort" => None,
             "exit with 3" => Some(3),
-            "exit with success" | "skips" => Some(0),
+            "exit with success" => Some(0),
             _ => Some(101),
         };
         let shells_word_for_an_abort = 128 + 6;
@@ -163,10 +175,48 @@ fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() 
 }
 
 #[test]
+fn a_benchmark_that_cannot_run_here_is_skipped_and_nothing_has_failed() {
+    let project = TestProject::with_harness("native");
+    let outcome = exec(&project, &["--exact", "skips", "--format", "json"]).ok();
+    outcome.assert_stderr_has(&["skipped: skips: there is no GPU here"]);
+    let report = outcome.json("exec");
+    assert_eq!(report["skipped"][0]["reason"], "there is no GPU here");
+    assert_eq!([&report["benchmarks"], &report["failures"]], [&serde_json::json!([]); 2]);
+}
+
+#[test]
+fn a_process_that_a_benchmark_leaves_behind_in_a_session_of_its_own_is_ended_and_named() {
+    let project = TestProject::with_harness("native");
+    let outcome = exec(&project, &["--exact", "leaves a daemon behind"]).ok();
+    outcome.assert_stderr_has(&[
+        "warning: leaves a daemon behind: it left processes running, which were killed: sleep",
+    ]);
+    let outcome = exec(&project, &["--exact", "leaves a child behind"]).ok();
+    assert!(!outcome.stderr().contains("it left processes"), "{}", outcome.told());
+}
+
+#[test]
+fn what_every_execution_needs_is_checked_before_anything_is_compiled() {
+    let project = TestProject::with_harness("native");
+    for (command, words) in [
+        (exec(&project, &["sum", "--cpu", "99999"]), "cannot pin to CPU 99999"),
+        (
+            exec(&project, &["sum"]).env("TMPDIR", "/no/such"),
+            "cannot create a directory in /no/such",
+        ),
+        (project.rbench(&["list"]).env("TMPDIR", "/no/such"), "in the variable TMPDIR"),
+    ] {
+        let outcome = command.fails_with(2);
+        outcome.assert_stderr_has(&[words]);
+        assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+    }
+}
+
+#[test]
 fn a_benchmark_that_hangs_is_ended_at_its_deadline() {
     let project = TestProject::with_harness("native");
-    let outcome = exec(&project, &["hangs", "--deadline", "1"]).fails_with(4);
-    outcome.assert_stderr_has(&["still running after 1.0 s", "--deadline", "reproduce with: cd "]);
+    let outcome = exec(&project, &["hangs", "--deadline", "1s"]).fails_with(4);
+    outcome.assert_stderr_has(&["still running after 1.0 s", "--deadline", BY_RBENCH]);
 }
 
 #[test]
@@ -176,10 +226,10 @@ fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
         ("garbage", "not one of rbench-harness"),
         ("truncated", "truncated"),
         ("newer", "speaks protocol 2, this rbench speaks 1"),
-        ("too few", "it gave 2 measurements where 10 were asked"),
+        ("too few", "it gave 2 measurements where 10 were requested"),
     ] {
         let outcome = exec(&project, &["--bench", "raw", "--exact", id]).fails_with(4);
-        outcome.assert_stderr_has(&[reason, "hint: reproduce with: cd "]);
+        outcome.assert_stderr_has(&[reason, BY_RBENCH]);
     }
 }
 
@@ -211,7 +261,7 @@ fn a_program_named_in_bench_toml_is_a_benchmark() {
     let report = executed(&project, &["copy", "-n", "1"]);
     assert_eq!(report["harness"], "command");
     let metrics = metrics(&report);
-    assert_eq!((&metrics[0][..], metrics.last().unwrap().as_str()), ("wall", "peak-memory"));
+    assert_eq!(metrics, ["wall", "user", "system", "peak-memory"]);
     let peak = report["resources"]["peak_memory_bytes"].as_u64().unwrap();
     assert!((8 << 20..20 << 20).contains(&peak), "{peak}");
     let report = executed(&project, &["copy"]);
@@ -221,8 +271,9 @@ fn a_program_named_in_bench_toml_is_a_benchmark() {
     outcome.assert_stderr_has(&["cannot run ", "no/such", "No such file"]);
     let outcome = exec(&project, &["fails"]).fails_with(4);
     outcome.assert_stderr_has(&["it exited with status 7", "    it is over"]);
-    let (output, text) = repeat(&project, &outcome);
-    assert_eq!((output.status.code(), text.as_str()), (Some(7), "it is over\n"));
+    let (output, text) = repeat(&project, &outcome, BY_RBENCH);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text.contains("it exited with status 7"), "{text}");
     let outcome = exec(&project, &["--whole-target", "fails|missing"]).fails_with(2);
     outcome.assert_stderr_has(&["not of one"]);
 }

@@ -65,7 +65,9 @@ impl Lines {
         }}));
         for (version, (_, _, value)) in session.versions.iter().enumerate() {
             for (index, seed) in SEEDS.iter().enumerate() {
-                self.execution(version, *seed, value * (1.0 + 0.001 * index as f64));
+                // What both versions share of a layout, and a little that they do not.
+                let noise = 0.0001 * ((3 * index + version) % 4) as f64;
+                self.execution(version, *seed, value * (1.0 + 0.001 * index as f64 + noise));
             }
         }
     }
@@ -148,15 +150,18 @@ fn the_repository_decides_the_order_and_consecutive_versions_are_judged() {
     import(&project, lines);
     let versions = history(&project, &["--no-confirm"]);
     let ids: Vec<&str> = commits.iter().map(|(commit, _)| &**commit).collect();
-    assert_eq!(field(&versions, "/commit"), ids);
-    assert_eq!(field(&versions, "/against/measured"), ["-", "apart", "together"]);
-    assert_eq!(field(&versions, "/against/verdict"), ["-", "not-comparable", "regressed"]);
+    assert_eq!(field(&versions, "/version/commit"), ids);
+    assert_eq!(
+        field(&versions, "/against/relation"),
+        ["-", "across_experiments", "same_experiment"]
+    );
+    assert_eq!(field(&versions, "/against/verdict"), ["-", "not_comparable", "regressed"]);
 
     let text = project.rbench(&["history", "parse", "--no-confirm"]).ok();
     text.assert_stdout_has(&[
         "▁▁█",
         "+50.00 %",
-        "by one stage alone",
+        "flagged by one stage",
         "no commit was measured twice",
     ]);
     text.assert_stdout_has(&[&format!("cargo rbench run {}", &ids[1][..7])]);
@@ -177,12 +182,16 @@ fn a_commit_measured_again_allows_to_compare_experiments() {
     let versions = history(&project, &[]);
     assert_eq!(field(&versions, "/against/verdict"), ["-", "regressed"]);
     let text = project.rbench(&["history", "parse"]).ok();
-    text.assert_stdout_has(&["regressed ~", "results of two sessions", "1 version measured again"]);
+    text.assert_stdout_has(&[
+        "regressed ~",
+        "the results of two experiments",
+        "1 version measured again",
+    ]);
 
     let arguments = ["compare", "HEAD~1", "HEAD", "--stored", "--format", "json"];
     let report = project.rbench(&arguments).run().assert_exit(1).json("compare");
     assert_eq!(report["benchmarks"][0]["verdict"], "regressed");
-    assert_eq!(report["benchmarks"][0]["grounds"]["kind"], "two-sessions");
+    assert_eq!(report["benchmarks"][0]["reason"]["kind"], "two_experiments");
 }
 
 #[test]
@@ -196,16 +205,19 @@ fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
     }
     import(&project, lines);
     let versions = history(&project, &[]);
-    assert_eq!(field(&versions, "/against/verdict"), ["-", "not-comparable"]);
+    assert_eq!(field(&versions, "/against/verdict"), ["-", "not_comparable"]);
     assert_eq!(field(&versions, "/machine/cpu"), ["A", "B"]);
     let text = project.rbench(&["history", "parse"]).ok();
     text.assert_stdout_has(&["machine: CPU: A, not B", "--allow-different"]);
     let allowed = project.rbench(&["history", "--allow-different"]).ok();
     let top = allowed.stdout().lines().next().unwrap().to_owned();
-    assert!(top.contains("warning: results of other machines or settings are compared"), "{top}");
+    assert!(
+        top.contains("warning: results of different machines or settings are compared"),
+        "{top}"
+    );
 
     let compare = ["compare", "HEAD~1", "HEAD", "--stored"];
-    project.rbench(&compare).ok().assert_stdout_has(&["not-comparable", "CPU: A, not B"]);
+    project.rbench(&compare).ok().assert_stdout_has(&["not comparable", "CPU: A, not B"]);
     let allowed = project.rbench(&[&compare[..], &["--allow-different"]].concat()).run();
     allowed.assert_stdout_has(&["warning: measured differently", "CPU: A, not B"]);
 }
@@ -227,8 +239,8 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
     let short = project.rbench(&["history", "parse", "--last", "2"]).ok();
     short.assert_stdout_has(&["2 other stored versions not shown"]);
     let since = history(&project, &["--since", "HEAD~1"]);
-    assert_eq!(field(&since, "/commit"), [&*commits[1].0, &*commits[2].0]);
-    assert_eq!(field(&since, "/against/commit"), ["-", &*commits[1].0]);
+    assert_eq!(field(&since, "/version/commit"), [&*commits[1].0, &*commits[2].0]);
+    assert_eq!(field(&since, "/against/version/commit"), ["-", &*commits[1].0]);
 
     let shallow = TestProject::bare("a shallow clone");
     let from = format!("file://{}", project.root().display());
@@ -272,7 +284,7 @@ fn what_compare_said_is_what_is_said_later() {
     let project = TestProject::with_harness("compared");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Change the work");
-    let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5"];
+    let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
     let compare = [&["compare", "--format", "json"], &quick[..]].concat();
     let measured = project.rbench(&compare).run().assert_exit(1).json("compare");
     let stored = ["compare", "--stored", "--format", "json"];
@@ -288,5 +300,5 @@ fn what_compare_said_is_what_is_said_later() {
     let against = &report["benchmarks"][0]["versions"][1]["against"];
     let row = rows(&measured).into_iter().find(|row| row["id"] == "changing").unwrap();
     assert_eq!((&against["verdict"], &against["reason"]), (&row["verdict"], &row["reason"]));
-    assert_eq!(against["measured"], "together");
+    assert_eq!(against["relation"], "same_experiment");
 }

@@ -8,6 +8,7 @@ use std::{fs, path::Path, process::Command};
 use crate::support::{
     TestProject, rbench,
     script::{logging, script},
+    tree,
 };
 
 const ONE: [&str; 4] = ["--strategy", "relink", "--builds", "2"];
@@ -134,7 +135,10 @@ fn bench_compilations(log: &Path, project: &TestProject) -> String {
 #[test]
 fn settings_in_bench_toml_count_unless_a_flag_says_otherwise() {
     let project = TestProject::of("settings");
-    project.write("bench.toml", "[build]\nbuilds = 3\nfeatures = ['extra']\nstrategy = 'relink'\n");
+    project.write(
+        "bench.toml",
+        "[build]\nfeatures = ['extra']\nstrategy = 'relink'\n[experiment]\nbuilds = 3\n",
+    );
     let builds = project.build(&[]);
     assert_eq!(builds.distinct(0), (3, 3));
     assert_has(&builds.printed(0), &["feature extra: true"]);
@@ -253,6 +257,51 @@ fn locked_refuses_a_lock_file_that_does_not_fit_and_takes_one_that_does() {
     let outcome = project.rbench(&["build", "--locked"]).fails_with(3);
     outcome.assert_stderr_has(&["HEAD", "--locked", "Cargo.lock"]);
     project.build(&ONE);
+}
+
+#[test]
+fn locked_refuses_a_version_without_a_lock_file_whatever_was_compiled_before() {
+    let project = TestProject::of("settings");
+    project.git(&["rm", "-q", "Cargo.lock"]);
+    project.commit("Leave the lock file out");
+    for _ in 0..2 {
+        let outcome = project.rbench(&["build", "--locked"]).fails_with(3);
+        outcome.assert_stderr_has(&[
+            "cannot compile HEAD (",
+            "it has no Cargo.lock",
+            "commit Cargo",
+        ]);
+        project.build(&ONE);
+    }
+}
+
+#[test]
+fn a_package_that_needs_a_newer_toolchain_is_told_the_ways_out() {
+    let project = TestProject::of("settings");
+    project.replace("Cargo.toml", "edition = ", "rust-version = \"1.999\"\nedition = ");
+    project.commit("Need a newer toolchain");
+    project.rbench(&["build"]).fails_with(3).assert_stderr_has(&[
+        "requires rustc 1.999",
+        "hint: update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
+        "hint: to compile all the same: --cargo-arg=--ignore-rust-version",
+    ]);
+}
+
+#[test]
+fn secrets_of_the_environment_are_not_kept_with_a_recipe() {
+    let project = TestProject::of("sums");
+    let names = ["LD_SECRET", "ARTIFACTORY_TOKEN", "CC_SECRET", "MOLD_TOKEN"];
+    let command =
+        names.iter().fold(project.build_command(&ONE), |command, name| command.env(name, "s3cr3t"));
+    // It is not text, and no reason to fail.
+    let odd = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
+    let odd: &std::ffi::OsStr = odd;
+    command.env("LD_ODD", odd).ok();
+    for path in tree::paths(&project.storage()).iter().filter(|path| path.ends_with("recipe.json"))
+    {
+        let recipe = fs::read_to_string(path).unwrap();
+        assert!(recipe.contains("\"PATH\"") && !recipe.contains("s3cr3t"), "{recipe}");
+    }
 }
 
 #[test]

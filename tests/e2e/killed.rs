@@ -68,6 +68,33 @@ fn a_run_killed_while_it_compiles_is_forgotten_by_the_next() {
     the_next_run_is_as_if_nothing_had_happened("RUSTC_WRAPPER", pattern, "exec \"$@\"");
 }
 
+/// A compiler, a build script, and whatever they start.
+#[test]
+fn when_the_lock_is_free_everything_that_cargo_started_has_ended() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let project = TestProject::of("sums");
+        let gate = Gate::new(&project.beside(""));
+        gate.shut();
+        let id = project.beside("id");
+        let lines = format!(
+            "case \"$*\" in *'--crate-name work'*) echo $$ > '{}';; esac\n{}\nexec \"$@\"",
+            id.display(),
+            gate.lines("*'--crate-name work'*")
+        );
+        let wrapper = script(&project.beside("wrapper"), &lines);
+        let mut child = project.build_command(&TWO).env("RUSTC_WRAPPER", wrapper).start();
+        gate.wait_until_reached();
+        let process = PathBuf::from("/proc").join(std::fs::read_to_string(id).unwrap().trim());
+        assert!(process.exists());
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert!(!child.wait().unwrap().success());
+        let mut sites = std::fs::read_dir(project.home().join("cache/cargo-rbench")).unwrap();
+        let lock = std::fs::File::open(sites.next().unwrap().unwrap().path().join("lock")).unwrap();
+        lock.lock().unwrap();
+        assert!(!process.exists(), "signal {signal:?}");
+    }
+}
+
 #[test]
 fn a_run_killed_while_it_links_is_forgotten_by_the_next() {
     let pattern = "*symbol-ordering-file*";
@@ -75,7 +102,7 @@ fn a_run_killed_while_it_links_is_forgotten_by_the_next() {
 }
 
 /// A comparison of one benchmark with itself made thirty times slower: 2 versions × 4 builds × 2
-/// executions in each of two stages, each execution with this warm-up in milliseconds.
+/// executions in each of two stages, each execution with this warm-up.
 struct Comparison {
     project: TestProject,
     warm_up: &'static str,
@@ -105,9 +132,10 @@ impl Comparison {
     fn experiments(&self) -> Vec<(BTreeSet<Turn>, bool)> {
         let store = self.store();
         let turns = |experiment| {
-            let of_one = |benchmark| store.executions(experiment, benchmark).unwrap();
-            let all = store.benchmarks_of(experiment).unwrap();
-            all.iter().flat_map(of_one).map(|recorded| recorded.turn).collect()
+            let of_one = |benchmark| store.rows(benchmark, &[experiment]).unwrap();
+            let all = store.measured_metrics(experiment).unwrap();
+            let rows = all.iter().flat_map(|measured| of_one(&measured.benchmark));
+            rows.filter(|row| row.outcome.is_ok()).map(|row| row.turn).collect()
         };
         let all = store.experiments().unwrap();
         all.into_iter().map(|one| (turns(one.id), one.finished.is_some())).collect()
@@ -162,9 +190,9 @@ impl Running {
 
 #[test]
 fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
-    let comparison = Comparison::new("1");
+    let comparison = Comparison::new("1ms");
     let mut said = 0;
-    for part in ["measured 4 of", "again on fresh builds", "measured 4 of"] {
+    for part in ["measured 4 of", "with fresh layouts", "measured 4 of"] {
         let mut running = comparison.start();
         let line = running.wait_until_it_says(part);
         running.signal(Signal::KILL);
@@ -185,14 +213,20 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
     let [(resumed, true), (undisturbed, true)] = &experiments[..] else {
         panic!("one was killed and continued, one was not: {experiments:?}")
     };
-    assert_eq!(resumed, undisturbed);
+    // Fresh layouts are of one experiment alone.
+    let places = |turns: &BTreeSet<Turn>| -> Vec<_> {
+        let mut all: Vec<_> = turns.iter().map(|t| (t.version, t.stage, t.round)).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(places(resumed), places(undisturbed));
     assert_eq!(resumed.len(), 32);
 }
 
 #[test]
 fn a_killed_run_takes_the_benchmark_with_it() {
     // It would go on for a minute.
-    let comparison = Comparison::new("60000");
+    let comparison = Comparison::new("60000ms");
     let mut running = comparison.start();
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);
@@ -204,25 +238,25 @@ fn a_killed_run_takes_the_benchmark_with_it() {
 #[test]
 fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let comparison = Comparison::new("60000");
+        let comparison = Comparison::new("60000ms");
         let mut running = comparison.start();
         running.wait_until_it_says("plan: ");
         comparison.wait_until(true);
         running.signal(signal);
         let (status, rest) = running.end();
         assert_eq!(status.code(), Some(130), "{rest}");
-        assert!(rest.contains("hint: the same command goes on where this one stopped"), "{rest}");
+        assert!(rest.contains("hint: run the same command again to resume"), "{rest}");
         comparison.wait_until(false);
     }
 }
 
 #[test]
 fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
-    let comparison = Comparison::new("60000");
+    let comparison = Comparison::new("60000ms");
     let mut running = comparison.start();
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);
-    // ExecutionRequest to end, it does not while it is stopped, and would be killed after two seconds.
+    // Asked to end, it does not while it is stopped, and would be killed after two seconds.
     kill_process(comparison.executed().unwrap(), Signal::STOP).unwrap();
     while running.child.try_wait().unwrap().is_none() {
         running.signal(Signal::INT);
@@ -231,7 +265,7 @@ fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
     }
     let (status, rest) = running.end();
     assert_eq!(status.code(), Some(130), "{rest}");
-    assert!(rest.contains("error: stopped\n  what is finished is kept\n"), "{rest}");
+    assert!(rest.contains("error: stopped\n  every finished execution is kept\n"), "{rest}");
     comparison.wait_until(false);
 }
 

@@ -47,7 +47,7 @@ fn without_any_such_linker_every_build_is_compiled_with_a_salt_and_the_distinct_
         .outcome
         .assert_stderr_has(&["warning: ", "no linker here can make the layout `matched`"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
-    assert_eq!(builds.version(0)["layout"], "natural");
+    assert_eq!(builds.version(0)["layout"], "salted");
     assert_eq!(builds.printed(0).lines().count(), 1);
     let (distinct, said) = builds.distinct(0);
     assert_eq!(u64::try_from(distinct), Ok(said));

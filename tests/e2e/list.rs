@@ -29,7 +29,7 @@ fn every_benchmark_is_listed_with_its_target_and_harness() {
     let project = TestProject::with_harness("native");
     let report = report(&project.rbench(&["list", "--format", "json"]).ok());
     assert_eq!(report["version"]["revision"], ".");
-    assert_eq!(report["failures"], Value::Array(Vec::new()));
+    assert_eq!(report["failed_targets"], Value::Array(Vec::new()));
     assert_eq!(ids(&report)[..2], ["bad: good", "bad: panic"]);
     assert!(ids(&report).contains(&"same: count/1024".to_owned()));
     for line in report["benchmarks"].as_array().unwrap() {
@@ -54,10 +54,10 @@ fn filters_choose_benchmarks() {
 fn a_filter_that_matches_nothing_names_what_is_near() {
     let project = TestProject::with_harness("native");
     let outcome = project.rbench(&["list", ".", "--exact", "count/1023"]).fails_with(2);
-    outcome.assert_stderr_has(&["no benchmark matches", "hint: ", "`count/1024`"]);
+    outcome.assert_stderr_has(&["no benchmark matches `count/1023`", "hint: ", "`count/1024`"]);
     assert_eq!(outcome.stdout(), "");
     let outcome = project.rbench(&["list", ".", "(unclosed"]).fails_with(2);
-    outcome.assert_stderr_has(&["cannot use the filter `(unclosed`", "hint: ", "--exact"]);
+    outcome.assert_stderr_has(&["no benchmark matches `(unclosed`", "is no regex", "hint: "]);
 }
 
 #[test]
@@ -71,6 +71,19 @@ fn odd_ids_come_through_unharmed_and_can_be_given_back() {
 }
 
 #[test]
+fn an_id_that_would_steer_a_terminal_is_printed_escaped_and_given_to_programs_as_it_is() {
+    let project = TestProject::with_harness("native");
+    let id = "a\u{1b}[2J\u{202e}b";
+    let source = format!("suite.bench(\"{}\",", id.escape_unicode());
+    project.replace("benches/bad.rs", "suite.bench(\"good\",", &source);
+    let list = || project.rbench(&["list", ".", "--bench", "bad"]);
+    let text = list().ok().stdout();
+    assert!(text.contains("\n  a\\u{1b}[2J\\u{202e}b\n"), "{text}");
+    assert_eq!(list().env("CLICOLOR_FORCE", "1").ok().stdout(), text);
+    assert!(listed(&project, &["--bench", "bad"]).contains(&format!("bad: {id}")));
+}
+
+#[test]
 fn a_target_that_cannot_be_listed_does_not_lose_the_others() {
     let project = TestProject::with_harness("native");
     project.write("benches/mute.rs", "fn main() {}\n");
@@ -79,11 +92,11 @@ fn a_target_that_cannot_be_listed_does_not_lose_the_others() {
     outcome.assert_stderr_has(&[
         "cannot list the benchmarks of mute",
         "it exited with success but wrote no result",
-        "hint: reproduce with: cd ",
+        "hint: reproduce with: cargo rbench list . --bench mute",
     ]);
     let report = report(&outcome);
     assert!(ids(&report).contains(&"same: sum".to_owned()));
-    let [failure] = &report["failures"].as_array().unwrap()[..] else { panic!("{report}") };
+    let [failure] = &report["failed_targets"].as_array().unwrap()[..] else { panic!("{report}") };
     assert_eq!([&failure["package"], &failure["target"]], ["fixture-native", "mute"]);
     assert!(failure["error"].as_str().unwrap().contains("wrote no result"));
 }

@@ -13,6 +13,7 @@
 mod bad_input;
 mod bad_results;
 mod cache;
+mod command_line;
 mod compare;
 mod compare_report;
 mod demo;

@@ -62,3 +62,22 @@ fn a_path_that_is_no_text_is_used_or_refused_and_never_a_panic() {
     assert_eq!(code != Some(0), outcome.stderr().contains("error: "), "{}", outcome.told());
     assert!(!outcome.stderr().contains("panicked"), "{}", outcome.told());
 }
+
+#[test]
+fn a_bare_repository_is_told_that_it_is_bare() {
+    let project = TestProject::of("sums");
+    let bare = project.beside("bare.git");
+    project.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let outcome = Rbench::new(&bare, &project.home(), &["build"]).fails_with(2);
+    outcome
+        .assert_stderr_has(&["bare.git is bare", "hint: run rbench in a clone of it: git clone "]);
+}
+
+#[test]
+fn a_repository_with_one_commit_is_offered_the_uncommitted_tree() {
+    let project = TestProject::of("sums");
+    for command in ["compare", "diff"] {
+        let outcome = project.rbench(&[command]).fails_with(2);
+        outcome.assert_stderr_has(&["HEAD is the first commit", "cargo rbench compare HEAD ."]);
+    }
+}

@@ -104,6 +104,32 @@ fn only_the_bench_targets_asked_for_are_built() {
     assert_eq!(builds::printed(builds.named(0, "second")), "second: engine 1, shared 1\n");
 }
 
+/// A published crate that the benches use may depend on a published version of the crate itself.
+#[test]
+fn a_crate_whose_benches_use_another_version_of_it_is_compiled_as_itself() {
+    let project = TestProject::of("self-dependent");
+    project.write("README.md", "# Twin\n");
+    project.commit("Describe");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    for version in 0..2 {
+        assert_eq!(builds.printed(version), "twin 2.0.0, helper uses 1.0.0\n");
+    }
+}
+
+#[test]
+fn the_command_that_reproduces_a_failure_names_the_package_in_full() {
+    let project = TestProject::of("self-dependent");
+    project.append("benches/work.rs", "fn broken() -> u32 { \"text\" }\n");
+    project.commit("Break the bench target");
+    let failed = project.rbench(&["build"]).fails_with(3);
+    let text = failed.stderr();
+    let command = text.lines().find_map(|line| line.strip_prefix("hint: reproduce with: "));
+    let elsewhere = project.beside("elsewhere").display().to_string();
+    let command = command.expect("a command").replace("/tmp/at", &elsewhere);
+    let shell = project.rbench(&["-c", &command]).program("sh").run().assert_exit(101);
+    shell.assert_stderr_has(&["could not compile `twin` (bench \"work\")"]);
+}
+
 /// Puts a version of the dependency into the registry that the tests' config file names.
 fn publish(project: &TestProject, version: &str) {
     let package = project.beside(&format!("projects/registry/leaf-{version}"));
@@ -137,6 +163,27 @@ fn versions_without_a_lock_file_resolve_once_for_all() {
     let builds = build(&project, &["HEAD"]);
     assert_eq!(builds.printed(0), "own 2, leaf 1.0.0\n", "the dependency is the one of before");
     assert!(!project.root().join("Cargo.lock").exists());
+}
+
+#[test]
+fn a_lock_file_that_git_ignores_counts_and_a_changed_one_makes_another_compilation() {
+    let project = with_a_registry();
+    project.write(".gitignore", "target\nCargo.lock\n");
+    project.commit("Keep the lock file to oneself");
+    let lock = |version: &str| {
+        let package = "[[package]]\nname = \"published-dependency\"\nversion = \"1.0.0\"\n\
+            dependencies = [\"leaf\"]\n";
+        let leaf = format!(
+            "[[package]]\nname = \"leaf\"\nversion = \"{version}\"\n\
+             source = \"registry+https://github.com/rust-lang/crates.io-index\"\n"
+        );
+        project.write("Cargo.lock", &format!("version = 4\n{leaf}{package}"));
+    };
+    publish(&project, "1.1.0");
+    lock("1.0.0");
+    assert_eq!(build(&project, &["HEAD"]).printed(0), "own 1, leaf 1.0.0\n");
+    lock("1.1.0");
+    assert_eq!(build(&project, &["HEAD"]).printed(0), "own 1, leaf 1.1.0\n");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::support::{TestProject, rbench::Rbench};
 
 /// The least that can be kept, and quick.
 const LITTLE: [&str; 10] =
-    ["--strategy", "relink", "-l", "2", "-m", "1", "-n", "3", "--warm-up", "1"];
+    ["--strategy", "relink", "-l", "2", "-m", "1", "-n", "3", "--warm-up", "1ms"];
 
 fn run(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["run"], arguments, &LITTLE[..]].concat())
@@ -43,10 +43,28 @@ fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
 }
 
 #[test]
+fn several_versions_are_measured_in_the_order_in_which_they_are_given() {
+    let project = project();
+    let outcome = run(&project, &["HEAD~1", "HEAD", "--dry-run"]).ok();
+    outcome.assert_stderr_has(&["1 of 2: HEAD~1 (", "2 of 2: HEAD ("]);
+}
+
+#[test]
 fn steps_take_versions_evenly_spread_over_the_range() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--steps", "2", "--dry-run"]).ok();
     outcome.assert_stderr_has(&["1 of 2: ", "2 of 2: "]);
+}
+
+#[test]
+fn a_range_measures_the_benchmarks_that_have_no_results_yet() {
+    let project = project();
+    run(&project, &["HEAD~1..HEAD", "--filter", "steady"]).ok();
+    let rest = run(&project, &["HEAD~1..HEAD"]).ok();
+    rest.assert_stderr_has(&["plan: 1 benchmark of 1 version", "measured 2 of 2 executions"]);
+    let again = run(&project, &["HEAD~1..HEAD"]).ok();
+    again.assert_stderr_has(&["was measured before"]);
+    assert!(!again.stderr().contains("executions"), "{}", again.told());
 }
 
 #[test]
@@ -82,7 +100,7 @@ fn a_filter_that_means_nothing_in_any_version_is_an_error() {
 fn the_file_gives_a_benchmark_numbers_of_its_own_and_a_first_look_overrides_them() {
     let project = project();
     project.write("bench.toml", "[[benchmark]]\nfilter = 'steady'\nexecutions = 3\n");
-    let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--warm-up", "1"];
+    let arguments = ["run", "HEAD", "-l", "2", "-n", "3", "--warm-up", "1ms"];
     let own = project.rbench(&arguments).ok();
     own.assert_stderr_has(&["(1 with numbers of their own)", "of 10 executions"]);
     let quick = project.rbench(&["run", "HEAD", "--quick", "--dry-run"]).ok();

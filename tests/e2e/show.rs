@@ -4,7 +4,7 @@ use crate::support::TestProject;
 
 /// Quick, with a layout effect to look for.
 const QUICK: [&str; 10] =
-    ["--strategy", "relink", "-l", "3", "-m", "2", "-n", "3", "--warm-up", "1"];
+    ["--strategy", "relink", "-l", "3", "-m", "2", "-n", "3", "--warm-up", "1ms"];
 
 fn run(project: &TestProject, revision: &str) {
     project.rbench(&[&["run", revision], &QUICK[..]].concat()).ok();
@@ -14,7 +14,7 @@ fn run(project: &TestProject, revision: &str) {
 fn a_version_is_shown_with_its_experiments_components_and_builds() {
     let project = TestProject::with_harness("compared");
     run(&project, "HEAD");
-    let text = project.rbench(&["show", "HEAD"]).ok();
+    let text = project.rbench(&["show"]).ok();
     text.assert_stdout_has(&["3 × 2 × 3", "finished", "rustc ", "changing", "steady", "machine: "]);
 
     let report = project.rbench(&["show", "HEAD", "steady", "--format", "json"]).ok().json("show");
@@ -23,10 +23,7 @@ fn a_version_is_shown_with_its_experiments_components_and_builds() {
     let builds = benchmark["builds"].as_array().unwrap();
     assert_eq!(builds.len(), 3);
     assert!(builds.iter().all(|build| build["executions"].as_array().unwrap().len() == 2));
-    assert_eq!(
-        benchmark["measured"]["layout_test"]["degrees_of_freedom"],
-        serde_json::json!([2.0, 3.0])
-    );
+    assert_eq!(benchmark["layout_test"]["degrees_of_freedom"], serde_json::json!([2.0, 3.0]));
     let seed = builds[0]["seed"].to_string();
     let detail = project.rbench(&["show", "HEAD", "steady"]).env("COLUMNS", "140").ok();
     detail.assert_stdout_has(&["layout effect: F", &seed, "matched", "executions"]);
@@ -34,10 +31,25 @@ fn a_version_is_shown_with_its_experiments_components_and_builds() {
 }
 
 #[test]
+fn colours_are_used_when_they_are_asked_for() {
+    let project = TestProject::with_harness("compared");
+    run(&project, "HEAD");
+    let has_colours = |arguments: &[&str], variable: &str| {
+        let shown = project.rbench(&[&["show"], arguments].concat()).env(variable, "always");
+        shown.ok().stdout().contains('\u{1b}')
+    };
+    assert!(!has_colours(&[], "UNRELATED"));
+    assert!(has_colours(&["--color", "always"], "UNRELATED"));
+    assert!(has_colours(&[], "CARGO_TERM_COLOR"));
+    assert!(!has_colours(&["--color", "never"], "CARGO_TERM_COLOR"));
+    assert!(!has_colours(&["--color", "never"], "CLICOLOR_FORCE"));
+}
+
+#[test]
 fn all_measurements_are_printed_on_request() {
     let project = TestProject::with_harness("compared");
     run(&project, "HEAD");
-    let raw = project.rbench(&["show", "HEAD", "steady", "--raw"]).ok().stdout();
+    let raw = project.rbench(&["show", "--filter", "steady", "--raw"]).ok().stdout();
     let (head, lines) = raw.split_once('\n').unwrap();
     assert!(head.starts_with("experiment,package,target,benchmark,stage,round,seed,measurement"));
     let walls: Vec<&str> = lines.lines().filter(|line| line.contains(",wall,ns,")).collect();
@@ -80,7 +92,7 @@ fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
     let report = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
     let newest = &report["benchmarks"][0]["versions"][2];
     let first = project.git(&["rev-parse", "HEAD~3"]);
-    assert_eq!(newest["against"]["commit"], *first, "{newest:#}");
+    assert_eq!(newest["against"]["version"]["commit"], *first, "{newest:#}");
     assert_ne!(newest["against"]["verdict"], "failed");
 }
 

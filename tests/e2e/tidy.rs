@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use crate::support::sources::{project, rust_files};
 
-const ALL: [&str; 7] = ["src", "tests", "harness", "examples", "benches", "fixtures", "demo"];
+const ALL: [&str; 7] = ["src", "tests", "harness", "studies", "benches", "fixtures", "demo"];
 const LONGEST: usize = 450;
 
 #[test]

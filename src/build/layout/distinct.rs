@@ -1,4 +1,4 @@
-//! Tells local functions of one name apart, so that the linker can put each at a place of its own.
+//! Gives local functions of one name distinct names, so that the linker can put each anywhere.
 //!
 //! A compiler leaves copies of an inline function in many objects, as local symbols of one name; a
 //! symbol ordering file can only name all of them at once. A local symbol's name means nothing to
@@ -47,7 +47,7 @@ pub fn distinguish(
     changed
 }
 
-/// The objects in a file: name and place.
+/// The objects in a file: name and range of bytes.
 fn members(file_name: &str, bytes: &[u8]) -> Vec<(String, Range<usize>)> {
     let Ok(archive) = ArchiveFile::parse(bytes) else {
         return vec![(file_name.to_owned(), 0..bytes.len())];

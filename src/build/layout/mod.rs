@@ -1,14 +1,14 @@
-//! Layouts: what a linker is told so that a seed decides where functions go.
+//! Layouts: the options with which a linker puts functions where a seed decides.
 
 mod distinct;
 mod pads;
-mod place;
+mod position;
 
 pub use distinct::distinguish;
 use object::Architecture;
-pub use place::Movable;
+pub use position::Movable;
 
-use super::linker::Family;
+use super::{linker::Family, movable::Movables};
 use crate::model::{Layout, LayoutSeed};
 
 /// What one link needs beside its recipe.
@@ -36,12 +36,12 @@ pub fn arrange(
     family: Family,
     layout: Layout,
     seed: LayoutSeed,
-    functions: &[Movable],
-    architecture: Architecture,
+    movables: &Movables,
 ) -> Result<Arrangement, object::write::Error> {
+    let Movables { functions, architecture } = movables;
     let flag = |text: String| LinkerOption::Flag(text);
     match layout {
-        Layout::Natural => Ok(Arrangement::default()),
+        Layout::Natural | Layout::Salted => Ok(Arrangement::default()),
         Layout::Pad => Ok(Arrangement {
             options: vec![flag(format!("--randomize-section-padding={seed}"))],
             files: Vec::new(),
@@ -58,13 +58,13 @@ pub fn arrange(
                 .collect(),
             files: Vec::new(),
         }),
-        Layout::Matched => by_name(&place::in_order(functions, seed), architecture),
+        Layout::Matched => by_name(&position::in_order(functions, seed), *architecture),
         Layout::Pin => {
-            let mut order = place::in_order(functions, seed);
+            let mut order = position::in_order(functions, seed);
             for (_, phase) in &mut order {
                 *phase = 0;
             }
-            by_name(&order, architecture)
+            by_name(&order, *architecture)
         }
     }
 }

@@ -6,7 +6,7 @@ use object::{
     write::{Object, Symbol, SymbolSection},
 };
 
-use super::place::BOUNDARY;
+use super::position::BOUNDARY;
 
 /// Sections in one object. ELF has a second, clumsier way to count from 65,280 on; it is not needed.
 const SECTIONS_PER_OBJECT: usize = 30_000;

@@ -17,11 +17,11 @@ pub(super) enum Message {
     Skipping(Name),
     /// A benchmark is run.
     Beginning,
-    /// A benchmark was measured; the process now waits to be told to go on.
+    /// A benchmark was measured; the process now waits for `Continue`.
     Complete(Complete),
-    /// A group is at its end; the process now waits to be told to go on.
+    /// A group is at its end; the process now waits for `Continue`.
     FinishedGroup,
-    /// The unit that was asked for, and a value of 1 in it.
+    /// The unit that was requested, and a value of 1 in it.
     Scaled { unit: String, one: f64 },
     /// Anything else.
     Other,

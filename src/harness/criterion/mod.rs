@@ -2,7 +2,7 @@
 //! measurements, and none of its plots, bootstraps and files.
 //!
 //! Its files are not read as a second way: 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were
-//! all seen to connect, and what does not (0.3.0 to 0.3.2) is told so.
+//! all seen to connect, and what does not (0.3.0 to 0.3.2) fails with that reason.
 
 mod message;
 mod runner;
@@ -13,16 +13,16 @@ use cargo_metadata::semver::Version;
 
 use self::{
     message::Complete,
-    runner::{Heard, Runner},
+    runner::{Received, Runner},
 };
 use super::{
-    Conditions, Executable, Harness,
-    executable::{Process, ending_in_words, scratch},
+    Conditions, Executable, Harness, Outcome,
+    executable::{Process, incidents, scratch, unsuccessful},
 };
 use crate::{
     failure::{Exit, OrFail, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Unit},
-    process::Ended,
+    model::{Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Unit},
+    process::{Ended, Ending},
 };
 
 /// Criterion.rs of one version.
@@ -35,31 +35,43 @@ pub struct Criterion {
 /// Matches no id, as every id has a character.
 const NOTHING: &str = "^$";
 
+/// Criterion.rs refuses fewer measurements.
+const FEWEST: usize = 10;
+
 impl Harness for Criterion {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Criterion
     }
 
-    fn objection(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
         (measurements < FEWEST).then_some("Criterion.rs takes at least 10")
     }
 
-    fn least_time(&self, asked: &ExecutionRequest) -> Duration {
-        let [warm_up, measuring] = self.times(asked);
+    fn least_time(&self, request: &ExecutionRequest) -> Duration {
+        let [warm_up, measuring] = self.times(request);
         warm_up.saturating_add(measuring)
     }
 
-    /// Asks for benchmarks that match nothing, and listens to what is left out: unlike with
-    /// `--list`, names come in their parts and are not cut at 100 bytes.
+    fn note(&self, request: &ExecutionRequest) -> Option<String> {
+        let version = &self.version;
+        self.is_before_0_5().then(|| {
+            format!(
+                "criterion {version} measures in whole seconds, so an execution takes at least {} s; \
+                 upgrade it to 0.5 or later, or take fewer executions: -l 5 -m 1",
+                self.least_time(request).as_secs()
+            )
+        })
+    }
+
+    /// Asks for benchmarks that match nothing, and takes what is left out: unlike with `--list`, names
+    /// come in their parts and are not cut at 100 bytes.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let arguments = ["--bench", NOTHING].map(OsString::from).to_vec();
-        let purpose = format!("list the benchmarks of {}", executable.target);
         let invocation = executable.invocation(arguments, None, conditions);
-        let process = Process::new(purpose, invocation, Duration::ZERO);
-        let (process, ended, heard) = converse(process, conditions)?;
-        match self.trouble(&ended, &heard) {
-            None => Ok(heard.skipped),
-            Some(reason) => Err(process.failure(&reason, &ended.output)),
+        let run = Run::start(Process::listing(executable, invocation), conditions)?;
+        match self.problem(&run) {
+            None => Ok(run.received.skipped),
+            Some(reason) => Err(run.process.failure(&reason, &run.ended)),
         }
     }
 
@@ -67,13 +79,13 @@ impl Harness for Criterion {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
+    ) -> Result<Outcome> {
         let benchmarks = slice::from_ref(benchmark);
-        let (process, ended, heard) = self.run(executable, benchmarks, asked, conditions)?;
-        self.execution(&heard, benchmark, asked, &ended)
-            .map_err(|reason| process.failure(&reason, &ended.output))
+        let run = self.run(executable, benchmarks, request, conditions)?;
+        self.outcome(&run, benchmark, request)
+            .map_err(|reason| run.process.failure(&reason, &run.ended))
     }
 
     /// A process that dies takes those with it that it had not measured.
@@ -81,100 +93,160 @@ impl Harness for Criterion {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Vec<Result<Execution>>> {
-        let (mut process, ended, heard) = self.run(executable, benchmarks, asked, conditions)?;
+    ) -> Result<Vec<Result<Outcome>>> {
+        let run = self.run(executable, benchmarks, request, conditions)?;
         let result = |benchmark| {
-            self.execution(&heard, benchmark, asked, &ended).map_err(|reason| {
-                process.purpose = executable.purpose_of(benchmark);
-                process.failure(&reason, &ended.output)
-            })
+            self.outcome(&run, benchmark, request)
+                .map_err(|reason| run.process.failure_of(benchmark, &reason, &run.ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }
 }
 
-/// Criterion.rs refuses fewer measurements.
-const FEWEST: usize = 10;
+/// A process that has ended, and what came over its connection.
+struct Run<'e> {
+    process: Process<'e>,
+    ended: Ended,
+    received: Received,
+    incidents: Vec<Incident>,
+}
 
-impl Criterion {
-    /// Runs `benchmarks` in one process.
-    fn run(
-        &self,
-        executable: &Executable,
-        benchmarks: &[Name],
-        asked: &ExecutionRequest,
-        conditions: &Conditions<'_>,
-    ) -> Result<(Process, Ended, Heard)> {
-        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
-        let arguments = self.arguments(benchmarks, asked);
-        let process = Process::new(
-            executable.purpose_of_all(benchmarks),
-            executable.invocation(arguments, Some(asked.seed), conditions),
-            self.least_time(asked).saturating_mul(count),
-        );
-        converse(process, conditions)
+impl<'e> Run<'e> {
+    /// Runs a process with a runner of its own to its end.
+    fn start(mut process: Process<'e>, conditions: &Conditions<'_>) -> Result<Self> {
+        let scratch = scratch()?;
+        let runner = Runner::start(|_| Ok(true))
+            .or_fail(Exit::Internal, || "cannot listen for what Criterion.rs sends")?;
+        // Whatever it may still write is not to land in the user's target directory.
+        let home = || ("CRITERION_HOME".into(), scratch.path().into());
+        // Whoever types the command has no runner that listens.
+        process.typed.variables.push(home());
+        let port = runner.port().to_string();
+        process.invocation.variables.extend([home(), ("CARGO_CRITERION_PORT".into(), port.into())]);
+        let ended = process.run(conditions);
+        let received = runner.finish();
+        let ended = ended?;
+        Ok(Self { incidents: incidents(&ended), process, ended, received })
     }
 
-    /// What was heard of one benchmark, or why that is no execution. What was measured to its end
-    /// counts, whatever came over the process after that.
-    fn execution(
+    /// Whether Criterion.rs printed its results instead of sending them: it does that when its
+    /// connection is lost before it has begun.
+    fn fell_back(&self) -> bool {
+        self.ended.ending == Ending::Exited(0)
+            && !self.received.connected
+            && self.ended.output.to_string().contains("time:   [")
+    }
+}
+
+impl Criterion {
+    /// Runs `benchmarks` in one process. Where that did not send what it measured, though Criterion.rs
+    /// of this version does, in another one.
+    fn run<'e>(
         &self,
-        heard: &Heard,
+        executable: &'e Executable,
+        benchmarks: &'e [Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Run<'e>> {
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let arguments = self.arguments(benchmarks, request);
+        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
+        let work = self.least_time(request).saturating_mul(count);
+        let process = || Process::executing(executable, benchmarks, invocation.clone(), work);
+        let run = Run::start(process(), conditions)?;
+        if !run.fell_back() || self.version < Version::new(0, 3, 3) {
+            return Ok(run);
+        }
+        let reason = "Criterion.rs printed its results instead of sending them".to_owned();
+        let mut again = Run::start(process(), conditions)?;
+        again.incidents.push(Incident::Repeated(reason));
+        Ok(again)
+    }
+
+    /// What came of one benchmark, or why that is no execution. What was measured to its end counts,
+    /// whatever came over the process after that.
+    fn outcome(
+        &self,
+        run: &Run<'_>,
         benchmark: &Name,
-        asked: &ExecutionRequest,
-        ended: &Ended,
-    ) -> Result<Execution, String> {
+        request: &ExecutionRequest,
+    ) -> Result<Outcome, String> {
         let completed =
-            heard.completed.iter().filter(|(complete, ..)| complete.name.id == benchmark.id);
+            run.received.completed.iter().filter(|(complete, ..)| complete.name.id == benchmark.id);
         let (complete, unit, one) = match &completed.collect::<Vec<_>>()[..] {
             [only] => *only,
-            [] => return Err(self.silence(heard, ended)),
+            [] => return Err(self.why_unmeasured(run)),
             several => return Err(format!("{} benchmarks have this id", several.len())),
         };
-        Ok(Execution {
-            asked: asked.clone(),
+        Ok(Outcome::Measured(Execution {
+            asked: request.clone(),
             series: vec![series(complete, unit, *one)?],
             throughput: complete.throughput.clone(),
             warm_up: Some(complete.warm_up),
-            resources: ended.resources.clone(),
-        })
+            resources: run.ended.resources.clone(),
+            incidents: run.incidents.clone(),
+        }))
     }
 
-    /// Why nothing was heard of a benchmark.
-    fn silence(&self, heard: &Heard, ended: &Ended) -> String {
-        self.trouble(ended, heard).unwrap_or_else(|| {
-            let reason = if heard.begun {
+    /// Why no measurements came of a benchmark.
+    fn why_unmeasured(&self, run: &Run<'_>) -> String {
+        self.problem(run).unwrap_or_else(|| {
+            let reason = if run.received.begun {
                 "it ended without a measurement"
             } else {
-                "the executable has no benchmark of this id"
+                "the executable has no benchmark of this id; an id must be the same in every run, \
+                 without times or random numbers"
             };
             reason.to_owned()
         })
     }
 
-    /// The time for warming up, and that for all measurements.
-    fn times(&self, asked: &ExecutionRequest) -> [Duration; 2] {
-        let measurements = u32::try_from(asked.measurements).unwrap_or(u32::MAX);
-        [asked.warm_up, asked.floor.saturating_mul(measurements)].map(|time| self.possible(time))
+    /// What went wrong, if something did, apart from what was measured.
+    fn problem(&self, run: &Run<'_>) -> Option<String> {
+        let Run { ended, received, .. } = run;
+        unsuccessful(ended.ending).or_else(|| received.problem.clone()).or_else(|| {
+            (!received.connected).then(|| {
+                let version = &self.version;
+                let refused = match received.refused {
+                    0 => String::new(),
+                    count => format!(" ({count} connections of other processes were refused)"),
+                };
+                format!(
+                    "Criterion.rs {version} did not connect to rbench{refused}; 0.3.3 and later do"
+                )
+            })
+        })
     }
 
-    /// The arguments that run `benchmarks` and no others, with `asked` as the defaults that a group's
-    /// own settings override.
-    fn arguments(&self, benchmarks: &[Name], asked: &ExecutionRequest) -> Vec<OsString> {
-        let [warm_up, measuring] = self.times(asked).map(|time| time.as_secs_f64().to_string());
+    /// Before, times were in whole seconds, and there was no `--exact`.
+    const fn is_before_0_5(&self) -> bool {
+        self.version.major == 0 && self.version.minor < 5
+    }
+
+    /// The time for warming up, and that for all measurements.
+    fn times(&self, request: &ExecutionRequest) -> [Duration; 2] {
+        let measurements = u32::try_from(request.measurements).unwrap_or(u32::MAX);
+        let measuring = request.floor.saturating_mul(measurements);
+        [request.warm_up, measuring].map(|time| self.possible(time))
+    }
+
+    /// The arguments that run `benchmarks` and no others, with the request as the defaults that a
+    /// group's own settings override.
+    fn arguments(&self, benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
+        let [warm_up, measuring] = self.times(request).map(|time| time.as_secs_f64().to_string());
         let mut arguments = vec![
             "--bench".to_owned(),
             "--sample-size".to_owned(),
-            asked.measurements.max(FEWEST).to_string(),
+            request.measurements.max(FEWEST).to_string(),
             "--warm-up-time".to_owned(),
             warm_up,
             "--measurement-time".to_owned(),
             measuring,
         ];
         match benchmarks {
-            [only] if self.version >= Version::new(0, 5, 0) => {
+            [only] if !self.is_before_0_5() => {
                 arguments.extend(["--exact".to_owned(), "--".to_owned(), only.id.clone()]);
             }
             several => {
@@ -188,43 +260,15 @@ impl Criterion {
     /// A time that the command line takes: more than zero, and in whole seconds before 0.5.
     fn possible(&self, time: Duration) -> Duration {
         let time = time.max(Duration::from_millis(1));
-        if self.version >= Version::new(0, 5, 0) {
-            time
+        if self.is_before_0_5() {
+            Duration::from_secs(time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)))
         } else {
-            Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
+            time
         }
     }
-
-    /// What went wrong, if something did, apart from what was measured.
-    fn trouble(&self, ended: &Ended, heard: &Heard) -> Option<String> {
-        ending_in_words(ended.ending).or_else(|| heard.trouble.clone()).or_else(|| {
-            (!heard.connected).then(|| {
-                format!(
-                    "Criterion.rs {} did not report to its runner; 0.3.3 and later do",
-                    self.version
-                )
-            })
-        })
-    }
 }
 
-/// Runs a process that reports to a runner of its own.
-fn converse(mut process: Process, conditions: &Conditions<'_>) -> Result<(Process, Ended, Heard)> {
-    let scratch = scratch()?;
-    let runner = Runner::start()
-        .or_fail(Exit::Internal, || "cannot listen for what Criterion.rs reports")?;
-    // Whatever it may still write is not to land in the user's target directory.
-    let home = || ("CRITERION_HOME".into(), scratch.path().into());
-    // Whoever repeats the command has no runner that listens.
-    process.repeated.variables.push(home());
-    let port = runner.port().to_string();
-    process.invocation.variables.extend([home(), ("CARGO_CRITERION_PORT".into(), port.into())]);
-    let ended = process.run(conditions);
-    let heard = runner.finish();
-    Ok((process, ended?, heard))
-}
-
-/// The measurements of a benchmark, in the unit that its measurement says.
+/// The measurements of a benchmark, in the unit that Criterion.rs names.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     let metric = match unit {
@@ -235,7 +279,10 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
         other => return Err(format!("it measures in `{other}`, which rbench does not know")),
     };
     let values = complete.values.iter().zip(&complete.iterations);
+    let fewest = complete.iterations.iter().copied().fold(f64::INFINITY, f64::min);
     let series = Series {
+        // Times are taken in whole nanoseconds.
+        resolution: if metric.unit == Unit::Nanoseconds { fewest.recip() } else { 0.0 },
         metric,
         values: values.map(|(value, iterations)| value * one / iterations).collect(),
         iterations: complete.iterations.iter().map(|iterations| *iterations as u64).collect(),
@@ -258,7 +305,7 @@ mod tests {
         Criterion { version: Version::new(0, minor, 3) }
     }
 
-    fn asked(measurements: usize) -> ExecutionRequest {
+    fn request(measurements: usize) -> ExecutionRequest {
         ExecutionRequest {
             measurements,
             warm_up: Duration::from_millis(1200),
@@ -283,7 +330,7 @@ mod tests {
     fn the_command_line_is_what_each_version_understands() {
         let benchmark = Name::plain("-a.b/(1)");
         assert_eq!(
-            version(5).arguments(slice::from_ref(&benchmark), &asked(30)),
+            version(5).arguments(slice::from_ref(&benchmark), &request(30)),
             [
                 "--bench",
                 "--sample-size",
@@ -298,7 +345,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            version(3).arguments(slice::from_ref(&benchmark), &asked(3)),
+            version(3).arguments(slice::from_ref(&benchmark), &request(3)),
             [
                 "--bench",
                 "--sample-size",
@@ -314,10 +361,19 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_measures_whole_seconds_has_a_note_with_what_to_do() {
+        let note = version(4).note(&request(3)).unwrap();
+        assert!(note.contains("criterion 0.4.3 measures in whole seconds"), "{note}");
+        assert!(note.contains("at least 3 s") && note.contains("upgrade it to 0.5"), "{note}");
+        assert_eq!(version(5).note(&request(3)), None);
+    }
+
+    #[test]
     fn a_measurement_is_its_value_per_iteration() {
         let series = series(&complete(&[10.0, 30.0], &[1.0, 2.0]), "ns", 1.0).unwrap();
         assert_eq!(series.values, [10.0, 15.0]);
         assert_eq!(series.iterations, [1, 2]);
+        assert_eq!(series.resolution.to_bits(), 1.0_f64.to_bits());
     }
 
     #[test]

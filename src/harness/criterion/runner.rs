@@ -7,7 +7,6 @@ use std::{
     fmt,
     io::{self, PipeReader, PipeWriter, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    os::fd::AsFd,
     thread::{self, JoinHandle},
 };
 
@@ -20,39 +19,51 @@ use rustix::{
 use super::message::{Complete, Message, decode};
 use crate::model::Name;
 
-/// What a process told its runner.
+/// What came from a process over its connection.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct Received {
     /// Whether it connected at all.
     pub(super) connected: bool,
-    /// Whether a benchmark was run, if not to its end.
+    /// How many connections of other processes were refused.
+    pub(super) refused: usize,
+    /// Whether a benchmark was begun, if not ended.
     pub(super) begun: bool,
     /// Benchmarks that the filter left out.
     pub(super) skipped: Vec<Name>,
     /// Benchmarks that were measured, each with the unit of its values and a value of 1 in it.
     pub(super) completed: Vec<(Complete, String, f64)>,
     /// What went wrong, if the conversation ended before its time.
-    pub(super) trouble: Option<String>,
+    pub(super) problem: Option<String>,
 }
+
+/// Whether a connection comes from the process that the runner listens for.
+pub(super) type Admission = fn(&TcpStream) -> io::Result<bool>;
 
 /// A runner that listens for one process.
 #[derive(Debug)]
 pub(super) struct Runner {
     port: u16,
-    /// Dropped to say that the process has ended.
+    /// Dropped when the process has ended.
     alive: PipeWriter,
-    thread: JoinHandle<Heard>,
+    thread: JoinHandle<Received>,
 }
 
 impl Runner {
-    /// Starts to listen.
-    pub(super) fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let port = listener.local_addr()?.port();
+    /// Starts to listen for the process whose connection `admits` lets in. Any user of the machine can
+    /// connect to the port, and be there first: other connections are closed without a word.
+    pub(super) fn start(admits: Admission) -> io::Result<Self> {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        // Who connected may be gone before it is accepted.
+        socket.set_nonblocking(true)?;
+        let port = socket.local_addr()?.port();
         let (ended, alive) = io::pipe()?;
-        let thread = thread::Builder::new()
-            .name("criterion-runner".to_owned())
-            .spawn(move || listen(&listener, ended))?;
+        let thread =
+            thread::Builder::new().name("criterion-runner".to_owned()).spawn(move || {
+                let mut received = Received::default();
+                let problem = Listener { socket, ended, admits }.serve(&mut received).err();
+                received.problem = problem.map(|problem| problem.to_string());
+                received
+            })?;
         Ok(Self { port, alive, thread })
     }
 
@@ -61,51 +72,92 @@ impl Runner {
         self.port
     }
 
-    /// What was heard; call it when the process has ended.
-    pub(super) fn finish(self) -> Heard {
+    /// What was received; call it when the process has ended.
+    pub(super) fn finish(self) -> Received {
         drop(self.alive);
-        self.thread.join().unwrap_or_else(|_| Heard {
-            trouble: Some("rbench itself failed at its messages".to_owned()),
-            ..Heard::default()
+        self.thread.join().unwrap_or_else(|_| Received {
+            problem: Some("rbench itself failed at its messages".to_owned()),
+            ..Received::default()
         })
     }
 }
 
-fn listen(listener: &TcpListener, ended: PipeReader) -> Heard {
-    let mut heard = Heard::default();
-    match wake(listener, &ended) {
-        Ok(true) => {}
-        Ok(false) => return heard,
-        Err(error) => {
-            heard.trouble = Some(error.to_string());
-            return heard;
-        }
-    }
-    let conversation = listener.accept().map_err(Trouble::Io).and_then(|(stream, _)| {
-        heard.connected = true;
-        Conversation { stream, ended, heard: &mut heard }.hold()
-    });
-    heard.trouble = conversation.err().map(|trouble| trouble.to_string());
-    heard
+/// Where connections arrive.
+struct Listener {
+    socket: TcpListener,
+    ended: PipeReader,
+    admits: Admission,
 }
 
-/// Sleeps until `source` has something, or the process has ended; says whether it was the first.
-fn wake(source: &impl AsFd, ended: &PipeReader) -> io::Result<bool> {
-    loop {
-        let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        match poll(&mut fds, None) {
-            Ok(_) => return Ok(!fds[0].revents().is_empty()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+/// What ended a sleep.
+enum Woken {
+    Message,
+    Connection,
+    End,
+}
+
+impl Listener {
+    /// Waits for the process, and receives what it sends.
+    fn serve(&self, received: &mut Received) -> Result<(), Problem> {
+        while let Woken::Connection = self.sleep(None)? {
+            if let Some(stream) = self.accept(received)? {
+                received.connected = true;
+                return Conversation { listener: self, stream, received }.hold();
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts a connection; none if it is of another process.
+    fn accept(&self, received: &mut Received) -> io::Result<Option<TcpStream>> {
+        let stream = match self.socket.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if is_gone(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if (self.admits)(&stream)? {
+            return Ok(Some(stream));
+        }
+        received.refused += 1;
+        Ok(None)
+    }
+
+    /// Sleeps until `stream` has something, somebody connects, or the process has ended.
+    fn sleep(&self, stream: Option<&TcpStream>) -> io::Result<Woken> {
+        loop {
+            let mut fds = vec![
+                PollFd::new(&self.ended, PollFlags::IN),
+                PollFd::new(&self.socket, PollFlags::IN),
+            ];
+            fds.extend(stream.map(|stream| PollFd::new(stream, PollFlags::IN)));
+            match poll(&mut fds, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => {
+                    let ready: Vec<_> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+                    // What was sent comes before the end, and after that there is nobody to connect.
+                    return Ok(match ready[..] {
+                        [_, _, true] => Woken::Message,
+                        [true, ..] => Woken::End,
+                        _ => Woken::Connection,
+                    });
+                }
+            }
         }
     }
+}
+
+/// Whether nobody waits to be accepted any more.
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
 }
 
 /// Why a conversation ended before its time.
-enum Trouble {
+enum Problem {
     Io(io::Error),
     /// It is no Criterion.rs at the other end, or one of another protocol.
-    Stranger,
+    OtherProtocol,
     /// A message claims this many bytes.
     TooLong(u32),
     Garbled(minicbor::decode::Error),
@@ -113,20 +165,20 @@ enum Trouble {
     OutOfTurn,
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 f.write_str("it stopped in the middle of a message")
             }
-            Self::Io(error) => write!(f, "it cannot be heard: {error}"),
-            Self::Stranger => f.write_str("it does not speak protocol 1 of Criterion.rs"),
+            Self::Io(error) => write!(f, "its connection failed: {error}"),
+            Self::OtherProtocol => f.write_str("it does not speak protocol 1 of Criterion.rs"),
             Self::TooLong(length) => write!(f, "it sent a message of {length} bytes"),
             Self::Garbled(error) => write!(f, "it sent a message that is not understood: {error}"),
             Self::OutOfTurn => f.write_str("it sent a message out of turn"),
@@ -134,20 +186,20 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// One process at the other end.
-struct Conversation<'h> {
+/// The process at the other end.
+struct Conversation<'r> {
+    listener: &'r Listener,
     stream: TcpStream,
-    ended: PipeReader,
-    heard: &'h mut Heard,
+    received: &'r mut Received,
 }
 
 impl Conversation<'_> {
-    fn hold(&mut self) -> Result<(), Trouble> {
+    fn hold(&mut self) -> Result<(), Problem> {
         self.greet()?;
         while let Some(message) = self.next()? {
             match message {
-                Message::Beginning => self.heard.begun = true,
-                Message::Skipping(name) => self.heard.skipped.push(name),
+                Message::Beginning => self.received.begun = true,
+                Message::Skipping(name) => self.received.skipped.push(name),
                 Message::Complete(complete) => self.take(complete)?,
                 Message::FinishedGroup => self.go_on()?,
                 Message::Scaled { .. } | Message::Other => {}
@@ -156,7 +208,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    fn greet(&mut self) -> Result<(), Trouble> {
+    fn greet(&mut self) -> Result<(), Problem> {
         /// The runner's version, which Criterion.rs only logs.
         const VERSION: [u8; 3] = [1, 1, 0];
         self.stream.write_all(b"cargo-criterion")?;
@@ -167,31 +219,33 @@ impl Conversation<'_> {
         if hello.starts_with(b"Criterion") && hello[12..] == [0, 1, 0, 1] {
             Ok(())
         } else {
-            Err(Trouble::Stranger)
+            Err(Problem::OtherProtocol)
         }
     }
 
     /// Takes measurements: asks for their unit, then lets the process go on.
-    fn take(&mut self, complete: Complete) -> Result<(), Trouble> {
+    fn take(&mut self, complete: Complete) -> Result<(), Problem> {
         self.send(|encoder| {
             encoder.map(1)?.str("ScaleForMachines")?.map(1)?.str("values")?.array(1)?.f64(1.0)?;
             Ok(())
         })?;
         match self.next()? {
-            Some(Message::Scaled { unit, one }) => self.heard.completed.push((complete, unit, one)),
-            _ => return Err(Trouble::OutOfTurn),
+            Some(Message::Scaled { unit, one }) => {
+                self.received.completed.push((complete, unit, one));
+            }
+            _ => return Err(Problem::OutOfTurn),
         }
         self.go_on()
     }
 
-    fn go_on(&mut self) -> Result<(), Trouble> {
+    fn go_on(&mut self) -> Result<(), Problem> {
         self.send(|encoder| encoder.str("Continue").map(drop))
     }
 
     fn send(
         &mut self,
         write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<(), EncodeError>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Problem> {
         let mut encoder = Encoder::new(vec![0; 4]);
         write(&mut encoder).map_err(io::Error::other)?;
         let mut frame = encoder.into_writer();
@@ -202,7 +256,7 @@ impl Conversation<'_> {
     }
 
     /// The next message; none when the process has closed its end between two.
-    fn next(&mut self) -> Result<Option<Message>, Trouble> {
+    fn next(&mut self) -> Result<Option<Message>, Problem> {
         /// Room for a million measurements.
         const MOST: u32 = 32 << 20;
         let mut length = [0; 4];
@@ -212,20 +266,20 @@ impl Conversation<'_> {
         }
         let length = u32::from_be_bytes(length);
         if length > MOST {
-            return Err(Trouble::TooLong(length));
+            return Err(Problem::TooLong(length));
         }
         // Grown by what comes, not by what is claimed.
         let mut bytes = Vec::new();
         self.take_bytes(u64::from(length), &mut bytes)?;
-        decode(&bytes).map(Some).map_err(Trouble::Garbled)
+        decode(&bytes).map(Some).map_err(Problem::Garbled)
     }
 
-    fn take_bytes(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn take_bytes(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Problem> {
         let got = Read::take(&mut *self, length).read_to_end(bytes)?;
         if got as u64 == length {
             Ok(())
         } else {
-            Err(Trouble::Io(io::ErrorKind::UnexpectedEof.into()))
+            Err(Problem::Io(io::ErrorKind::UnexpectedEof.into()))
         }
     }
 }
@@ -233,25 +287,34 @@ impl Conversation<'_> {
 type EncodeError = minicbor::encode::Error<std::convert::Infallible>;
 
 /// Reads until the process closes its end, or has ended: a descendant may still hold the
-/// connection, and says nothing.
+/// connection, and sends nothing.
 impl Read for Conversation<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        acknowledge_at_once(&self.stream);
-        if wake(&self.stream, &self.ended)? { self.stream.read(buffer) } else { Ok(0) }
+        loop {
+            acknowledge_at_once(&self.stream);
+            match self.listener.sleep(Some(&self.stream))? {
+                Woken::Message => return self.stream.read(buffer),
+                Woken::End => return Ok(0),
+                Woken::Connection if self.listener.accept(self.received)?.is_some() => {
+                    return Err(io::Error::other(SECOND));
+                }
+                Woken::Connection => {}
+            }
+        }
     }
 }
+
+/// Why a conversation ends when another one begins.
+const SECOND: &str = "it, or a process that it started, connected a second time";
 
 /// Asks the kernel not to wait with acknowledgements.
 ///
 /// Criterion.rs writes the length of a message and the message apart, and its kernel holds back the
 /// second until the first is acknowledged: 40 ms for each message, were it left to the timer. The
-/// kernel forgets what it was asked, so it is asked again and again.
+/// kernel forgets the request, so it is repeated at every read.
 fn acknowledge_at_once(stream: &TcpStream) {
     // It is only slower if this fails.
-    #[cfg(target_os = "linux")]
     let _ = rustix::net::sockopt::set_tcp_quickack(stream, true);
-    #[cfg(not(target_os = "linux"))]
-    let _ = stream;
 }
 
 #[cfg(test)]

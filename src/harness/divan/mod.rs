@@ -1,25 +1,33 @@
 //! Benchmarks of Divan, read from the table it prints.
 //!
-//! Divan tells no raw measurements. But when it takes three, its columns *fastest*, *median* and
+//! Divan prints no raw measurements. But when it takes three, its columns *fastest*, *median* and
 //! *slowest* are those three, to four digits; so an execution has three measurements at most, and
 //! their order is not known. With threads it takes more, whose mean counts as one. It has no
 //! warm-up of its own: long measurements take its place.
+//!
+//! A benchmark with several numbers of threads is one benchmark for each, `ID/t=2`.
 
 mod table;
+mod time;
 mod tree;
 
-use std::{ffi::OsString, time::Duration};
+use std::{collections::HashMap, ffi::OsString, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
 use self::{
-    table::{Row, rows},
+    table::{Row, row},
     tree::leaves,
 };
-use super::{Conditions, Executable, Harness, executable::Process, text::listed};
+use super::{
+    Conditions, Executable, Harness, Outcome,
+    executable::{Process, incidents},
+    text::listed,
+};
 use crate::{
-    failure::{Failure, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    failure::{Exit, Failure, Result},
+    model::{Execution, ExecutionRequest, HarnessKind, Name},
+    process::Output,
 };
 
 /// Divan of one version.
@@ -37,130 +45,177 @@ impl Harness for Divan {
         HarnessKind::Divan
     }
 
-    fn objection(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
         (measurements > MOST).then_some("the table of Divan shows at most 3")
     }
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
-        let lists_for_programs = self.version >= Version::new(0, 1, 18);
-        // Before, its list left arguments out, which only a try of each benchmark shows.
-        let arguments: &[_] =
-            if lists_for_programs { &["--list", "--format", "terse"] } else { &["--test"] };
-        let mut invocation = executable.invocation(arguments, None, conditions);
-        if lists_for_programs {
-            // Only for cargo-nextest does it list so.
-            invocation.variables.push(("NEXTEST".into(), "1".into()));
+        if self.version < Version::new(0, 1, 18) {
+            // Its list leaves arguments out.
+            let tree = try_process(executable, conditions).whole_output(conditions)?;
+            let leaves = leaves(&tree).into_iter();
+            return Ok(names(leaves.map(|leaf| (leaf.id, leaf.threads)).collect()));
         }
-        let purpose = format!("list the benchmarks of {}", executable.target);
-        let process = Process::new(purpose, invocation, Duration::ZERO);
-        let output = process.whole_output(conditions)?;
-        let mut names = if lists_for_programs { listed(&output) } else { leaves(&output) };
-        // They come in the order in which they were linked.
-        names.sort();
-        Ok(names)
+        let arguments = ["--list", "--format", "terse"];
+        let mut invocation = executable.invocation(arguments, None, conditions);
+        // Only for cargo-nextest does it list so.
+        invocation.variables.push(("NEXTEST".into(), "1".into()));
+        let output = Process::listing(executable, invocation).whole_output(conditions)?;
+        let threads = threads(executable, conditions)?;
+        let with_threads = |name: Name| {
+            let threads = threads.get(&name.id).cloned().unwrap_or_default();
+            (name.id, threads)
+        };
+        Ok(names(listed(&output).into_iter().map(with_threads).collect()))
     }
 
     fn execute(
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
-        let measurements = asked.measurements.clamp(1, MOST);
+    ) -> Result<Outcome> {
+        let measurements = request.measurements.clamp(1, MOST);
         let run = |size: Option<u64>| {
             let arguments = arguments(benchmark, measurements, size);
-            let process = Process::new(
-                executable.purpose_of(benchmark),
-                executable.invocation(arguments, Some(asked.seed), conditions),
-                asked.least_time(),
+            let process = Process::executing(
+                executable,
+                slice::from_ref(benchmark),
+                executable.invocation(arguments, Some(request.seed), conditions),
+                request.least_time(),
             );
             let ended = process.run_to_success(conditions)?;
-            let rows = rows(&ended.output, measurements)
-                .map_err(|reason| process.failure(&reason, &ended.output))?;
-            Ok::<_, Failure>((process, ended, rows))
+            let row = row(&ended.output, measurements)
+                .map_err(|reason| process.failure(&reason, &ended))?;
+            Ok::<_, Failure>((process, ended, row))
         };
-        let (mut process, mut ended, mut rows) = run(asked.iterations)?;
-        if asked.iterations.is_none() {
+        let (mut process, mut ended, mut row) = run(request.iterations)?;
+        if request.iterations.is_none() {
             let first = ended.resources.user + ended.resources.system;
             let mut cost = first;
-            while let Some(size) = larger(asked, &rows, cost, first) {
-                (process, ended, rows) = run(Some(size))?;
+            while let Some(size) = larger(request, &row, cost, first) {
+                (process, ended, row) = run(Some(size))?;
                 cost = ended.resources.user + ended.resources.system;
             }
         }
-        let series: Vec<_> = rows.into_iter().map(series).collect();
-        match series.iter().find_map(Series::defect) {
-            Some(defect) => Err(process.failure(&defect, &ended.output)),
-            None => Ok(Execution {
-                asked: asked.clone(),
-                series,
-                throughput: Vec::new(),
-                warm_up: None,
-                resources: ended.resources,
-            }),
+        let series = row.series();
+        if let Some(defect) = series.defect() {
+            return Err(process.failure(&defect, &ended));
         }
+        Ok(Outcome::Measured(Execution {
+            asked: request.clone(),
+            series: vec![series],
+            throughput: Vec::new(),
+            warm_up: None,
+            incidents: incidents(&ended),
+            resources: ended.resources,
+        }))
     }
 }
 
-/// The iterations to try next, so that every measurement lasts as long as asked; none when it does,
-/// or when more cannot be afforded. The process for `rows` took `cost` of CPU time, the first `first`.
+/// A process that shows the whole tree of benchmarks, numbers of threads included, which only a try of
+/// each does. It makes what benchmarks need, but has no time for an iteration.
+fn try_process<'e>(executable: &'e Executable, conditions: &Conditions<'_>) -> Process<'e> {
+    let arguments = ["--test", "--max-time", "0", "--color", "never"];
+    Process::listing(executable, executable.invocation(arguments, None, conditions))
+}
+
+/// The numbers of threads of those benchmarks that have several. A benchmark that fails when it is
+/// tried is no reason not to list it, and none that comes after it.
+fn threads(
+    executable: &Executable,
+    conditions: &Conditions<'_>,
+) -> Result<HashMap<String, Vec<u32>>> {
+    let output = match try_process(executable, conditions).run_for_list(conditions) {
+        Ok(ended) => ended.output,
+        Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+        Err(_) => Output::default(),
+    };
+    let several = leaves(&output).into_iter().filter(|leaf| !leaf.threads.is_empty());
+    Ok(several.map(|leaf| (leaf.id, leaf.threads)).collect())
+}
+
+/// A name for each benchmark and number of threads, in a fixed order: Divan lists benchmarks in the
+/// order in which they were linked.
+fn names(mut benchmarks: Vec<(String, Vec<u32>)>) -> Vec<Name> {
+    benchmarks.sort();
+    let names = |(id, threads): (String, Vec<u32>)| match &threads[..] {
+        [] => vec![Name::plain(id)],
+        several => several.iter().map(|count| with_threads(&id, *count)).collect(),
+    };
+    benchmarks.into_iter().flat_map(names).collect()
+}
+
+fn with_threads(id: &str, count: u32) -> Name {
+    Name {
+        id: format!("{id}/t={count}"),
+        group: None,
+        function: Some(id.to_owned()),
+        parameter: Some(format!("t={count}")),
+    }
+}
+
+/// What Divan calls a benchmark, and the number of threads to run it with, if it has several.
+fn in_divan(name: &Name) -> (&str, Option<&str>) {
+    let parts = name.function.as_deref().zip(name.parameter.as_deref());
+    match parts.map(|(id, parameter)| (id, parameter.strip_prefix("t="))) {
+        Some((id, Some(count))) => (id, Some(count)),
+        _ => (&name.id, None),
+    }
+}
+
+/// The iterations to try next, so that every measurement lasts as long as requested; none when it does,
+/// or when more cannot be afforded. The process for `row` took `cost` of CPU time, the first `first`.
 ///
 /// Divan makes all inputs of a measurement before it, and they may cost far more time and memory
 /// than what is measured. So iterations grow step by step, and no further once that shows.
-fn larger(asked: &ExecutionRequest, rows: &[Row], cost: Duration, first: Duration) -> Option<u64> {
+fn larger(request: &ExecutionRequest, row: &Row, cost: Duration, first: Duration) -> Option<u64> {
     const STEP: u32 = 4;
-    let wanted = rows.iter().map(|row| row.iterations_for(asked.floor)).max()?;
-    let has = rows.iter().map(|row| row.iterations).max()?;
+    let (wanted, has) = (row.iterations_for(request.floor), row.iterations);
     // Nearly enough is enough: the next trial would find another number that is nearly enough.
     let is_enough = has.saturating_mul(5) >= wanted.saturating_mul(4);
-    let affordable = asked.least_time().saturating_mul(10).saturating_add(Duration::from_secs(1));
+    let affordable = request.least_time().saturating_mul(10).saturating_add(Duration::from_secs(1));
     let next_costs = cost.saturating_sub(first).saturating_mul(STEP);
     let too_long = first > affordable || next_costs > affordable;
     (!is_enough && !too_long).then(|| wanted.min(has.saturating_mul(STEP.into())))
 }
 
-/// The measurements of a row; each number of threads is a metric of its own.
-fn series(row: Row) -> Series {
-    let mut metric = Metric::wall();
-    if let Some(threads) = row.threads {
-        metric.name = format!("{} {threads}", metric.name);
-    }
-    Series { metric, iterations: vec![row.iterations; row.values.len()], values: row.values }
-}
-
-/// The flags beat what the benchmark's attributes say.
+/// The flags beat the benchmark's attributes.
 fn arguments(benchmark: &Name, measurements: usize, size: Option<u64>) -> Vec<OsString> {
+    let (id, threads) = in_divan(benchmark);
     let mut arguments = vec!["--bench".to_owned(), "--color".to_owned(), "never".to_owned()];
     arguments.extend(["--sample-count".to_owned(), measurements.to_string()]);
     if let Some(size) = size {
         arguments.extend(["--sample-size".to_owned(), size.to_string()]);
     }
+    if let Some(threads) = threads {
+        arguments.extend(["--threads".to_owned(), threads.to_owned()]);
+    }
     // More samples would be taken to fill a time, and the table would show no longer what each was.
     arguments
         .extend(["--min-time", "0", "--max-time", "1000000", "--exact", "--"].map(str::to_owned));
-    arguments.push(benchmark.id.clone());
+    arguments.push(id.to_owned());
     arguments.into_iter().map(OsString::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{table::row_of, *};
 
     fn after(iterations: u64, cost: Duration) -> Option<u64> {
-        let asked = ExecutionRequest {
+        let request = ExecutionRequest {
             measurements: 3,
             warm_up: Duration::ZERO,
             floor: Duration::from_micros(100),
             iterations: None,
             seed: 0,
         };
-        let row = Row { threads: None, values: vec![100.0], iterations };
-        larger(&asked, &[row], cost, Duration::from_millis(300))
+        larger(&request, &row_of(100.0, iterations), cost, Duration::from_millis(300))
     }
 
     #[test]
-    fn iterations_grow_by_steps_until_they_last_about_as_long_as_asked() {
+    fn iterations_grow_by_steps_until_they_last_about_as_long_as_requested() {
         let quick = Duration::from_millis(301);
         assert_eq!(after(20, quick), Some(80));
         assert_eq!(after(320, quick), Some(1000));
@@ -171,5 +226,23 @@ mod tests {
     fn iterations_whose_inputs_take_long_do_not_grow() {
         assert_eq!(after(20, Duration::from_millis(500)), Some(80));
         assert_eq!(after(20, Duration::from_millis(600)), None);
+    }
+
+    #[test]
+    fn each_number_of_threads_is_a_benchmark_that_divan_gets_by_a_flag() {
+        let benchmarks = [("b", &[1, 2, 16][..]), ("a", &[])];
+        let names = names(benchmarks.map(|(id, t)| (id.to_owned(), t.to_vec())).to_vec());
+        let ids: Vec<_> = names.iter().map(|name| name.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b/t=1", "b/t=2", "b/t=16"]);
+        let line = |name| arguments(name, 3, None).join(" ".as_ref()).into_string().unwrap();
+        assert!(
+            line(&names[3]).ends_with(" --threads 16 --min-time 0 --max-time 1000000 --exact -- b")
+        );
+        assert!(!line(&names[0]).contains("--threads"));
+    }
+
+    #[test]
+    fn an_id_that_only_ends_as_one_with_threads_is_divans_own() {
+        assert_eq!(in_divan(&Name::plain("b/t=2")), ("b/t=2", None));
     }
 }

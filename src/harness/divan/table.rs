@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use crate::{harness::text::time_in_nanoseconds, process::Output};
+use super::time::ShownTime;
+use crate::{
+    model::{Metric, Series},
+    process::Output,
+};
 
-/// One line of the table.
+/// The one line with measurements.
 #[derive(Debug, PartialEq)]
 pub(super) struct Row {
-    /// The number of threads as Divan shows it (`t=2`), where a benchmark runs with several.
-    pub(super) threads: Option<String>,
-    /// Nanoseconds per iteration of each measurement, in ascending order.
-    pub(super) values: Vec<f64>,
+    /// The time per iteration of each measurement, in ascending order.
+    times: Vec<ShownTime>,
     /// The iterations of each measurement.
     pub(super) iterations: u64,
 }
@@ -19,74 +21,77 @@ impl Row {
     /// How many iterations last `floor`, by the fastest measurement.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub(super) fn iterations_for(&self, floor: Duration) -> u64 {
-        let fastest = self.values.first().copied().unwrap_or(f64::INFINITY);
-        let wanted = (floor.as_secs_f64() * 1e9 / fastest).ceil() as u64;
+        let fastest = self.times.first().map_or(f64::INFINITY, |time| time.value);
+        let iterations = (floor.as_secs_f64() * 1e9 / fastest).ceil() as u64;
         // Divan's command line takes 32 bits.
-        wanted.clamp(1, u32::MAX.into())
+        iterations.clamp(1, u32::MAX.into())
+    }
+
+    /// Its measurements.
+    pub(super) fn series(&self) -> Series {
+        Series {
+            metric: Metric::wall(),
+            values: self.times.iter().map(|time| time.value).collect(),
+            iterations: vec![self.iterations; self.times.len()],
+            resolution: self.times.iter().map(|time| time.step).fold(0.0, f64::max),
+        }
     }
 }
 
-/// The lines with measurements, or why there is none.
-///
-/// There are several when a benchmark runs with several numbers of threads.
-pub(super) fn rows(output: &Output, measurements: usize) -> Result<Vec<Row>, String> {
+/// The line with measurements, or why there is none.
+pub(super) fn row(output: &Output, measurements: usize) -> Result<Row, String> {
     let text = output.to_string();
-    let rows: Vec<_> =
-        text.lines().filter_map(cells).map(|cells| cells.row(measurements)).collect();
-    match &rows[..] {
-        [] => Err("it printed no measurement; is there a benchmark of this id?".to_owned()),
-        [_] => Ok(rows),
-        _ if rows.iter().all(|row| row.threads.is_some()) => Ok(rows),
-        _ => Err("it printed the measurements of several benchmarks".to_owned()),
+    let mut rows = text.lines().filter_map(cells).map(|cells| cells.row(measurements));
+    match (rows.next(), rows.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err("it printed no measurement; is there a benchmark of this id?".to_owned()),
+        _ => Err("it printed several lines with measurements, not one".to_owned()),
     }
 }
 
-/// What a line of the table says.
-struct Cells<'l> {
-    threads: Option<&'l str>,
-    fastest: f64,
-    slowest: f64,
-    median: f64,
-    mean: f64,
+/// What a line of the table has.
+struct Cells {
+    fastest: ShownTime,
+    slowest: ShownTime,
+    median: ShownTime,
+    mean: ShownTime,
     samples: u64,
     iterations: u64,
 }
 
-impl Cells<'_> {
-    /// The measurements: all of them if these are as many as were asked, and else, as happens with
+impl Cells {
+    /// The measurements: all of them if these are as many as were requested, and else, as happens with
     /// threads, each of which takes some, their mean as one.
     fn row(&self, measurements: usize) -> Row {
-        let threads = self.threads.map(str::to_owned);
         if self.samples != measurements as u64 || !self.iterations.is_multiple_of(self.samples) {
-            return Row { threads, values: vec![self.mean], iterations: self.iterations };
+            return Row { times: vec![self.mean], iterations: self.iterations };
         }
-        let values = match measurements {
+        let times = match measurements {
             1 => vec![self.fastest],
             2 => vec![self.fastest, self.slowest],
             _ => vec![self.fastest, self.median, self.slowest],
         };
-        Row { threads, values, iterations: self.iterations / self.samples }
+        Row { times, iterations: self.iterations / self.samples }
     }
 }
 
 /// Reads a line from its end: names, and what a benchmark itself prints, may look like anything.
-fn cells(line: &str) -> Option<Cells<'_>> {
+fn cells(line: &str) -> Option<Cells> {
     let mut columns = line.rsplitn(6, '│').map(str::trim);
     let iterations = columns.next()?.parse().ok()?;
     let samples = columns.next()?.parse().ok().filter(|samples| *samples > 0)?;
-    let mean = time_in_nanoseconds(columns.next()?)?;
-    let median = time_in_nanoseconds(columns.next()?)?;
-    let slowest = time_in_nanoseconds(columns.next()?)?;
+    let mean = ShownTime::read(columns.next()?)?;
+    let median = ShownTime::read(columns.next()?)?;
+    let slowest = ShownTime::read(columns.next()?)?;
     let mut words = columns.next()?.split_whitespace().rev();
     let unit = words.next()?;
-    let fastest = time_in_nanoseconds(&format!("{} {unit}", words.next()?))?;
-    let threads = words.next().filter(|name| is_thread_count(name));
-    Some(Cells { threads, fastest, slowest, median, mean, samples, iterations })
+    let fastest = ShownTime::read(&format!("{} {unit}", words.next()?))?;
+    Some(Cells { fastest, slowest, median, mean, samples, iterations })
 }
 
-/// Whether a name is a benchmark's number of threads, which is no part of its id: `t=2`.
-pub(super) fn is_thread_count(name: &str) -> bool {
-    name.strip_prefix("t=").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+#[cfg(test)]
+pub(super) fn row_of(nanoseconds: f64, iterations: u64) -> Row {
+    Row { times: vec![ShownTime { value: nanoseconds, step: 0.1 }], iterations }
 }
 
 #[cfg(test)]
@@ -99,10 +104,6 @@ mod tests {
         Output { head: text.as_bytes().to_vec(), ..Output::default() }
     }
 
-    fn row(threads: Option<&str>, values: &[f64], iterations: u64) -> Row {
-        Row { threads: threads.map(str::to_owned), values: values.to_vec(), iterations }
-    }
-
     const TABLE: &str = "Timer precision: 30 ns\n\
         same                        fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
         ╰─ inner                                  │               │               │               │         │\n   \
@@ -111,34 +112,34 @@ mod tests {
 
     #[test]
     fn three_measurements_are_read_from_the_table() {
-        let rows = rows(&output(TABLE), 3).unwrap();
-        assert_eq!(rows, [row(None, &[70.16, 70.32, 1500.0], 64)]);
+        let series = row(&output(TABLE), 3).unwrap().series();
+        assert_eq!(series.values, [70.16, 70.32, 1500.0]);
+        assert_eq!(series.iterations, [64; 3]);
+        assert!((series.resolution - 1.0).abs() < 1e-9, "the coarsest: {}", series.resolution);
     }
 
     #[test]
-    fn each_number_of_threads_is_a_row_and_more_samples_than_asked_are_their_mean() {
-        let table = "a  fastest │ slowest │ median │ mean │ samples │ iters\n\
-                     ╰─ b       │         │        │      │         │\n   \
-                        ├─ t=1  1 ns    │ 3 ns    │ 2 ns   │ 2 ns │ 3       │ 9\n   \
-                        ╰─ t=16 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
-        let rows = rows(&output(table), 3).unwrap();
-        assert_eq!(rows, [row(Some("t=1"), &[1.0, 2.0, 3.0], 3), row(Some("t=16"), &[4.0], 32)]);
+    fn more_samples_than_requested_are_their_mean() {
+        let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
+                     ╰─ b 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
+        let row = row(&output(table), 3).unwrap();
+        assert_eq!((row.series().values, row.iterations), (vec![4.0], 32));
     }
 
     #[test]
-    fn what_a_table_cannot_say_is_refused() {
+    fn a_table_without_exactly_one_line_of_measurements_is_refused() {
         let twice = format!("{TABLE}{TABLE}");
         for (table, words) in
-            [(&twice[..], "several benchmarks"), ("Timer precision: 30 ns\n", "no measurement")]
+            [(&twice[..], "several lines"), ("Timer precision: 30 ns\n", "no measurement")]
         {
-            let reason = rows(&output(table), 3).unwrap_err();
+            let reason = row(&output(table), 3).unwrap_err();
             assert!(reason.contains(words), "{reason:?} lacks {words:?}");
         }
     }
 
     #[test]
     fn the_iterations_for_a_time_follow_the_fastest_and_fit_the_command_line() {
-        let of = |fastest| row(None, &[fastest], 1);
+        let of = |fastest| row_of(fastest, 1);
         assert_eq!(of(70.0).iterations_for(Duration::from_micros(7)), 100);
         assert_eq!(of(1e9).iterations_for(Duration::from_micros(7)), 1);
         assert_eq!(of(0.0).iterations_for(Duration::from_secs(7)), u64::from(u32::MAX));

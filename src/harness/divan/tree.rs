@@ -1,30 +1,48 @@
 //! Reads the tree of names of Divan.
 
-use super::table::is_thread_count;
-use crate::{model::Name, process::Output};
+use crate::process::Output;
 
-/// The leaves of a tree of names, each with the path to it:
+/// A benchmark in the tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// The path to it.
+    pub(super) id: String,
+    /// The numbers of threads that it runs with, if there are several.
+    pub(super) threads: Vec<u32>,
+}
+
+/// The leaves of a tree of names, each with the path to it; numbers of threads are no leaves:
 ///
 /// ```text
 /// target
 /// ├─ module
 /// │  ╰─ leaf
 /// ╰─ leaf
+///    ├─ t=1
+///    ╰─ t=2
 /// ```
-pub(super) fn leaves(output: &Output) -> Vec<Name> {
+pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
     let text = output.to_string();
     let mut path: Vec<&str> = Vec::new();
-    let mut names = Vec::new();
-    let mut lines = text.lines().map(node).filter(|(_, name)| !is_thread_count(name)).peekable();
+    let mut leaves = Vec::new();
+    let mut lines = text.lines().map(node).peekable();
     while let Some((depth, name)) = lines.next() {
         path.truncate(depth);
         path.push(name);
+        let mut threads = Vec::new();
+        while let Some(count) = lines
+            .peek()
+            .and_then(|(next, name)| (*next == depth + 1).then(|| thread_count(name)).flatten())
+        {
+            threads.push(count);
+            lines.next();
+        }
         let has_children = lines.peek().is_some_and(|(next, _)| *next > depth);
         if depth > 0 && !has_children && !name.ends_with("(ignored)") {
-            names.push(Name::plain(path.join("::")));
+            leaves.push(Leaf { id: path.join("::"), threads });
         }
     }
-    names
+    leaves
 }
 
 /// A line of a tree: how deep it is, and its name.
@@ -39,6 +57,12 @@ fn node(line: &str) -> (usize, &str) {
     }
 }
 
+/// A number of threads as Divan shows it: `t=2`.
+fn thread_count(name: &str) -> Option<u32> {
+    let count = name.strip_prefix("t=")?;
+    count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())?
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -50,13 +74,26 @@ mod tests {
     }
 
     #[test]
-    fn the_leaves_of_a_tree_have_the_path_to_them() {
-        let tree = "same\n├─ count\n│  ├─ 64\n│  ╰─ 10 24\n├─ later  (ignored)\n├─ threads\n│  ├─ t=1\n│  ╰─ t=2\n╰─ inner\n   ╰─ a │ b\n\n";
-        let ids: Vec<_> = leaves(&output(tree)).into_iter().map(|name| name.id).collect();
-        assert_eq!(
-            ids,
-            ["same::count::64", "same::count::10 24", "same::threads", "same::inner::a │ b"]
-        );
+    fn the_leaves_of_a_tree_have_the_path_to_them_and_their_numbers_of_threads() {
+        let tree = "same\n├─ count\n│  ├─ 64\n│  │  ├─ t=1\n│  │  ╰─ t=16\n│  ╰─ 10 24\n\
+                    ├─ later  (ignored)\n├─ threads\n│  ├─ t=1\n│  ╰─ t=2\n\
+                    ╰─ inner\n   ╰─ a │ b\n\n";
+        let found: Vec<_> =
+            leaves(&output(tree)).into_iter().map(|leaf| (leaf.id, leaf.threads)).collect();
+        let expected = [
+            ("same::count::64", &[1, 16][..]),
+            ("same::count::10 24", &[]),
+            ("same::threads", &[1, 2]),
+            ("same::inner::a │ b", &[]),
+        ];
+        assert_eq!(found, expected.map(|(id, threads)| (id.to_owned(), threads.to_vec())));
+    }
+
+    #[test]
+    fn an_argument_that_looks_like_threads_beside_others_is_a_name() {
+        let tree = "same\n╰─ count\n   ├─ t=one\n   ╰─ u=2\n";
+        let ids: Vec<_> = leaves(&output(tree)).into_iter().map(|leaf| leaf.id).collect();
+        assert_eq!(ids, ["same::count::t=one", "same::count::u=2"]);
     }
 
     proptest! {

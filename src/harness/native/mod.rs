@@ -1,4 +1,4 @@
-//! Benchmarks of `rbench-harness`: told by arguments what to do, they answer by a file.
+//! Benchmarks of `rbench-harness`: they get their settings as arguments, and answer by a file.
 
 mod protocol;
 
@@ -13,14 +13,14 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::protocol::{Answer, Measured, Outcome};
+use self::protocol::{Answer, Measured};
 use super::{
-    Conditions, Executable, Harness,
-    executable::{Process, ending_in_words, scratch},
+    Conditions, Executable, Harness, Outcome,
+    executable::{Process, incidents, scratch, unsuccessful},
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Throughput},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
     process::{Ended, Invocation},
 };
 
@@ -34,16 +34,14 @@ impl Harness for Native {
     }
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
-        let purpose = format!("list the benchmarks of {}", executable.target);
-        let arguments = ["--list"];
-        let invocation = executable.invocation(arguments, None, conditions);
-        let question = Question::new(Process::new(purpose, invocation, Duration::ZERO))?;
-        let (answer, ended) = question.ask(conditions)?;
+        let invocation = executable.invocation(["--list"], None, conditions);
+        let query = Query::new(Process::listing(executable, invocation))?;
+        let (answer, ended) = query.run(conditions)?;
         match answer.refused {
             // An id that is registered twice is failed by the harness and listed all the same:
-            // executing it says why.
+            // executing it gives the reason.
             None => Ok(answer.records.into_iter().map(|record| Name::plain(record.id)).collect()),
-            Some(reason) => Err(question.process.failure(&reason, &ended.output)),
+            Some(reason) => Err(query.process.failure(&reason, &ended)),
         }
     }
 
@@ -51,13 +49,13 @@ impl Harness for Native {
         &self,
         executable: &Executable,
         benchmark: &Name,
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Execution> {
-        let benchmarks = slice::from_ref(benchmark);
-        let (question, answer, ended) = run(executable, benchmarks, asked, conditions)?;
-        execution(&answer, benchmark, asked, &ended)
-            .map_err(|reason| question.process.failure(&reason, &ended.output))
+    ) -> Result<Outcome> {
+        let query = Query::to_execute(executable, slice::from_ref(benchmark), request, conditions)?;
+        let (answer, ended) = query.run(conditions)?;
+        outcome(&answer, benchmark, request, &ended)
+            .map_err(|reason| query.process.failure(&reason, &ended))
     }
 
     /// The answer is written once, after measuring: a process that dies takes all with it.
@@ -65,138 +63,55 @@ impl Harness for Native {
         &self,
         executable: &Executable,
         benchmarks: &[Name],
-        asked: &ExecutionRequest,
+        request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-    ) -> Result<Vec<Result<Execution>>> {
-        let (mut question, answer, ended) = run(executable, benchmarks, asked, conditions)?;
+    ) -> Result<Vec<Result<Outcome>>> {
+        let query = Query::to_execute(executable, benchmarks, request, conditions)?;
+        let (answer, ended) = query.run(conditions)?;
         let result = |benchmark| {
-            execution(&answer, benchmark, asked, &ended).map_err(|reason| {
-                question.process.purpose = executable.purpose_of(benchmark);
-                question.process.failure(&reason, &ended.output)
-            })
+            outcome(&answer, benchmark, request, &ended)
+                .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
     }
 }
 
-/// Runs `benchmarks` in one process.
-fn run(
-    executable: &Executable,
-    benchmarks: &[Name],
-    asked: &ExecutionRequest,
-    conditions: &Conditions<'_>,
-) -> Result<(Question, Answer, Ended)> {
-    let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
-    let question = Question::new(Process::new(
-        executable.purpose_of_all(benchmarks),
-        executable.invocation(arguments(benchmarks, asked), Some(asked.seed), conditions),
-        asked.least_time().saturating_mul(count),
-    ))?;
-    let (answer, ended) = question.ask(conditions)?;
-    Ok((question, answer, ended))
-}
-
-/// What an answer says about one benchmark, or why that is no execution.
-fn execution(
-    answer: &Answer,
-    benchmark: &Name,
-    asked: &ExecutionRequest,
-    ended: &Ended,
-) -> Result<Execution, String> {
-    let (throughput, measured) = only(answer, benchmark, asked)?;
-    let series = Series {
-        metric: Metric::wall(),
-        values: per_iteration(measured),
-        iterations: vec![measured.iterations; measured.times.len()],
-    };
-    series.defect().map_or(Ok(()), Err)?;
-    Ok(Execution {
-        asked: asked.clone(),
-        series: vec![series],
-        throughput: throughput.into_iter().collect(),
-        // Nobody asks for the nanoseconds of a warm-up, and each would be kept for ever.
-        warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
-        resources: ended.resources.clone(),
-    })
-}
-
-/// What rbench-harness calls what is asked; its `arguments.rs` reads it.
-fn arguments(benchmarks: &[Name], asked: &ExecutionRequest) -> Vec<OsString> {
-    let mut arguments: Vec<String> = Vec::new();
-    let mut say = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-    for benchmark in benchmarks {
-        say("--rbench-id", benchmark.id.clone());
-        if let Some(iterations) = asked.iterations {
-            say("--rbench-iterations", iterations.to_string());
-        }
-    }
-    say("--rbench-measurements", asked.measurements.to_string());
-    say("--rbench-warm-up", asked.warm_up.as_nanos().to_string());
-    say("--rbench-floor", asked.floor.as_nanos().to_string());
-    say("--rbench-seed", asked.seed.to_string());
-    arguments.into_iter().map(OsString::from).collect()
-}
-
-/// The one measured benchmark of this id, or why there is none.
-fn only<'a>(
-    answer: &'a Answer,
-    benchmark: &Name,
-    asked: &ExecutionRequest,
-) -> Result<(Option<Throughput>, &'a Measured), String> {
-    let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
-    let failed = records().find_map(|record| match &record.outcome {
-        Outcome::Failed(reason) => Some(reason.clone()),
-        Outcome::Skipped(reason) => Some(format!("it cannot run here: {reason}")),
-        Outcome::Listed | Outcome::Measured(_) => None,
-    });
-    if let Some(reason) = failed {
-        return Err(reason);
-    }
-    let record = match (&records().collect::<Vec<_>>()[..], &answer.refused) {
-        ([only], None) => *only,
-        (_, Some(reason)) => return Err(reason.clone()),
-        ([], None) => return Err("the executable has no benchmark of this id".to_owned()),
-        (several, None) => return Err(format!("{} benchmarks have this id", several.len())),
-    };
-    match &record.outcome {
-        Outcome::Measured(measured) if measured.times.len() == asked.measurements => {
-            Ok((record.throughput, measured))
-        }
-        Outcome::Measured(measured) => Err(format!(
-            "it gave {} measurements where {} were asked",
-            measured.times.len(),
-            asked.measurements
-        )),
-        _ => Err("it gave no measurement".to_owned()),
-    }
-}
-
-fn per_iteration(measured: &Measured) -> Vec<f64> {
-    measured.times.iter().map(|time| *time as f64 / measured.iterations as f64).collect()
-}
-
 /// A process that answers by a file in a directory of its own.
-struct Question {
-    process: Process,
+struct Query<'e> {
+    process: Process<'e>,
     scratch: TempDir,
 }
 
-impl Question {
-    /// Adds to what `process` is told where to answer.
-    fn new(mut process: Process) -> Result<Self> {
+impl<'e> Query<'e> {
+    /// A query for the measurements of benchmarks.
+    fn to_execute(
+        executable: &'e Executable,
+        benchmarks: &'e [Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Self> {
+        let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
+        let arguments = arguments(benchmarks, request);
+        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
+        let work = request.least_time().saturating_mul(count);
+        Self::new(Process::executing(executable, benchmarks, invocation, work))
+    }
+
+    /// Adds to the arguments of `process` where to answer.
+    fn new(mut process: Process<'e>) -> Result<Self> {
         let scratch = scratch()?;
-        tell_where_to_answer(&mut process.invocation, &answer_file(&scratch));
-        // Whoever repeats the command reads the answer.
-        tell_where_to_answer(&mut process.repeated, Path::new("/dev/stdout"));
+        add_answer_file(&mut process.invocation, &answer_file(&scratch));
+        // Whoever types the command reads the answer.
+        add_answer_file(&mut process.typed, Path::new("/dev/stdout"));
         Ok(Self { process, scratch })
     }
 
     /// Runs the process and reads its answer.
-    fn ask(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
+    fn run(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
         let ended = self.process.run(conditions)?;
-        let failure = |reason: &str| self.process.failure(reason, &ended.output);
+        let failure = |reason: &str| self.process.failure(reason, &ended);
         let Some(bytes) = read_bounded(&answer_file(&self.scratch))? else {
-            let reason = ending_in_words(ended.ending);
+            let reason = unsuccessful(ended.ending);
             return Err(failure(
                 &reason.unwrap_or_else(|| "it exited with success but wrote no result".to_owned()),
             ));
@@ -206,10 +121,10 @@ impl Question {
     }
 }
 
-fn tell_where_to_answer(invocation: &mut Invocation, file: &Path) {
+fn add_answer_file(invocation: &mut Invocation, file: &Path) {
     let words = ["--bench", "--rbench-protocol", protocol::VERSION, "--rbench-output"];
-    let told = words.into_iter().map(OsString::from).chain([file.into()]);
-    invocation.arguments.splice(..0, told);
+    let arguments = words.into_iter().map(OsString::from).chain([file.into()]);
+    invocation.arguments.splice(..0, arguments);
 }
 
 fn answer_file(scratch: &TempDir) -> PathBuf {
@@ -232,4 +147,131 @@ fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>> {
         return Err(Failure::new(Exit::Benchmark, what()).because("it is larger than 64 MiB"));
     }
     Ok(Some(bytes))
+}
+
+/// The request as arguments of rbench-harness; its `arguments.rs` reads them.
+fn arguments(benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
+    let mut arguments: Vec<String> = Vec::new();
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    for benchmark in benchmarks {
+        add("--rbench-id", benchmark.id.clone());
+        if let Some(iterations) = request.iterations {
+            add("--rbench-iterations", iterations.to_string());
+        }
+    }
+    add("--rbench-measurements", request.measurements.to_string());
+    add("--rbench-warm-up", request.warm_up.as_nanos().to_string());
+    add("--rbench-floor", request.floor.as_nanos().to_string());
+    add("--rbench-seed", request.seed.to_string());
+    arguments.into_iter().map(OsString::from).collect()
+}
+
+/// What an answer has about one benchmark, or why that is no execution.
+fn outcome(
+    answer: &Answer,
+    benchmark: &Name,
+    request: &ExecutionRequest,
+    ended: &Ended,
+) -> Result<Outcome, String> {
+    let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
+    let failed = records().find_map(|record| match &record.outcome {
+        protocol::Outcome::Failed(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    if let Some(reason) = failed.or_else(|| answer.refused.clone()) {
+        return Err(reason);
+    }
+    let record = match &records().collect::<Vec<_>>()[..] {
+        [only] => *only,
+        [] => return Err("the executable has no benchmark of this id".to_owned()),
+        several => return Err(format!("{} benchmarks have this id", several.len())),
+    };
+    match &record.outcome {
+        protocol::Outcome::Measured(measured) => Ok(Outcome::Measured(Execution {
+            asked: request.clone(),
+            series: vec![series(measured, request, ended)?],
+            throughput: record.throughput.into_iter().collect(),
+            // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
+            warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
+            resources: ended.resources.clone(),
+            incidents: incidents(ended),
+        })),
+        protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(reason.clone())),
+        _ => Err("it gave no measurement".to_owned()),
+    }
+}
+
+/// The measurements, or why they cannot be what the process measured.
+fn series(
+    measured: &Measured,
+    request: &ExecutionRequest,
+    ended: &Ended,
+) -> Result<Series, String> {
+    let Measured { iterations, times, .. } = measured;
+    let (came, requested) = (times.len(), request.measurements);
+    if came != requested {
+        return Err(format!("it gave {came} measurements where {requested} were requested"));
+    }
+    if let Some(requested) = request.iterations.filter(|requested| requested != iterations) {
+        return Err(format!("it ran {iterations} iterations where {requested} were requested"));
+    }
+    let value = |time: &u64| *time as f64 / *iterations as f64;
+    let series = Series {
+        metric: Metric::wall(),
+        values: times.iter().map(value).collect(),
+        iterations: vec![*iterations; came],
+        // The clock is in nanoseconds, and that of thousands of iterations is far below any value.
+        resolution: 1.0 / *iterations as f64,
+    };
+    match series.defect().or_else(|| implausible(&series, ended.resources.wall)) {
+        Some(defect) => Err(defect),
+        None => Ok(series),
+    }
+}
+
+/// Why measurements cannot have been taken one after the other by a process that took `wall`.
+fn implausible(series: &Series, wall: Duration) -> Option<String> {
+    /// What no CPU can do: a thousand iterations in a nanosecond.
+    const FASTEST: f64 = 0.001;
+    /// The process's time is kept in whole microseconds.
+    const ERROR: Duration = Duration::from_micros(1);
+    if let Some(value) = series.values.iter().find(|value| **value < FASTEST) {
+        return Some(format!("it gave {value:e} ns for an iteration, which no CPU can do"));
+    }
+    let totals = series.values.iter().zip(&series.iterations);
+    let measured = totals.map(|(value, iterations)| value * *iterations as f64).sum::<f64>() / 1e9;
+    let wall = wall.saturating_add(ERROR).as_secs_f64();
+    (measured > wall)
+        .then(|| format!("it gave measurements of {measured:.1} s in all, but ran for {wall:.1} s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[f64], iterations: u64) -> Series {
+        Series {
+            metric: Metric::wall(),
+            values: values.to_vec(),
+            iterations: vec![iterations; values.len()],
+            resolution: 0.0,
+        }
+    }
+
+    #[test]
+    fn measurements_longer_than_their_process_are_implausible() {
+        let wall = Duration::from_secs(4);
+        assert_eq!(implausible(&of(&[1e9, 2.9e9], 1), wall), None);
+        let reason = implausible(&of(&[18_446_744_073.7e9], 1), wall).unwrap();
+        assert_eq!(reason, "it gave measurements of 18446744073.7 s in all, but ran for 4.0 s");
+        assert!(implausible(&of(&[1e9; 5], 1), wall).unwrap().contains("of 5.0 s in all"));
+    }
+
+    #[test]
+    fn iterations_faster_than_any_cpu_are_implausible() {
+        let value = 4e9 / 2_f64.powi(64);
+        let reason = implausible(&of(&[value], u64::MAX), Duration::from_secs(4)).unwrap();
+        assert!(reason.contains("which no CPU can do"), "{reason}");
+        assert_eq!(implausible(&of(&[0.2], 1 << 40), Duration::from_secs(4000)), None);
+    }
 }

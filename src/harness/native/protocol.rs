@@ -60,7 +60,7 @@ pub(super) enum Defect {
     OtherProtocol(u64),
     /// It ends before its end.
     Truncated,
-    /// This line, counted from 1, says something unknown or at the wrong place.
+    /// This line, counted from 1, is unknown or at the wrong place.
     Line(usize),
 }
 

@@ -1,38 +1,52 @@
 //! The history for a web page: a table for each benchmark.
 
-use super::{HistoryReport, Shown};
-use crate::report::{date, value};
+use super::{Against, HistoryReport};
+use crate::report::{
+    date,
+    markdown::{code, code_in_table, escaped},
+    quantity::{estimate, percent},
+    verdict::VerdictKind,
+};
+
+/// The headings of a table, and how its columns are aligned.
+const TABLE_HEAD: &str = "| version | date | value | change | verdict | subject |\n\
+                          |---|---|--:|--:|---|---|\n";
 
 impl HistoryReport {
-    /// For web pages.
-    pub fn markdown(&self) -> String {
+    pub(super) fn write_markdown(&self) -> String {
         let mut text = String::new();
-        for warning in &self.warnings {
-            text += &format!("> warning: {warning}\n\n");
+        for warning in self.warnings() {
+            text += &format!("> **Warning:** {}\n\n", escaped(&warning));
         }
-        for benchmark in &self.benchmarks {
-            text += &format!(
-                "### `{}` ({} {})\n\n| version | date | value | change | verdict | subject |\n\
-                 |---|---|--:|--:|---|---|\n",
-                benchmark.id, benchmark.package, benchmark.target
+        for history in &self.benchmarks {
+            let place = format!(
+                "{} {}, {}",
+                history.benchmark.package, history.benchmark.target, history.metric.name
             );
-            for version in &benchmark.versions {
-                let shown = version.shown.map_or("failed".to_owned(), |shown| match shown {
-                    Shown { interval: Some(interval), .. } => {
-                        value::with_interval(&interval, benchmark.in_unit)
-                    }
-                    Shown { value, .. } => value::value(value, benchmark.in_unit),
-                });
-                let against = version.against.as_ref();
-                let change = against.and_then(|against| against.change);
+            let id = code(&history.benchmark.name.id);
+            text += &format!("### {id} ({})\n\n{TABLE_HEAD}", escaped(&place));
+            for row in &history.versions {
+                let value = row.summary.as_ref().map_or_else(
+                    || row.without_value().name().to_owned(),
+                    |summary| estimate(summary, self.criteria.confidence),
+                );
+                let against = row.against.as_ref();
+                let change = against
+                    .and_then(|against| against.row.decisive())
+                    .map(|stage| percent(stage.assessment.comparison.change.estimate));
+                let verdict = against.map(|against| VerdictKind::of(&against.row.verdict).name());
+                let across = if against.is_some_and(Against::is_across) {
+                    " (across experiments)"
+                } else {
+                    ""
+                };
                 text += &format!(
-                    "| `{}` | {} | {shown} | {} | {}{} | {} |\n",
-                    version.version.short(),
-                    version.time.map_or(String::new(), date::day),
-                    change.map_or(String::new(), |change| value::percent(change.estimate)),
-                    against.map_or("", |against| against.verdict),
-                    if against.is_some_and(|a| a.measured == "apart") { " (apart)" } else { "" },
-                    version.summary.replace('|', "\\|")
+                    "| {} | {} | {value} | {} | {}{across} | {} |\n",
+                    code_in_table(&row.version.short()),
+                    row.version.time.map_or(String::new(), date::day),
+                    change.unwrap_or_default(),
+                    verdict.unwrap_or_default(),
+                    escaped(&row.version.summary)
                 );
             }
             text += "\n";

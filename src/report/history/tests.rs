@@ -1,120 +1,142 @@
-//! The history as people see it, at two widths.
+//! The history as people, web pages and programs read it.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::*;
 use crate::{
-    model::{Name, Part},
-    report::style,
-    stats::{Criteria, Estimator, Judged, Judgement, Measurements, Pairing, Verdict},
+    model::Unit,
+    report::{
+        style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, machine, memory},
+    },
+    stats::{Assessment, Estimator, Measurements, Pairing},
+};
+
+use crate::judge::JudgedStage;
+
+const SCHEMA: &str = include_str!("../../../schemas/history.json");
+
+const CRITERIA: Criteria = Criteria {
+    estimator: Estimator::Mean,
+    rule: crate::stats::Rule::Overlap,
+    false_alarm_rate: 0.05,
+    confidence: 0.95,
+    min_effect: 0.01,
+    confirm: false,
+    seed: 1,
 };
 
 fn version(commit: &str, summary: &str, dirty: bool) -> Version {
     Version {
         revision: commit.to_owned(),
-        commit: Some(commit.repeat(6)),
-        tree: format!("{commit}tree"),
+        commit: Some(format!("{commit:0<40}").replace(|c: char| !c.is_ascii_hexdigit(), "e")),
+        tree: format!("{commit:f<40}").replace(|c: char| !c.is_ascii_hexdigit(), "e"),
         dirty,
         summary: summary.to_owned(),
         time: Some(1_700_000_000),
     }
 }
 
-fn machine() -> Machine {
-    Machine {
-        cpu: "Example 9000".to_owned(),
-        cores: 2,
-        memory: 1 << 33,
-        os: "linux".to_owned(),
-        architecture: "x86_64".to_owned(),
-        id: "0123".to_owned(),
+/// Six builds about a value, in another order for each value.
+fn summary(value: f64) -> Summary {
+    let mut noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
+    noise.rotate_left([4000.0, 4400.0, 4401.0].into_iter().take_while(|&v| v < value).count());
+    let builds = (0..).zip(noise.map(|noise| [[value * (1.0 + noise)]]));
+    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), CRITERIA.estimator)
+}
+
+fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
+    let summaries = [summary(base), summary(head)];
+    let [base, head] = &summaries;
+    let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
+    JudgedRow {
+        benchmark: benchmark(id),
+        metric: Some(Metric::wall()),
+        verdict: Verdict::of(&assessment, None, 1, &CRITERIA),
+        stages: vec![JudgedStage { summaries, assessment }],
+        advice: None,
     }
 }
 
-/// Six builds about a value.
-fn data(value: f64) -> Measurements {
-    let noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
-    let builds = (0..).zip(noise.map(|noise| [[value * (1.0 + noise)]]));
-    Measurements::new(Metric::wall(), builds).unwrap()
+fn row(
+    version: Version,
+    value: Option<f64>,
+    against: Option<(&Version, Relation, JudgedRow)>,
+) -> HistoryRow {
+    HistoryRow {
+        in_repository: version.summary != "Begin",
+        version,
+        measured: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        machine: machine(),
+        toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
+        summary: value.map(summary),
+        failure: None,
+        like_newest: true,
+        against: against.map(|(version, relation, row)| {
+            let version = version.clone();
+            Against { version, relation, row }
+        }),
+    }
 }
 
-fn parts() -> [Part; 2] {
-    [Part { experiment: 0, version: 0 }, Part { experiment: 1, version: 0 }]
-}
-
-/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that
-/// cannot be compared.
+/// Five versions: one that is gone, a slower one, an uncommitted one, one that failed, and one that cannot
+/// be compared.
 fn history(id: &str) -> BenchmarkHistory {
-    let criteria = Criteria { confirm: false, ..Criteria::default() };
-    let judged = |base: f64, head: f64| {
-        let stage = Judged::of([&data(base), &data(head)], Pairing::BySeed, &criteria);
-        Judgement::by_stages(&stage, None, 1, &criteria)
-    };
+    use Relation::{AcrossExperiments, SameExperiment};
+    let without = |verdict| JudgedRow::of_benchmark(&benchmark(id), verdict);
     let failed = Verdict::Failed { reason: "it ended with exit code 101".to_owned() };
     let refused = Verdict::NotComparable { reason: "measured in two experiments".to_owned() };
-    let together = Relation::Together(parts());
-    let rows = [
-        (version("gone111", "Begin", false), Some(4000.0), None, &together),
-        (
-            version("aaaa222", "Parse every word of a line twice, for good measure", false),
-            Some(4400.0),
-            Some(judged(4000.0, 4400.0)),
-            &together,
-        ),
-        (
-            version("aaaa222", "Parse every word of a line twice, for good measure", true),
-            Some(4401.0),
-            Some(judged(4400.0, 4401.0)),
-            &Relation::Apart(parts()),
-        ),
-        (version("bbbb333", "Break it", false), None, Some(Judgement::of(failed)), &together),
-        (
-            version("cccc444", "Repair it", false),
-            Some(4000.0),
-            Some(Judgement::of(refused)),
-            &Relation::Apart(parts()),
-        ),
-    ];
-    let benchmark = Benchmark {
-        package: "json-tools".to_owned(),
-        target: "parse".to_owned(),
-        name: Name::plain(id),
-    };
-    let mut history = BenchmarkHistory::new(&benchmark, &Metric::wall());
-    let machine = machine();
-    for (index, (version, value, judgement, relation)) in rows.iter().enumerate() {
-        let base = match index {
-            0 => None,
-            1 => Some(0),
-            _ => Some(1),
-        };
-        history.add(&HistoryRow {
-            version,
-            known: index > 0,
-            measured: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-            machine: &machine,
-            toolchain: "rustc 1.90.0\nhost: x86_64",
-            summary: value.map(|value| Summary::of(&data(value), Estimator::Mean)),
-            failure: None,
-            confidence: 0.95,
-            alike: true,
-            against: base.map(|base: usize| &rows[base].0),
-            relation: Some(relation),
-            judgement: judgement.as_ref(),
-        });
+    let subject = "Parse every word of a line twice, for good measure";
+    let [begin, slower] = [version("abc1111", "Begin", false), version("aaaa222", subject, false)];
+    let against_slower = |relation, row| Some((&slower, relation, row));
+    BenchmarkHistory {
+        benchmark: benchmark(id),
+        metric: Metric::wall(),
+        sessions: Some(SessionVariance {
+            mean_square: 3e-5,
+            noise: 5e-6,
+            freedom: 3.2,
+            repeats: 4,
+        }),
+        versions: vec![
+            row(begin.clone(), Some(4000.0), None),
+            row(
+                slower.clone(),
+                Some(4400.0),
+                Some((&begin, SameExperiment, judged(id, 4000.0, 4400.0))),
+            ),
+            row(
+                version("aaaa222", subject, true),
+                Some(4401.0),
+                against_slower(AcrossExperiments, judged(id, 4400.0, 4401.0)),
+            ),
+            row(
+                version("bbbb333", "Break it", false),
+                None,
+                against_slower(SameExperiment, without(failed)),
+            ),
+            row(
+                version("cccc444", "Repair it", false),
+                Some(4000.0),
+                against_slower(AcrossExperiments, without(refused)),
+            ),
+        ],
     }
-    let variance = SessionVariance { mean_square: 3e-5, noise: 5e-6, freedom: 3.2, repeats: 4 };
-    history.sessions(Some(variance));
-    history
 }
 
 fn report(overview: bool) -> HistoryReport {
-    let mut report = HistoryReport::new(overview, 3, 1);
-    report.add(history("words/1024"));
+    let mut benchmarks = vec![history("words/1024")];
     if overview {
-        report.add(history("lines/1024"));
+        benchmarks.push(history("lines/1024"));
     }
-    report
+    HistoryReport {
+        criteria: CRITERIA,
+        overview,
+        hidden: 3,
+        unfinished: 1,
+        shallow: false,
+        benchmarks,
+    }
 }
 
 #[test]
@@ -134,16 +156,74 @@ fn markdown_is_a_table_for_each_benchmark() {
 }
 
 #[test]
+fn a_program_reads_what_the_schema_says() {
+    assert_keeps(SCHEMA, &report(true));
+    assert_keeps(SCHEMA, &HistoryReport { benchmarks: Vec::new(), ..report(true) });
+    let json = report(false).json().unwrap();
+    assert!(json.contains("\"relation\": \"across_experiments\""), "{json}");
+}
+
+#[test]
 fn verdicts_have_their_colours() {
     let text = report(false).text(140);
     assert!(text.contains(&style::paint(style::BAD, "regressed")), "{text}");
 }
 
 #[test]
-fn benchmarks_of_one_name_are_told_apart_by_their_place() {
+fn benchmarks_of_one_name_are_told_apart_by_their_place_and_metrics_by_their_name() {
     let mut report = report(true);
-    report.add(BenchmarkHistory { package: "other".to_owned(), ..history("words/1024") });
+    let other = Benchmark { package: "other".to_owned(), ..benchmark("words/1024") };
+    report.benchmarks.push(BenchmarkHistory { benchmark: other, ..history("words/1024") });
+    report.benchmarks.push(BenchmarkHistory { metric: memory(), ..history("lines/1024") });
     let text = style::plain(&report.text(140));
-    assert!(text.contains("other parse words/1024"), "{text}");
-    assert!(text.contains("json-tools parse words/1024"), "{text}");
+    for name in ["other/work words/1024", "parser/work words/1024", "lines/1024 (peak-memory)"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn two_experiments_do_not_say_how_much_a_benchmark_varies_between_them() {
+    let few = SessionVariance { mean_square: 3e-5, noise: 5e-6, freedom: 1.0, repeats: 1 };
+    let history = BenchmarkHistory { sessions: Some(few), ..history("a") };
+    let report = HistoryReport { benchmarks: vec![history], ..report(false) };
+    let text = style::plain(&report.text(140));
+    let line = "how much it varies between experiments is hardly known yet: only 1 version was \
+                measured again\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() {
+    let with = |relation, row| {
+        let mut report = report(false);
+        let against = report.benchmarks[0].versions[1].against.as_mut().unwrap();
+        (against.relation, against.row) = (relation, row);
+        style::plain(&report.text(140))
+    };
+    let refused = Verdict::NotComparable { reason: "machine: number of CPUs: 2, not 4".to_owned() };
+    let refused = JudgedRow::of_benchmark(&benchmark("a"), refused);
+    let text = with(Relation::DifferentConditions, refused);
+    assert!(text.contains("not comparable: machine: number of CPUs: 2, not 4\n"), "{text}");
+    assert!(text.contains("compared only with --allow-different\n"), "{text}");
+    let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
+    assert!(text.contains("are compared, because of --allow-different\n"), "{text}");
+}
+
+#[test]
+fn nothing_from_elsewhere_steers_the_terminal() {
+    let hostile = || HOSTILE.to_owned();
+    for overview in [false, true] {
+        let mut history = history(HOSTILE);
+        history.metric = Metric { name: hostile(), unit: Unit::Bytes };
+        for row in &mut history.versions {
+            row.version.summary = hostile();
+            row.failure = Some(hostile());
+        }
+        let failed =
+            JudgedRow::of_benchmark(&benchmark(HOSTILE), Verdict::Failed { reason: hostile() });
+        let refused = Verdict::NotComparable { reason: hostile() };
+        history.versions[1].against.as_mut().unwrap().row = failed;
+        history.versions[4].against.as_mut().unwrap().row.verdict = refused;
+        assert_harmless(&HistoryReport { benchmarks: vec![history], ..report(overview) });
+    }
 }

@@ -1,38 +1,59 @@
 //! The history for people at a terminal.
 
-use super::{AgainstReport, BenchmarkHistory, ChangeReport, HistoryReport, Shown, VersionReport};
-use crate::report::{
-    date, quantity, style,
-    table::{Cell, Column, Table},
-    value,
+use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
+use crate::{
+    model::{Metric, Version},
+    report::{
+        date,
+        names::metric_name,
+        prose::{filled, first_line_filled},
+        quantity::{self, count, percent},
+        sentence,
+        style::{self, paint},
+        table::{Cell, Column, Table},
+        verdict::VerdictKind,
+        visible::{visible, visible_lines},
+    },
+    stats::{SessionVariance, Verdict},
 };
 
 /// Behind a verdict on versions that were measured in different experiments.
-const APART: &str = "~";
+const ACROSS: &str = "~";
+
+/// With fewer degrees of freedom, an estimate of how much experiments differ says next to nothing.
+const FEW_DEGREES: f64 = 3.0;
 
 impl HistoryReport {
-    /// For people, on a terminal of so many columns.
-    pub fn text(&self, width: usize) -> String {
+    pub(super) fn write_text(&self, columns: usize) -> String {
         let mut text = String::new();
-        for warning in &self.warnings {
-            text += &format!("{} {warning}\n", style::paint(style::DOUBTFUL, "warning:"));
+        for warning in self.warnings() {
+            let warning = format!("{} {warning}", paint(style::DOUBTFUL, "warning:"));
+            text += &filled(&warning, columns);
         }
         if !text.is_empty() {
             text.push('\n');
         }
         if self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty()) {
-            return text + "no version is stored that these benchmarks were measured in\n";
+            return text + "none of these benchmarks was measured in a stored version\n";
         }
-        text += &if self.overview { self.overview(width) } else { self.tables(width) };
+        text += &if self.overview { self.overview(columns) } else { self.tables(columns) };
         if self.hidden > 0 {
-            let versions = quantity::count(self.hidden, "other stored version");
+            let versions = count(self.hidden, "other stored version");
             text += &format!("{versions} not shown: see --last and --since\n");
         }
         text
     }
 
     /// One line for each benchmark.
-    fn overview(&self, width: usize) -> String {
+    fn overview(&self, columns: usize) -> String {
+        let names = self.names();
+        let name = |one: &BenchmarkHistory| {
+            let name = names.name(&one.benchmark);
+            match metric_name(Some(&one.metric)) {
+                "" => name,
+                metric => format!("{name} ({metric})"),
+            }
+        };
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::left("history").dropped(2),
@@ -43,111 +64,48 @@ impl HistoryReport {
             Column::left("verdict"),
             Column::left("").joined(),
         ]);
+        let mut sentences = String::new();
         for benchmark in &self.benchmarks {
             let Some(newest) = benchmark.versions.last() else { continue };
             let mut cells = vec![
-                Cell::from(benchmark.name(&self.benchmarks)),
+                Cell::from(name(benchmark)),
                 Cell::from(benchmark.sparkline()),
-                newest.value(benchmark),
-                newest.commit(),
+                self.value_cell(newest),
+                newest.commit_cell(),
             ];
-            cells.extend(newest.verdict());
+            cells.extend(newest.verdict_cells());
             table.row(cells);
+            sentences += &newest.sentence(&name(benchmark), columns);
         }
-        let mut text = format!("{}\n", table.fit(width));
-        for benchmark in &self.benchmarks {
-            let Some(newest) = benchmark.versions.last() else { continue };
-            if let Some(sentence) = newest.sentence() {
-                text += &format!("{}: {sentence}\n", benchmark.name(&self.benchmarks));
-            }
-        }
-        text += &self.explanations();
-        text + "every version of a benchmark: cargo rbench history BENCH\n"
+        let each = "every version of a benchmark: cargo rbench history BENCH\n";
+        format!("{}\n{sentences}{}{each}", table.fit(columns), self.explanations(columns))
     }
 
     /// One table for each benchmark.
-    fn tables(&self, width: usize) -> String {
+    fn tables(&self, columns: usize) -> String {
         let mut text = String::new();
         for benchmark in &self.benchmarks {
-            let BenchmarkHistory { package, target, id, metric, .. } = benchmark;
+            let BenchmarkHistory { benchmark: place, metric: Metric { name: metric, .. }, .. } =
+                benchmark;
             text += &format!(
-                "{}  {package} {target}, {metric}\n{}\n\n{}\n",
-                style::paint(style::HEAD, id),
+                "{}  {}\n{}\n\n{}\n",
+                paint(style::HEAD, &place.name.id),
+                visible(&format!("{} {}, {metric}", place.package, place.target)),
                 benchmark.sparkline(),
-                benchmark.table(width)
+                self.table(benchmark).fit(columns)
             );
-            for version in &benchmark.versions {
-                if let Some(sentence) = version.sentence() {
-                    text += &format!("{}: {sentence}\n", version.version.short());
-                }
+            for row in &benchmark.versions {
+                text += &row.sentence(&row.version.short(), columns);
             }
-            text += &benchmark.sessions_told();
+            if let Some(sessions) = &benchmark.sessions {
+                text += &filled(&sessions_text(sessions), columns);
+            }
             text += "\n";
         }
-        text + &self.explanations()
+        text + &self.explanations(columns)
     }
 
-    /// What the signs mean, as far as they occur, and what to do about what cannot be compared.
-    fn explanations(&self) -> String {
-        let versions = || self.benchmarks.iter().flat_map(|benchmark| &benchmark.versions);
-        let against = || versions().filter_map(|version| version.against.as_ref());
-        let mut text = String::new();
-        if against().any(AgainstReport::is_apart) {
-            text += &format!(
-                "{APART} measured in another experiment than the version before: the verdict allows for \
-                 what varies between them\n"
-            );
-        }
-        if versions().any(|version| !version.in_repository) {
-            text += "( ) not in this repository any more\n";
-        }
-        let mut reasons: Vec<&str> = against()
-            .filter(|against| against.verdict == "not-comparable")
-            .map(|against| against.reason.as_str())
-            .collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        for reason in reasons {
-            text += &format!("{reason}\n");
-        }
-        let refused = versions().rev().find_map(|version| {
-            let against = version.against.as_ref()?;
-            let refused = against.measured == "apart" && against.verdict == "not-comparable";
-            refused.then_some((version, against))
-        });
-        if let Some((version, against)) = refused {
-            let (base, head) = (against.version.short(), version.version.short());
-            text += &format!(
-                "hint: measure one of them a second time: cargo rbench run {head}\n\
-                 hint: or both together: cargo rbench compare {base} {head}\n"
-            );
-        }
-        if against().any(|against| against.measured == "unlike" && against.change.is_none()) {
-            text += "hint: results of other machines or settings are compared only with \
-                     --allow-different\n";
-        }
-        text
-    }
-}
-
-impl BenchmarkHistory {
-    /// The benchmark's id, with its place where the id alone is not unique.
-    fn name(&self, all: &[Self]) -> String {
-        if all.iter().filter(|other| other.id == self.id).count() > 1 {
-            format!("{} {} {}", self.package, self.target, self.id)
-        } else {
-            self.id.clone()
-        }
-    }
-
-    fn sparkline(&self) -> String {
-        let value = |version: &VersionReport| {
-            version.shown.filter(|_| version.alike).map(|shown| shown.value)
-        };
-        value::sparkline(&self.versions.iter().map(value).collect::<Vec<_>>())
-    }
-
-    fn table(&self, width: usize) -> String {
+    fn table(&self, benchmark: &BenchmarkHistory) -> Table {
         let mut table = Table::new([
             Column::left("version"),
             Column::left("date").dropped(1),
@@ -160,39 +118,82 @@ impl BenchmarkHistory {
             Column::left("subject").shortened().dropped(0),
         ]);
         let mut above = None;
-        for version in &self.versions {
-            let against = version.against.as_ref().map(|against| against.version.short());
+        for row in &benchmark.versions {
+            let base = row.against.as_ref().map(|against| &against.version);
             let mut cells = vec![
-                version.commit(),
-                Cell::from(version.time.map_or(String::new(), date::day)),
-                version.value(self),
+                row.commit_cell(),
+                Cell::from(row.version.time.map_or(String::new(), date::day)),
+                self.value_cell(row),
             ];
-            cells.extend(version.verdict());
-            cells.push(Cell::from(against.filter(|_| above != version.base()).unwrap_or_default()));
-            cells.push(Cell::from(version.summary.clone()));
+            cells.extend(row.verdict_cells());
+            let against = base.filter(|_| base != above).map(Version::short);
+            cells.push(Cell::from(against.unwrap_or_default()));
+            cells.push(Cell::from(&row.version.summary));
             table.row(cells);
-            above = Some(&version.version);
+            above = Some(&row.version);
         }
-        table.fit(width)
+        table
     }
 
-    fn sessions_told(&self) -> String {
-        let Some(sessions) = self.sessions else { return String::new() };
-        format!(
-            "between experiments it varies by {:.2} % (standard deviation; {}, {:.1} degrees of freedom)\n",
-            100.0 * sessions.standard_deviation,
-            quantity::count(sessions.repeats, "version") + " measured again",
-            sessions.degrees_of_freedom
+    fn value_cell(&self, row: &HistoryRow) -> Cell {
+        row.summary.as_ref().map_or_else(
+            || Cell::styled(style::DOUBTFUL, row.without_value().name()),
+            |summary| Cell::from(quantity::estimate(summary, self.criteria.confidence)),
         )
+    }
+
+    /// What the signs mean, as far as they occur, and what to do about what cannot be compared.
+    fn explanations(&self, columns: usize) -> String {
+        let mut lines = Vec::new();
+        if self.rows().any(|row| row.against.as_ref().is_some_and(Against::is_across)) {
+            lines.push(format!(
+                "{ACROSS} measured in another experiment than the version before: the verdict allows \
+                 for what varies between experiments"
+            ));
+        }
+        if self.rows().any(|row| !row.in_repository) {
+            lines.push("( ) not in this repository any more".to_owned());
+        }
+        let is_refused =
+            |against: &&Against| matches!(against.row.verdict, Verdict::NotComparable { .. });
+        let refused = || {
+            let rows = self.rows().rev();
+            rows.filter_map(|row| Some((row.against.as_ref().filter(is_refused)?, &row.version)))
+        };
+        let mut reasons: Vec<String> =
+            refused().map(|(against, _)| sentence::row(&against.row)).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        lines.extend(reasons);
+        let is_across =
+            |(against, _): &(&Against, _)| against.relation == Relation::AcrossExperiments;
+        let mut text: String = lines.iter().map(|line| filled(line, columns)).collect();
+        if let Some((against, version)) = refused().find(is_across) {
+            let (base, head) = (against.version.short(), version.short());
+            text += &format!(
+                "hint: measure one of them a second time: cargo rbench run {head}\n\
+                 hint: or both together: cargo rbench compare {base} {head}\n"
+            );
+        }
+        if refused().any(|(against, _)| against.relation == Relation::DifferentConditions) {
+            text += "hint: results of other machines or settings are compared only with \
+                     --allow-different\n";
+        }
+        text
     }
 }
 
-impl VersionReport {
-    fn base(&self) -> Option<&crate::model::Version> {
-        self.against.as_ref().map(|against| &against.version)
+impl BenchmarkHistory {
+    fn sparkline(&self) -> String {
+        let value = |row: &HistoryRow| {
+            row.summary.as_ref().filter(|_| row.like_newest).map(|summary| summary.values().mean)
+        };
+        sparkline(&self.versions.iter().map(value).collect::<Vec<_>>())
     }
+}
 
-    fn commit(&self) -> Cell {
+impl HistoryRow {
+    fn commit_cell(&self) -> Cell {
         let short = self.version.short();
         if self.in_repository {
             Cell::from(short)
@@ -201,57 +202,49 @@ impl VersionReport {
         }
     }
 
-    fn value(&self, benchmark: &BenchmarkHistory) -> Cell {
-        let unit = benchmark.in_unit;
-        match self.shown {
-            Some(Shown { interval: Some(interval), .. }) => {
-                Cell::from(value::with_interval(&interval, unit))
-            }
-            Some(Shown { value, .. }) => Cell::from(value::value(value, unit)),
-            None => Cell::styled(style::DOUBTFUL, "failed"),
-        }
-    }
-
     /// The cells for the change, its interval, the verdict and its sign.
-    fn verdict(&self) -> [Cell; 4] {
+    fn verdict_cells(&self) -> [Cell; 4] {
         let Some(against) = &self.against else { return Default::default() };
-        let change = |change: &ChangeReport| value::percent(change.estimate);
-        let range = |change: &ChangeReport| {
-            let [low, high] = [change.low, change.high].map(value::bare_percent);
-            format!("({low} .. {high})")
-        };
-        let of = |text: &dyn Fn(&ChangeReport) -> String| {
-            Cell::from(against.change.as_ref().map_or(String::new(), text))
-        };
-        let sign = if against.is_apart() { APART } else { "" };
-        let verdict = Cell::styled(against.style(), against.verdict);
-        [of(&change), of(&range), verdict, Cell::from(sign)]
+        let stage = against.row.decisive();
+        let [change, range] = stage.map_or_else(Default::default, |stage| {
+            let change = stage.assessment.comparison.change;
+            let range = quantity::range(change.low, change.high);
+            [percent(change.estimate), format!("({range})")].map(Cell::from)
+        });
+        let kind = VerdictKind::of(&against.row.verdict);
+        let sign = if against.is_across() { ACROSS } else { "" };
+        [change, range, Cell::styled(kind.style(), kind.name()), Cell::from(sign)]
     }
 
-    /// Why, where a reader will ask.
-    fn sentence(&self) -> Option<&str> {
-        let against = self.against.as_ref();
-        match against.map(|against| against.verdict) {
-            Some("regressed" | "improved" | "failed") => {
-                against.map(|against| against.reason.as_str())
+    /// Why the verdict is what it is, where a reader will ask.
+    fn sentence(&self, name: &str, columns: usize) -> String {
+        use VerdictKind::{Failed, Improved, Regressed, Skipped};
+        let reason = match &self.against {
+            Some(Against { row, .. }) => {
+                let kind = VerdictKind::of(&row.verdict);
+                matches!(kind, Regressed | Improved | Failed | Skipped).then(|| sentence::row(row))
             }
-            Some(_) => None,
-            None => self.failure.as_deref(),
-        }
+            None => self.failure.as_ref().map(|failure| visible_lines(failure).into_owned()),
+        };
+        reason.map_or_else(String::new, |reason| {
+            first_line_filled(&format!("{}: {reason}", visible(name)), columns)
+        })
     }
 }
 
-impl AgainstReport {
-    fn is_apart(&self) -> bool {
-        self.measured != "together" && self.verdict != "identical"
+fn sessions_text(sessions: &SessionVariance) -> String {
+    let repeats = count(sessions.repeats, "version");
+    if sessions.freedom < FEW_DEGREES {
+        let verb = if sessions.repeats == 1 { "was" } else { "were" };
+        return format!(
+            "how much it varies between experiments is hardly known yet: only {repeats} {verb} measured \
+             again"
+        );
     }
-
-    fn style(&self) -> anstyle::Style {
-        match self.verdict {
-            "regressed" => style::BAD,
-            "improved" => style::GOOD,
-            "failed" | "not-comparable" | "inconclusive" => style::DOUBTFUL,
-            _ => style::QUIET,
-        }
-    }
+    format!(
+        "between experiments it varies by {:.2} % (standard deviation; {repeats} measured again, {:.1} \
+         degrees of freedom)",
+        100.0 * sessions.standard_deviation().exp_m1(),
+        sessions.freedom
+    )
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::{
     failure::{Exit, OrFail, Result},
     model::{Benchmark, Stage},
-    store::RecordedExecution,
+    store::Row,
 };
 
 const HEAD: &str = "experiment,package,target,benchmark,stage,round,seed,measurement,metric,unit,\
@@ -26,15 +26,11 @@ impl<'w> RawMeasurements<'w> {
 
     /// Writes the measurements of a benchmark in an experiment. Values are those of one iteration;
     /// iterations are empty where the harness does not tell them.
-    pub fn write(
-        &mut self,
-        experiment: &str,
-        benchmark: &Benchmark,
-        recorded: &[RecordedExecution],
-    ) -> Result<()> {
+    pub fn write(&mut self, experiment: &str, benchmark: &Benchmark, rows: &[Row]) -> Result<()> {
         let Benchmark { package, target, name } = benchmark;
         let [package, target, id] = [package, target, &name.id].map(|text| quoted(text));
-        for RecordedExecution { turn, execution } in recorded {
+        for Row { turn, outcome, .. } in rows {
+            let Ok(execution) = outcome else { continue };
             let stage = match turn.stage {
                 Stage::First => 1,
                 Stage::Second => 2,

@@ -1,43 +1,47 @@
 //! A stored version for people at a terminal.
 
-use super::{
-    ExperimentReport, Factors, Measured, Shares, StoredBenchmark, StoredBuild, StoredVersionReport,
-};
+use serde_json::Value;
+
+use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
-    model::{Stage, Unit, settings_words},
+    model::{Dimensions, Metric, Stage, Unit, Version, settings_words},
     report::{
-        date, quantity, style,
+        date,
+        names::{Names, metric_name},
+        prose::first_line_filled,
+        quantity::{self, p_value, value},
+        shares::{self, Shares},
+        style::{self, paint},
         table::{Cell, Column, Table},
-        value,
+        visible::{visible, visible_lines},
     },
+    stats::{Components, Summary, impact::Impact},
 };
 
-impl StoredVersionReport {
-    /// For people, on a terminal of so many columns.
-    pub fn text(&self, width: usize) -> String {
-        let version = style::paint(style::HEAD, &self.version.to_string());
-        let mut text =
-            format!("{version}  {}\n", self.version.summary).trim_end().to_owned() + "\n";
+impl ShowReport {
+    pub(super) fn write_text(&self, columns: usize) -> String {
+        let version = paint(style::HEAD, &self.version.to_string());
+        let summary = visible(&self.version.summary);
+        let mut text = format!("{version}  {summary}").trim_end().to_owned() + "\n";
         if let Some(time) = self.version.time.filter(|_| !self.version.dirty) {
             text += &format!("committed on {}\n", date::day(time));
         }
-        text += &format!("\n{}", self.experiments_table(width));
+        text += &format!("\n{}\n", self.experiments_table().fit(columns));
         text += &self.circumstances();
-        for (number, experiment) in self.experiments.iter().enumerate() {
+        for (number, experiment) in (1..).zip(&self.experiments) {
             if let Some(reason) = &experiment.failure {
-                let failed = style::paint(style::BAD, "could not be built");
-                text += &format!("\nexperiment {}: {failed}: {reason}\n", number + 1);
+                let failed = paint(style::BAD, "could not be built");
+                let reason = visible_lines(reason);
+                text += &format!("\nexperiment {number}: {failed}: {reason}\n");
             }
         }
         if self.benchmarks.is_empty() {
             return text;
         }
-        text += "\n";
-        text += &if self.detailed { self.details(width) } else { self.overview(width) };
-        text
+        text + "\n" + &if self.detailed { self.details(columns) } else { self.overview(columns) }
     }
 
-    fn experiments_table(&self, width: usize) -> String {
+    fn experiments_table(&self) -> Table {
         let mut table = Table::new([
             Column::right("experiment"),
             Column::left("begun"),
@@ -46,99 +50,156 @@ impl StoredVersionReport {
             Column::left("together with").shortened(),
             Column::left("rbench").dropped(0),
         ]);
-        for (number, experiment) in self.experiments.iter().enumerate() {
-            let d = experiment.dimensions;
+        for (number, experiment) in (1..).zip(&self.experiments) {
+            let Dimensions { builds, executions, measurements } = experiment.dimensions;
+            let others = experiment.others.iter().map(Version::short);
             table.row([
-                Cell::from((number + 1).to_string()),
-                Cell::from(experiment.when.map_or(String::new(), date::minute)),
+                Cell::from(format!("{number}")),
+                Cell::from(date::minute(experiment.begun)),
                 experiment.state(),
-                Cell::from(format!("{} × {} × {}", d.builds, d.executions, d.measurements)),
-                Cell::from(experiment.others.join(", ")),
-                Cell::from(experiment.rbench.clone()),
+                Cell::from(format!("{builds} × {executions} × {measurements}")),
+                Cell::from(others.collect::<Vec<_>>().join(", ")),
+                Cell::from(&experiment.rbench),
             ]);
         }
-        table.fit(width)
+        table
     }
 
     /// Machines, toolchains and settings, once where all experiments agree.
     fn circumstances(&self) -> String {
-        type PartOf = fn(&ExperimentReport) -> String;
+        type PartOf = fn(&ShownExperiment) -> String;
         let parts: [(&str, PartOf); 3] = [
             ("machine", |experiment| experiment.machine.to_string()),
             ("toolchain", |experiment| {
                 experiment.toolchain.lines().next().unwrap_or_default().to_owned()
             }),
-            ("settings", |experiment| settings_words(&experiment.settings).join(", ")),
+            ("settings", |experiment| match &experiment.settings {
+                Value::String(text) => text.clone(),
+                settings => settings_words(&settings.to_string()).join(", "),
+            }),
         ];
-        let mut text = String::from("\n");
+        let mut text = String::new();
         for (name, part) in parts {
-            let mut told: Vec<(String, Vec<String>)> = Vec::new();
-            for (number, experiment) in self.experiments.iter().enumerate() {
-                let (part, number) = (part(experiment), (number + 1).to_string());
-                match told.iter_mut().find(|(other, _)| *other == part) {
+            let mut found: Vec<(String, Vec<String>)> = Vec::new();
+            for (number, experiment) in (1..).zip(&self.experiments) {
+                let (part, number) = (part(experiment), format!("{number}"));
+                match found.iter_mut().find(|(other, _)| *other == part) {
                     Some((_, numbers)) => numbers.push(number),
                     None if part.is_empty() => {}
-                    None => told.push((part, vec![number])),
+                    None => found.push((part, vec![number])),
                 }
             }
-            let alone = told.len() == 1;
-            for (part, numbers) in told {
-                let of = if alone { String::new() } else { format!(" of {}", numbers.join(", ")) };
-                text += &format!("{name}{of}: {part}\n");
+            let is_same = found.len() == 1;
+            for (part, numbers) in found {
+                let of =
+                    if is_same { String::new() } else { format!(" of {}", numbers.join(", ")) };
+                text += &format!("{name}{of}: {}\n", visible(&part));
             }
         }
         text
     }
 
     /// One line for each benchmark.
-    fn overview(&self, width: usize) -> String {
+    fn overview(&self, columns: usize) -> String {
+        let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let mut table = Table::new([
             Column::left("benchmark").names(),
+            Column::left("metric"),
             Column::right("value"),
             Column::left("throughput").dropped(1),
-            Column::right("variance b/e/m"),
+            Column::right(shares::HEAD),
             Column::right("layout effect").dropped(2),
             Column::right("peak memory").dropped(0),
             Column::right("experiment").dropped(3),
         ]);
-        for benchmark in &self.benchmarks {
-            let number = Cell::from((benchmark.experiment + 1).to_string());
-            let Some(measured) = &benchmark.measured else {
+        for shown in &self.benchmarks {
+            let name = Cell::from(names.name(&shown.benchmark));
+            let number = Cell::from((shown.experiment + 1).to_string());
+            let Some(summary) = &shown.summary else {
                 let failed = Cell::styled(style::DOUBTFUL, "failed");
-                let none = Cell::default;
-                let name = Cell::from(benchmark.id.clone());
-                table.row([name, failed, none(), none(), none(), none(), number]);
+                let mut cells = vec![name, Cell::default(), failed];
+                cells.resize_with(7, Cell::default);
+                cells.push(number);
+                table.row(cells);
                 continue;
             };
+            let components = Components::of(summary);
+            let p = components.layout.map_or(String::new(), |test| p_value(test.p));
             table.row([
-                Cell::from(benchmark.id.clone()),
-                Cell::from(measured.text()),
-                Cell::from(measured.throughput_text()),
-                Cell::from(measured.variance.map_or(String::new(), Shares::text)),
-                Cell::from(measured.layout_text()),
-                Cell::from(measured.peak_memory_bytes.map_or(String::new(), quantity::bytes)),
+                name,
+                Cell::from(metric_name(Some(summary.metric()))),
+                Cell::from(quantity::estimate(summary, self.criteria.confidence)),
+                Cell::from(shown.throughput_text(summary)),
+                Cell::from(shares::text(Shares::of_version(summary))),
+                Cell::from(p),
+                Cell::from(shown.peak_memory.map_or(String::new(), quantity::bytes)),
                 number,
             ]);
         }
-        let mut text = table.fit(width);
-        for benchmark in &self.benchmarks {
-            text += &benchmark.failures_text();
+        let mut text = table.fit(columns);
+        for shown in &self.benchmarks {
+            text += &shown.failures_text(&names.name(&shown.benchmark), columns);
         }
-        let revision = self.version.to_type();
+        let revision = visible(&self.version.to_type()).into_owned();
         text + &format!("\nevery build and execution: cargo rbench show {revision} BENCH\n")
     }
 
     /// A table of builds for each benchmark.
-    fn details(&self, width: usize) -> String {
-        let texts: Vec<String> =
-            self.benchmarks.iter().map(|benchmark| benchmark.detail(width)).collect();
-        let revision = self.version.to_type();
+    fn details(&self, columns: usize) -> String {
+        let texts = self.benchmarks.iter().map(|shown| self.detail(shown, columns));
+        let texts: Vec<String> = texts.collect();
+        let revision = visible(&self.version.to_type()).into_owned();
         texts.join("\n")
             + &format!("\nall measurements: cargo rbench show {revision} BENCH --raw\n")
     }
+
+    fn detail(&self, shown: &ShownBenchmark, columns: usize) -> String {
+        let place = &shown.benchmark;
+        let mut text = format!(
+            "{}  {}, experiment {}\n",
+            paint(style::HEAD, &place.name.id),
+            visible(&format!("{} {}", place.package, place.target)),
+            shown.experiment + 1
+        );
+        text += &shown.failures_text(&place.name.id, columns);
+        let Some(summary) = &shown.summary else { return text };
+        let Metric { name, unit } = summary.metric();
+        let l = summary.builds().len() as f64;
+        let executions: usize = summary.builds().iter().map(|build| build.executions).sum();
+        let (m, n) = (executions as f64 / l, summary.measurements_per_execution());
+        // As many everywhere, unless executions failed or the harness took other numbers.
+        let (digits, average) =
+            if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
+        text += &format!(
+            "{}, {} by {l:.0} builds × {m:.digits$} executions × {n:.digits$} measurements{average}\n",
+            visible(name),
+            quantity::estimate(summary, self.criteria.confidence)
+        );
+        let throughput = shown.throughput_text(summary);
+        if !throughput.is_empty() {
+            text += &format!("throughput: {throughput}\n");
+        }
+        let components = Components::of(summary);
+        let shares = shares::text(Shares::of_version(summary));
+        text += &format!("variance of builds/executions: {shares}\n");
+        if let Some(test) = components.layout {
+            let f =
+                if test.f.is_finite() { format!("{:.2}", test.f) } else { "infinite".to_owned() };
+            text += &format!("layout effect: F {f}, {}\n", p_value(test.p));
+        }
+        text += &shown.impact.text();
+        if !shown.builds.is_empty() {
+            text += &format!("\n{}", shown.builds_table(*unit).fit(columns));
+        }
+        if shown.builds.iter().any(|build| build.slow) {
+            text += "slow: above the median by more than 3.5 robust standard deviations and the \
+                     min-effect\n";
+        }
+        text
+    }
 }
 
-impl ExperimentReport {
+impl ShownExperiment {
     fn state(&self) -> Cell {
         match (&self.failure, self.finished) {
             (Some(_), _) => Cell::styled(style::BAD, "not built"),
@@ -148,62 +209,26 @@ impl ExperimentReport {
     }
 }
 
-impl StoredBenchmark {
-    fn failures_text(&self) -> String {
-        let failure = |reason: &String| format!("{}: failed: {reason}\n", self.id);
+impl ShownBenchmark {
+    fn failures_text(&self, name: &str, columns: usize) -> String {
+        let failure = |reason: &String| {
+            let line = format!("{}: failed: {}", visible(name), visible_lines(reason));
+            first_line_filled(&line, columns)
+        };
         self.failures.iter().map(failure).collect()
     }
 
-    fn detail(&self, width: usize) -> String {
-        let Self { package, target, id, experiment, .. } = self;
-        let head = style::paint(style::HEAD, id);
-        let mut text = format!("{head}  {package} {target}, experiment {}\n", experiment + 1);
-        text += &self.failures_text();
-        let Some(measured) = &self.measured else { return text };
-        let [l, m, n] = measured.dimensions;
-        // As many everywhere, unless executions failed or the harness took other numbers.
-        let (digits, average) =
-            if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
-        text += &format!(
-            "{}, {} by {l:.0} builds x {m:.digits$} executions x {n:.digits$} measurements{average}\n",
-            measured.metric,
-            measured.text()
-        );
-        let throughput = measured.throughput_text();
-        if !throughput.is_empty() {
-            text += &format!("throughput: {throughput}\n");
+    /// How much is processed in a second.
+    fn throughput_text(&self, summary: &Summary) -> String {
+        if *summary.metric() != Metric::wall() {
+            return String::new();
         }
-        if let Some(shares) = measured.variance {
-            text +=
-                &format!("variance between builds/executions/measurements: {}\n", shares.text());
-        }
-        if let Some(test) = measured.layout_test {
-            let f = test.f.map_or("infinite".to_owned(), |f| format!("{f:.2}"));
-            text += &format!("layout effect: F {f}, p {}\n", probability(test.p));
-        }
-        text += &self.impact_text();
-        text += &format!("\n{}", self.builds_table(measured, width));
-        if self.builds.iter().any(|build| build.slow) {
-            text += "slow: above the median by more than 3.5 robust standard deviations and the \
-                     smallest change of interest\n";
-        }
-        text
+        let time = summary.values().mean;
+        let rates = self.throughput.iter().map(|throughput| quantity::rate(*throughput, time));
+        rates.collect::<Vec<_>>().join(", ")
     }
 
-    fn impact_text(&self) -> String {
-        let Some(impact) = self.impact else { return String::new() };
-        let mut text = String::new();
-        for (level, factors) in
-            [("starting the program", impact.executions), ("building it", impact.builds)]
-        {
-            if let Some(factors) = factors {
-                text += &format!("impact of {level} again: {}\n", factors.text());
-            }
-        }
-        text
-    }
-
-    fn builds_table(&self, measured: &Measured, width: usize) -> String {
+    fn builds_table(&self, unit: Unit) -> Table {
         let mut table = Table::new([
             Column::right("seed"),
             Column::left("stage"),
@@ -215,80 +240,46 @@ impl StoredBenchmark {
             Column::right("peak memory").dropped(3),
             Column::right("CPU time").dropped(0),
         ]);
-        let second = self.builds.iter().any(|build| build.stage == Stage::Second);
+        let has_second = self.builds.iter().any(|build| build.stage == Stage::Second);
         for build in &self.builds {
             let stage = match build.stage {
-                _ if !second => "",
+                _ if !has_second => "",
                 Stage::First => "first",
                 Stage::Second => "second",
             };
-            table.row(build.cells(stage, measured.in_unit));
+            table.row(build.cells(stage, unit));
         }
-        table.fit(width)
+        table
     }
 }
 
-impl StoredBuild {
+impl ShownBuild {
     fn cells(&self, stage: &str, unit: Unit) -> [Cell; 9] {
-        let executions: Vec<String> =
-            self.executions.iter().map(|one| value::value(*one, unit)).collect();
-        let slow = if self.slow { "slow" } else { "" };
-        let cpu = std::time::Duration::try_from_secs_f64(self.cpu_seconds).unwrap_or_default();
+        let executions = self.executions.iter().map(|one| value(*one, unit));
+        let executions: Vec<String> = executions.collect();
         [
             Cell::from(self.seed.to_string()),
             Cell::from(stage),
             Cell::from(self.layout.map_or(String::new(), |layout| layout.to_string())),
             Cell::from(self.digest.map_or(String::new(), |digest| digest.short())),
-            Cell::from(value::value(self.value, unit)),
-            Cell::styled(style::DOUBTFUL, slow),
+            Cell::from(value(self.value, unit)),
+            Cell::styled(style::DOUBTFUL, if self.slow { "slow" } else { "" }),
             Cell::from(executions.join(", ")),
-            Cell::from(self.peak_memory_bytes.map_or(String::new(), quantity::bytes)),
-            Cell::from(quantity::duration(cpu)),
+            Cell::from(self.peak_memory.map_or(String::new(), quantity::bytes)),
+            Cell::from(quantity::duration(self.cpu_time)),
         ]
     }
 }
 
-impl Measured {
+impl ImpactFactors {
     fn text(&self) -> String {
-        let alone = || value::value(self.value, self.in_unit);
-        self.shown.map_or_else(alone, |interval| value::with_interval(&interval, self.in_unit))
-    }
-
-    /// How much is processed in a second.
-    fn throughput_text(&self) -> String {
-        if self.in_unit != Unit::Nanoseconds {
-            return String::new();
-        }
-        let rate = |amount: u64| amount as f64 / (self.value * 1e-9);
-        let texts = self.throughput.iter().map(|throughput| match throughput.unit {
-            "bytes" => format!("{}/s", quantity::measured_bytes(rate(throughput.amount))),
-            unit => format!("{:.4e} {unit}/s", rate(throughput.amount)),
-        });
-        texts.collect::<Vec<_>>().join(", ")
-    }
-
-    fn layout_text(&self) -> String {
-        self.layout_test.map_or(String::new(), |test| format!("p {}", probability(test.p)))
-    }
-}
-
-impl Shares {
-    fn text(self) -> String {
-        let [b, e, m] =
-            [self.builds, self.executions, self.measurements].map(|share| 100.0 * share);
-        format!("{b:.0}/{e:.0}/{m:.0} %")
-    }
-}
-
-impl Factors {
-    fn text(self) -> String {
-        let number = |factor: Option<f64>| {
-            factor.map_or("infinite".to_owned(), |factor| format!("{factor:.2}"))
+        let factor = |f: f64| if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
+        let levels = [("starting the program", self.executions), ("building it", self.builds)];
+        let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
+        let line = |(level, Impact { factor: with, without_shift, .. }): (&&str, &Impact)| {
+            let (with, without) = (factor(*with), factor(*without_shift));
+            format!("impact of {level} again: {with} ({without} without shift)\n")
         };
-        format!("{} ({} without shift)", number(self.factor), number(self.without_shift))
+        levels.map(line).collect()
     }
-}
-
-fn probability(p: f64) -> String {
-    if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
 }

@@ -68,6 +68,34 @@ fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike(
 }
 
 #[test]
+fn optional_columns_are_left_out_before_any_name_is_shortened() {
+    let mut table = Table::new([
+        Column::left("benchmark").names(),
+        Column::right("value"),
+        Column::right("").joined().optional(0),
+        Column::right("interval").dropped(1),
+    ]);
+    table.row(["parse/words/1024", "4.384 µs", "± 1.9 %", "-1 .. +2"].map(Cell::from));
+    assert_eq!(
+        plain(&table.fit(43)),
+        "benchmark            value  interval\n\
+         parse/words/1024  4.384 µs  -1 .. +2\n"
+    );
+    assert_eq!(
+        plain(&table.fit(30)),
+        "benchmark            value\n\
+         parse/words/1024  4.384 µs\n"
+    );
+}
+
+#[test]
+fn nothing_in_a_cell_steers_the_terminal() {
+    let mut table = Table::new([Column::left("benchmark").names()]);
+    table.row([Cell::styled(style::BAD, "a\u{1b}[2Jb\u{202e}c")]);
+    assert_eq!(plain(&table.fit(80)), "benchmark\na\\u{1b}[2Jb\\u{202e}c\n");
+}
+
+#[test]
 fn prose_is_shortened_before_anything_is_left_out_for_it() {
     let mut table =
         Table::new([Column::left("version"), Column::left("subject").shortened().dropped(0)]);
@@ -80,8 +108,8 @@ fn prose_is_shortened_before_anything_is_left_out_for_it() {
     assert_eq!(
         plain(&table.fit(26)),
         "version  subject\n\
-         1a2b3c4  Update s…y example\n\
-         1a2b3c4  Update s…y example\n"
+         1a2b3c4  Update s… example\n\
+         1a2b3c4  Update s… example\n"
     );
 }
 

@@ -1,7 +1,5 @@
 //! The module held against repositories that git itself made.
 
-#![cfg(unix)]
-
 mod checkouts;
 mod fixture;
 mod orders;

@@ -253,3 +253,32 @@ fn attributes_that_a_sparse_checkout_does_not_show_count_nevertheless() {
     fixture.commit("third");
     assert_eq!(version.tree, fixture.id("HEAD^{tree}"));
 }
+
+#[test]
+fn large_files_that_git_does_not_track_are_named_before_anything_is_copied() {
+    let fixture = Fixture::new();
+    for name in ["data/large one.bin", "data/other.bin"] {
+        // Sparse: it takes no room.
+        fs::File::create(fixture.write(name, "")).unwrap().set_len(3_000_000_000).unwrap();
+    }
+    let failure = fixture.open().resolve(".").unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    let text = failure.to_string();
+    for part in [
+        "\n  data/large one.bin has 3000 MB\n  data/other.bin has 3000 MB\n",
+        "if benchmarks do not need it: echo 'data/large one.bin' >> .git/info/exclude",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    fixture.write(".git/info/exclude", "data\n");
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+}
+
+#[test]
+fn a_large_file_that_git_tracks_is_a_file_like_any_other() {
+    let fixture = Fixture::new();
+    let file = fixture.write("data.bin", "");
+    fixture.git(&["add", "--intent-to-add", "data.bin"]);
+    fs::File::create(file).unwrap().set_len(100_000_001).unwrap();
+    assert!(fixture.open().resolve(".").unwrap().dirty);
+}

@@ -14,6 +14,17 @@ fn version(logs: &[f64]) -> Summary {
     Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
+/// The same of a metric that is the same in every execution.
+fn bytes(logs: &[f64]) -> Summary {
+    let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
+    let builds = (0..).zip(logs.iter().map(|log| [[log.exp()]]));
+    Summary::of(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
+}
+
+fn compare_bytes(base: &[f64], head: &[f64], pairing: Pairing) -> Comparison {
+    Comparison::new(&bytes(base), &bytes(head), pairing, 0.05).unwrap()
+}
+
 fn compare(base: &[f64], head: &[f64], pairing: Pairing) -> Comparison {
     Comparison::new(&version(base), &version(head), pairing, 0.05).unwrap()
 }
@@ -71,9 +82,9 @@ fn comparison_intervals_share_the_reach_of_the_test_by_standard_error() {
 }
 
 #[test]
-fn a_constant_difference_without_any_variance_is_certain() {
+fn a_constant_difference_of_bytes_without_any_variance_is_certain() {
     for pairing in [Pairing::BySeed, Pairing::Unpaired] {
-        let comparison = compare(&[1.0; 3], &[1.5; 3], pairing);
+        let comparison = compare_bytes(&[1.0; 3], &[1.5; 3], pairing);
         assert_eq!((comparison.p, comparison.differs()), (0.0, Some(Direction::Worse)));
         assert_eq!(comparison.p_one_sided(Direction::Better), 1.0);
         assert_eq!(comparison.gain, None);
@@ -83,7 +94,7 @@ fn a_constant_difference_without_any_variance_is_certain() {
 
 #[test]
 fn equal_constants_are_no_change() {
-    let comparison = compare(&[1.0; 3], &[1.0; 4], Pairing::Unpaired);
+    let comparison = compare_bytes(&[1.0; 3], &[1.0; 4], Pairing::Unpaired);
     assert_eq!((comparison.p, comparison.differs()), (1.0, None));
     assert_eq!(comparison.change, Change { estimate: 0.0, low: 0.0, high: 0.0 });
     assert!(comparison.base.overlaps(&comparison.head));
@@ -92,9 +103,47 @@ fn equal_constants_are_no_change() {
 #[test]
 fn a_difference_by_rounding_is_no_change() {
     let head = [1.0 + 2e-15, 1.0 + 2e-15, 1.0 + 2e-15];
-    let comparison = compare(&[1.0; 3], &head, Pairing::BySeed);
+    let comparison = compare_bytes(&[1.0; 3], &head, Pairing::BySeed);
     assert_eq!((comparison.log_change, comparison.differs()), (0.0, None));
     assert!(comparison.base.overlaps(&comparison.head));
+}
+
+#[test]
+fn times_without_any_variance_are_refused_unless_their_resolution_is_known() {
+    for pairing in [Pairing::BySeed, Pairing::Unpaired] {
+        for head in [1.0, 1.5] {
+            let (base, head) = (version(&[1.0; 3]), version(&[head; 3]));
+            let refusal = Comparison::new(&base, &head, pairing, 0.05).unwrap_err();
+            assert_eq!(refusal, Refusal::NoVariance);
+        }
+    }
+}
+
+#[test]
+fn the_standard_error_is_never_below_that_of_rounding_to_steps() {
+    let version = |values: &[f64], resolution: f64| {
+        let builds = (0..).zip(values.iter().map(|value| [[*value]]));
+        let data = Measurements::new(Metric::wall(), builds).unwrap();
+        Summary::of(&data.with_resolution(resolution), Estimator::Mean)
+    };
+    let compare = |base: &[f64], head: &[f64], resolution| {
+        let (base, head) = (version(base, resolution), version(head, resolution));
+        Comparison::new(&base, &head, Pairing::BySeed, 0.05).unwrap()
+    };
+    let coarse = compare(&[10.0; 4], &[20.0; 4], 1.0);
+    assert_close(coarse.standard_error, ((0.01 + 0.0025) / 12.0f64).sqrt());
+    assert!(coarse.p > 0.0 && coarse.differs() == Some(Direction::Worse));
+    // 10 % and 1/11 of rounding may be half of each of the two steps, and no more.
+    let one_step = compare(&[10.0; 100], &[11.0; 100], 1.0);
+    assert_eq!((one_step.p, one_step.differs()), (1.0, None));
+    assert_eq!(one_step.p_one_sided(Direction::Better), 0.5);
+    let half_steps = f64::midpoint(0.1, 1.0 / 11.0);
+    assert_close(one_step.change.high.ln_1p() - one_step.log_change, half_steps);
+    assert!(one_step.base.overlaps(&one_step.head));
+    // Where builds scatter by more than a step, the step does not matter.
+    let scattered = [[10.0, 20.0, 30.0], [25.0, 15.0, 40.0]];
+    let with = |resolution| compare(&scattered[0], &scattered[1], resolution);
+    assert_eq!(with(1.0).standard_error, with(0.0).standard_error);
 }
 
 #[test]

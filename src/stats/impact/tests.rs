@@ -91,14 +91,6 @@ fn the_effect_of_builds_does_not_count_as_that_of_executions() {
     assert!(builds.without_shift < 2.0);
 }
 
-#[test]
-fn a_median_of_evenly_many_values_lies_between_the_middle_two() {
-    assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
-    assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-    assert_eq!(median(&mut [f64::INFINITY, 1.0]), f64::INFINITY);
-    assert_eq!(median(&mut [7.0]), 7.0);
-}
-
 proptest! {
     #[test]
     fn whatever_has_a_factor_has_one_that_is_no_nan_and_does_not_depend_on_the_unit(

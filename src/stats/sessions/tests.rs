@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     model::Metric,
-    stats::{Assessment, Comparison, Criteria, Estimator, Measurements, Pairing, Random, Verdict},
+    stats::{
+        Assessment, Basis, Comparison, Criteria, Doubt, Estimator, Measurements, Pairing, Random,
+        Verdict,
+    },
 };
 
 const ALPHA: f64 = 0.05;
@@ -157,6 +160,16 @@ fn sessions_that_do_not_shift_cost_no_more_false_alarms() {
 }
 
 #[test]
+fn the_sum_has_no_more_degrees_of_freedom_than_the_variance_between_sessions() {
+    for freedom in [1.0, 2.0, 5.0, 50.0] {
+        let sessions = SessionVariance { mean_square: 1.0, noise: 0.0, freedom, repeats: 9 };
+        for standard_error in [0.0, 1.0, 100.0] {
+            assert!(sessions.added_to(standard_error, 9.0).1 <= freedom);
+        }
+    }
+}
+
+#[test]
 fn a_stored_change_must_be_as_sure_as_two_stages() {
     let version = |shift: f64| {
         summary((1..).zip([0.0, 0.01, -0.01, 0.02, -0.02, 0.005].map(|log| log + shift)))
@@ -165,16 +178,22 @@ fn a_stored_change_must_be_as_sure_as_two_stages() {
     let judge = |shift: f64, criteria: &Criteria| {
         let (base, head) = (version(0.0), version(shift));
         let stage = Assessment::across(&base, &head, Pairing::BySeed, &sessions, criteria).unwrap();
-        Verdict::of_stored(&stage, 1, criteria).to_string()
+        Verdict::of_stored(&stage, 1, criteria)
     };
     let criteria = Criteria::default();
     let large = judge(0.2, &criteria);
-    assert!(large.starts_with("regressed: +22.14 %") && large.contains("two sessions"), "{large}");
-    let middling = judge(0.013, &criteria);
-    assert!(middling.contains("need fresh builds"), "{middling}");
+    let Verdict::Regressed { change, basis: Basis::Stored { .. } } = large else {
+        panic!("{large:?}")
+    };
+    assert!((change.estimate - 0.2214).abs() < 1e-4, "{change:?}");
+    let doubt = |verdict| match verdict {
+        Verdict::Inconclusive { doubt, .. } => doubt,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(doubt(judge(0.013, &criteria)), Doubt::NeedsFresh { .. }));
     let unconfirmed = Criteria { confirm: false, ..criteria };
-    assert!(judge(0.013, &unconfirmed).starts_with("regressed"));
-    assert!(judge(0.001, &criteria).contains("not flagged"));
+    assert_eq!(judge(0.013, &unconfirmed).name(), "regressed");
+    assert_eq!(doubt(judge(0.001, &criteria)), Doubt::NotFlagged);
 }
 
 #[test]

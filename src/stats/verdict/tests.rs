@@ -40,7 +40,7 @@ fn of(first: &Assessment, second: Option<&Assessment>) -> Verdict {
 fn doubt(verdict: &Verdict) -> Doubt {
     match verdict {
         Verdict::Inconclusive { doubt, .. } => *doubt,
-        other => panic!("{other}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -50,7 +50,7 @@ fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
     assert!(first.needs_confirmation(&DEFAULT));
     let verdict = of(&first, Some(&second));
     let Verdict::Regressed { change, basis: Basis::Confirmed { p, needed } } = verdict else {
-        panic!("{verdict}")
+        panic!("{verdict:?}")
     };
     assert_eq!(change, second.comparison.change);
     assert_eq!(needed, 0.04);
@@ -68,7 +68,7 @@ fn without_confirmation_a_flagged_change_counts_at_once() {
     let stage = stage(5.0, 2.0);
     assert!(!stage.needs_confirmation(&SINGLE));
     let verdict = Verdict::of(&stage, None, 50, &SINGLE);
-    assert!(matches!(verdict, Verdict::Regressed { basis: Basis::OneStage, .. }), "{verdict}");
+    assert!(matches!(verdict, Verdict::Regressed { basis: Basis::OneStage, .. }), "{verdict:?}");
 }
 
 #[test]
@@ -81,14 +81,14 @@ fn fresh_builds_that_point_the_other_way_contradict() {
 #[test]
 fn fresh_builds_that_scatter_too_much_do_not_confirm() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0)));
-    let Doubt::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict}") };
+    let Doubt::Weak { p, needed, .. } = doubt(&verdict) else { panic!("{verdict:?}") };
     assert!(p > needed);
 }
 
 #[test]
 fn a_change_that_shrinks_below_the_smallest_of_interest_is_not_reported() {
     let verdict = of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6)));
-    assert!(matches!(doubt(&verdict), Doubt::Shrunk { .. }), "{verdict}");
+    assert!(matches!(doubt(&verdict), Doubt::Shrunk { .. }), "{verdict:?}");
     let verdict = Verdict::of(&stage(0.9, 0.6), None, 50, &SINGLE);
     assert_eq!(doubt(&verdict), Doubt::Small { min_effect: 0.01 });
 }
@@ -99,72 +99,120 @@ fn versions_shown_to_be_equivalent_are_unchanged_and_need_no_fresh_builds() {
     assert!(surely_small.flag.is_some());
     assert!(!surely_small.needs_confirmation(&DEFAULT));
     for verdict in [of(&surely_small, None), of(&stage(5.0, 2.0), Some(&stage(0.1, 0.2)))] {
-        let Verdict::Unchanged { change, min_effect } = verdict else { panic!("{verdict}") };
+        let Verdict::Unchanged { change, min_effect, .. } = verdict else { panic!("{verdict:?}") };
         assert!(-min_effect < change.low && change.high < min_effect);
     }
 }
 
 #[test]
+fn a_difference_below_the_smallest_of_interest_is_reported_with_what_shows_it() {
+    let difference = |verdict: Verdict| match verdict {
+        Verdict::Unchanged { difference, .. } => difference,
+        other => panic!("{other:?}"),
+    };
+    let (flagged, small) = (stage(5.0, 2.0), stage(0.8, 0.1));
+    let confirmed = difference(of(&flagged, Some(&small)));
+    assert!(matches!(confirmed, Some(Basis::Confirmed { .. })), "{confirmed:?}");
+    // So small that it is not measured again.
+    assert!(!small.needs_confirmation(&DEFAULT));
+    assert_eq!(difference(of(&small, None)), Some(Basis::OneStage));
+    assert_eq!(difference(Verdict::of_stored(&small, 50, &DEFAULT)), Some(Basis::OneStage));
+    // Fresh builds that show nothing, or the opposite, confirm nothing.
+    assert_eq!(difference(of(&flagged, Some(&stage(0.01, 0.2)))), None);
+    assert_eq!(difference(of(&flagged, Some(&stage(-0.8, 0.1)))), None);
+    assert_eq!(difference(of(&stage(0.01, 0.2), None)), None);
+}
+
+/// The interval at 95 % reaches 2.262 standard errors to each side, that at 90 % 1.833.
+#[test]
+fn each_of_two_looks_calls_a_change_unchanged_by_its_95_percent_interval() {
+    let reach = |stage: &Assessment, t: f64| {
+        stage.comparison.log_change + t * stage.comparison.standard_error
+    };
+    let border = stage(0.9, 0.15);
+    assert!(reach(&border, 1.833) < DEFAULT.min_log_change());
+    assert!(reach(&border, 2.262) > DEFAULT.min_log_change());
+    assert!(!border.equivalent);
+}
+
+#[test]
 fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_have_shown() {
     let verdict = of(&stage(1.0, 10.0), None);
-    let Verdict::Inconclusive { detectable, doubt, .. } = verdict else { panic!("{verdict}") };
+    let Verdict::Inconclusive { detectable, doubt, .. } = verdict else { panic!("{verdict:?}") };
     assert_eq!(doubt, Doubt::NotFlagged);
     // 1.00 sd of d for ten pairs; the sd of ±10 % is 10.54 %.
     assert!((detectable.ln_1p() - 0.1054).abs() < 0.001, "{detectable}");
 }
 
 #[test]
-fn each_verdict_is_a_sentence_with_its_reason() {
-    let sentences = [
+fn each_outcome_of_the_stages_has_its_verdict() {
+    let verdicts = [
         of(&stage(8.0, 2.0), Some(&stage(5.0, 2.0))),
         Verdict::of(&stage(-5.0, 2.0), None, 50, &SINGLE),
         of(&stage(0.1, 0.2), None),
+        of(&stage(5.0, 2.0), Some(&stage(0.8, 0.1))),
+        of(&stage(0.8, 0.1), None),
         of(&stage(1.0, 10.0), None),
         of(&stage(5.0, 2.0), None),
         of(&stage(5.0, 2.0), Some(&stage(-5.0, 2.0))),
         of(&stage(5.0, 2.0), Some(&stage(5.0, 20.0))),
         of(&stage(5.0, 2.0), Some(&stage(0.9, 0.6))),
         Verdict::of(&stage(0.9, 0.6), None, 50, &SINGLE),
-        Verdict::Identical,
-        Verdict::Failed { reason: "exited with code 101".to_owned() },
-        Verdict::NotComparable { reason: "another CPU".to_owned() },
-    ]
-    .map(|verdict| verdict.to_string());
+    ];
+    let ground = |verdict: &Verdict| match verdict {
+        Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => format!("{basis:?}"),
+        Verdict::Unchanged { difference, .. } => format!("{difference:?}"),
+        Verdict::Inconclusive { doubt, .. } => format!("{doubt:?}"),
+        other => format!("{other:?}"),
+    };
+    let first_word = |text: String| text.split([' ', '{']).next().unwrap_or_default().to_owned();
+    let outcomes = verdicts.map(|one| format!("{} {}", one.name(), first_word(ground(&one))));
     assert_eq!(
-        sentences,
+        outcomes,
         [
-            "regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (one-sided p 2e-5, \
-             needed 0.040)",
-            "improved: -5.00 % (-6.42 % to -3.56 %), by one stage alone",
-            "unchanged: +0.10 % (-0.02 % to +0.22 %): with 90 % confidence less than 1.00 % either way",
-            "inconclusive: +1.00 % (-6.34 % to +8.91 %), not flagged: chance can explain it; a change of \
-             11.07 % would show with 80 % power",
-            "inconclusive: +5.00 % (+3.43 % to +6.60 %), flagged, but not yet confirmed by fresh builds; \
-             a change of 2.12 % would show with 80 % power",
-            "inconclusive: -5.00 % (-6.42 % to -3.56 %), which contradicts the +5.00 % of the first \
-             stage; a change of 2.12 % would show with 80 % power",
-            "inconclusive: +5.00 % (-9.70 % to +22.09 %), which does not confirm the +5.00 % of the first \
-             stage (one-sided p 0.241, needed 0.040); a change of 23.36 % would show with 80 % power",
-            "inconclusive: +0.90 % (+0.44 % to +1.36 %), less than 1.00 %, after +5.00 % in the first \
-             stage; a change of 0.63 % would show with 80 % power",
-            "inconclusive: +0.90 % (+0.44 % to +1.36 %), flagged, but less than 1.00 %; a change of \
-             0.63 % would show with 80 % power",
-            "identical: both versions have the same machine code",
-            "failed: exited with code 101",
-            "not-comparable: another CPU",
+            "regressed Confirmed",
+            "improved OneStage",
+            "unchanged None",
+            "unchanged Some(Confirmed",
+            "unchanged Some(OneStage)",
+            "inconclusive NotFlagged",
+            "inconclusive Unconfirmed",
+            "inconclusive Contradicted",
+            "inconclusive Weak",
+            "inconclusive Shrunk",
+            "inconclusive Small",
         ]
     );
 }
 
+/// Times in whole nanoseconds: nothing tells 3.49 from 3.51 ns but the digits before the point.
 #[test]
-fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
-    let (base, head) = (version(&[100.0, 130.0]), version(&[140.0, 105.0]));
-    let stage = Assessment::new(&base, &head, Pairing::BySeed, &DEFAULT).unwrap();
-    assert_eq!(
-        of(&stage, None).to_string(),
-        "inconclusive: +6.34 % (-96.77 % to +3402 %), not flagged: chance can explain it; a \
-         change of more than 1000 % would show with 80 % power"
-    );
+fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
+    let nanoseconds = |value: f64| {
+        let builds = (0..10).map(|seed| (seed, [[value]]));
+        let data = Measurements::new(Metric::wall(), builds).unwrap().with_resolution(1.0);
+        Summary::of(&data, DEFAULT.estimator)
+    };
+    let stage = |base: f64, head: f64| {
+        let (base, head) = (nanoseconds(base), nanoseconds(head));
+        Assessment::new(&base, &head, Pairing::BySeed, &DEFAULT).unwrap()
+    };
+    for (base, head) in [(3.0, 4.0), (4.0, 3.0), (100.0, 101.0)] {
+        let one_step = stage(base, head);
+        let Verdict::Inconclusive { change, .. } = of(&one_step, Some(&one_step)) else {
+            panic!("{base} -> {head}")
+        };
+        assert!(change.low < 0.0 && change.high > 0.0, "{change:?}");
+    }
+    let twice = stage(3.0, 6.0);
+    let verdict = of(&twice, Some(&twice));
+    let Verdict::Regressed { basis: Basis::Confirmed { p, .. }, .. } = verdict else {
+        panic!("{verdict:?}")
+    };
+    assert!(p > 0.0);
+    // Whole nanoseconds cannot show that 100 ns are unchanged by 1 %, but that 10 µs are.
+    assert_eq!(of(&stage(100.0, 100.0), None).name(), "inconclusive");
+    assert_eq!(of(&stage(10_000.0, 10_000.0), None).name(), "unchanged");
 }
 
 #[test]
@@ -186,9 +234,14 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
 #[test]
 fn what_is_refused_has_failed_or_is_not_comparable() {
     let one_build = Verdict::refused(&Refusal::TooFewBuilds { builds: 1 });
+    let Verdict::Failed { reason } = one_build else { panic!("{one_build:?}") };
+    assert_eq!(reason, "at least 2 builds of each version are needed, and one has 1");
+    let alike = Verdict::refused(&Refusal::NoVariance);
+    let Verdict::NotComparable { reason } = alike else { panic!("{alike:?}") };
     assert_eq!(
-        one_build.to_string(),
-        "failed: at least 2 builds of each version are needed, and one has 1"
+        reason,
+        "the times of all builds are exactly alike, so nothing tells how precise they are: let the \
+         benchmark report more digits"
     );
     let unequal = Verdict::refused(&Refusal::UnequalMeasurements([10.0, 30.0]));
     assert_eq!(unequal.name(), "not-comparable");

@@ -4,11 +4,12 @@ use std::io::Write;
 
 use super::{
     FORMAT, SCHEMA_VERSION,
-    line::{BuildLine, ExecutionLine, ExperimentLine, FailureLine, Line, TuningLine, VersionLine},
+    line::{ExecutionLine, Line},
 };
 use crate::{
     failure::{Exit, OrFail, Result},
-    store::{Experiment, Store, experiment::nanoseconds},
+    model::Unmeasured,
+    store::{Row, Store},
 };
 
 /// Writes lines and counts them.
@@ -37,64 +38,32 @@ impl Store<'_> {
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
         })?;
         for experiment in self.experiments()? {
-            self.export_experiment(&experiment, &mut lines)?;
+            let id = experiment.id;
+            lines.write(&Line::Experiment(Box::new(experiment.into())))?;
+            for build in self.builds(id)? {
+                lines.write(&Line::Build(build))?;
+            }
+            for measured in self.measured_metrics(id)? {
+                let benchmark = measured.benchmark;
+                for Row { turn, outcome, .. } in self.rows(&benchmark, &[id])? {
+                    let benchmark = benchmark.clone();
+                    lines.write(&match outcome {
+                        Ok(execution) => {
+                            Line::Execution(Box::new(ExecutionLine { benchmark, turn, execution }))
+                        }
+                        Err(Unmeasured::Failed(reason)) => {
+                            Line::Failure { benchmark, turn, reason }
+                        }
+                        Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, turn, reason },
+                    })?;
+                }
+            }
         }
-        for (benchmark, machine, iterations) in self.all_tuned()? {
-            let benchmark = (&benchmark).into();
-            lines.write(&Line::Tuning(TuningLine { benchmark, machine, iterations }))?;
+        for tuning in self.all_tuned()? {
+            lines.write(&Line::Tuning(tuning.into()))?;
         }
         let end = Line::End { lines: lines.written };
         lines.write(&end)?;
         lines.out.flush().or_fail(Exit::Usage, || "cannot write the exported results")
-    }
-
-    fn export_experiment(&self, experiment: &Experiment, lines: &mut Lines<'_>) -> Result<()> {
-        let id = experiment.id;
-        lines.write(&Line::Experiment(experiment_line(experiment)))?;
-        for build in self.builds(id)? {
-            lines.write(&Line::Build(BuildLine {
-                version: build.version,
-                package: build.target.package,
-                target: build.target.target,
-                seed: build.seed.get(),
-                layout: build.layout,
-                digest: build.digest,
-            }))?;
-        }
-        for benchmark in self.benchmarks_of(id)? {
-            for recorded in self.executions(id, &benchmark)? {
-                let line = ExecutionLine::new(&benchmark, recorded.turn, &recorded.execution);
-                lines.write(&Line::Execution(Box::new(line)))?;
-            }
-        }
-        for failed in self.failures(id)? {
-            lines.write(&Line::Failure(FailureLine {
-                benchmark: (&failed.benchmark).into(),
-                turn: failed.turn.into(),
-                reason: failed.reason,
-            }))?;
-        }
-        Ok(())
-    }
-}
-
-fn experiment_line(experiment: &Experiment) -> ExperimentLine {
-    let plan = experiment.plan.clone();
-    let versions = plan.versions.into_iter().zip(&experiment.unbuildable);
-    let version = |(planned, failure): (crate::model::PlannedVersion, &Option<String>)| {
-        let failure = failure.clone();
-        VersionLine { version: planned.version, toolchain: planned.toolchain, failure }
-    };
-    ExperimentLine {
-        identity: experiment.identity.clone(),
-        begun: nanoseconds(experiment.begun),
-        finished: experiment.finished.map(nanoseconds),
-        machine: plan.machine,
-        rbench: plan.rbench,
-        settings: plan.settings,
-        settings_key: plan.settings_key,
-        dimensions: plan.dimensions,
-        seed: plan.seed,
-        versions: versions.map(version).collect(),
     }
 }

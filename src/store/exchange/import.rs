@@ -1,25 +1,25 @@
 //! Takes lines into a store: all of them, or none.
 
-use std::io::BufRead;
+use std::{
+    collections::HashSet,
+    io::{BufRead, Read},
+    time::SystemTime,
+};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     FORMAT, SCHEMA_VERSION,
-    line::{BuildLine, ExecutionLine, ExperimentLine, FailureLine, Line, TuningLine, layout_seed},
+    line::{ExecutionLine, ImportedExperiment, Line},
 };
 use crate::{
     failure::Result,
-    model::{BenchTarget, Benchmark, Execution, ExperimentPlan, PlannedVersion, Turn},
-    store::{
-        ExperimentId, Store,
-        error::Error,
-        experiment::{self, time},
-        intern, record,
-        rows::stage_number,
-        tuning,
-    },
+    model::{Benchmark, Execution, Turn, Unmeasured},
+    store::{ExperimentId, Store, error::Error, experiment, read, record, tuning},
 };
+
+/// How many bytes a line may have: more than any execution takes, and little enough to be held in memory.
+const LONGEST_LINE: usize = 64 << 20;
 
 /// What an import brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,12 +33,13 @@ pub struct Imported {
 }
 
 impl Store<'_> {
-    /// Takes everything that [`export`](Self::export) wrote somewhere. What is here already stays as it
-    /// is; importing again changes nothing.
+    /// Takes everything that [`export`](Self::export) wrote somewhere, to the file that messages call
+    /// `name`. What is here already stays as it is; importing again changes nothing. Values of
+    /// environment variables, which older versions exported, are replaced by hashes.
     ///
     /// If any line is not what it should be, nothing is imported, and the failure names the line.
-    pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported> {
-        self.write("import results", |connection| {
+    pub fn import(&self, from: &mut dyn BufRead, name: &str) -> Result<Imported> {
+        self.write(&format!("import {name} into"), |connection| {
             let mut import = Import { connection, current: None, imported: Imported::default() };
             import.all(from)?;
             Ok(import.imported)
@@ -58,9 +59,12 @@ struct Current {
     id: ExperimentId,
     versions: usize,
     /// When it was finished where it comes from.
-    finished: Option<i64>,
+    finished: Option<SystemTime>,
     /// It is finished here, so that nothing is added to it.
     closed: bool,
+    /// The benchmark of the last lines, and its executions that are not there.
+    benchmark: Option<Benchmark>,
+    new: Vec<(Turn, Result<Execution, Unmeasured>)>,
 }
 
 /// Why a line cannot be used; or why the store cannot take it.
@@ -75,12 +79,15 @@ impl From<String> for Trouble {
     }
 }
 
+impl From<&str> for Trouble {
+    fn from(reason: &str) -> Self {
+        Self::Line(reason.to_owned())
+    }
+}
+
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Unusable(reason) => Self::Line(reason),
-            error => Self::Store(error),
-        }
+        Self::Store(error)
     }
 }
 
@@ -92,193 +99,183 @@ impl From<rusqlite::Error> for Trouble {
 
 impl Import<'_> {
     fn all(&mut self, from: &mut dyn BufRead) -> Result<(), Error> {
-        let mut ended = false;
-        let mut number = 0;
-        for text in from.lines() {
-            number += 1;
-            let taken = text
-                .map_err(|error| Trouble::Line(error.to_string()))
-                .and_then(|text| parse(&text, number))
-                .and_then(|line| self.take(line, number, &mut ended));
-            taken.map_err(|trouble| match trouble {
-                Trouble::Line(reason) => Error::Line { number, reason },
-                Trouble::Store(error) => error,
-            })?;
+        let mut text = Vec::new();
+        for number in 1.. {
+            let line = next_line(from, &mut text).and_then(|()| parse(&text, number));
+            match line.and_then(|line| self.line(line, number)) {
+                Ok(false) => {}
+                Ok(true) => return nothing_follows(from, number),
+                Err(Trouble::Line(reason)) => return Err(Error::Line { number, reason }),
+                Err(Trouble::Store(error)) => return Err(error),
+            }
         }
-        if ended {
-            return Ok(());
-        }
-        let reason = "the file ends before its end line: it is not all that was exported";
-        Err(Error::Line { number: number + 1, reason: reason.to_owned() })
+        Ok(())
     }
 
-    fn take(&mut self, line: Line, number: usize, ended: &mut bool) -> Result<(), Trouble> {
-        if *ended {
-            return Err("there is something after the end line".to_owned().into());
-        }
+    /// Takes a line; returns whether it was the last.
+    fn line(&mut self, line: Line, number: usize) -> Result<bool, Trouble> {
         match line {
             Line::Header { format, schema_version, rbench } => {
-                check_header(&format, schema_version, &rbench)
+                check_header(&format, schema_version, &rbench)?;
             }
             Line::Experiment(line) => {
                 self.close()?;
-                self.experiment(line)
+                self.experiment((*line).into())?;
             }
-            Line::Build(line) => self.build(line),
-            Line::Execution(line) => self.execution(*line),
-            Line::Failure(line) => self.failure(line),
-            Line::Tuning(line) => self.tuning(line),
+            Line::Build(build) => {
+                let &mut Current { id, closed, .. } = self.current(build.version)?;
+                if !closed {
+                    record::insert_build(self.connection, id, &build)?;
+                }
+            }
+            Line::Execution(line) => {
+                let ExecutionLine { benchmark, turn, execution } = *line;
+                if let Some(defect) = execution.defect() {
+                    return Err(defect.into());
+                }
+                self.execution(benchmark, turn, Ok(execution))?;
+            }
+            Line::Failure { benchmark, turn, reason } => {
+                self.execution(benchmark, turn, Err(Unmeasured::Failed(reason)))?;
+            }
+            Line::Skip { benchmark, turn, reason } => {
+                self.execution(benchmark, turn, Err(Unmeasured::Skipped(reason)))?;
+            }
+            Line::Tuning(line) => {
+                if let Some(tuned) = line.tuning() {
+                    check_ids(&tuned.benchmark)?;
+                    if tuned.iterations == 0 {
+                        return Err("a benchmark is tuned to no iteration".into());
+                    }
+                    tuning::insert_if_new(self.connection, &tuned)?;
+                }
+            }
             Line::End { lines } if lines + 1 == number => {
-                *ended = true;
-                self.close()
+                self.close()?;
+                return Ok(true);
             }
             Line::End { lines } => {
-                Err(format!("{lines} lines were exported, and {} came", number - 1).into())
+                let came = number - 1;
+                return Err(format!("{lines} lines were exported, but there are {came}").into());
             }
         }
+        Ok(false)
     }
 
-    /// Finishes the experiment whose lines are over, if it was finished where it comes from.
+    /// Stores what is left of the experiment whose lines are over, and finishes it if it was finished
+    /// where it comes from.
     fn close(&mut self) -> Result<(), Trouble> {
-        match self.current.take() {
-            Some(Current { id, finished: Some(finished), closed: false, .. }) => {
-                Ok(experiment::finish(self.connection, id, time(finished))?)
-            }
-            _ => Ok(()),
+        self.store_new()?;
+        if let Some(Current { id, finished: Some(finished), closed: false, .. }) = self.current {
+            experiment::finish(self.connection, id, finished)?;
         }
+        self.current = None;
+        Ok(())
     }
 
-    fn experiment(&mut self, line: ExperimentLine) -> Result<(), Trouble> {
-        if line.versions.is_empty() {
-            return Err("an experiment has no version".to_owned().into());
+    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), Trouble> {
+        let ImportedExperiment { identity, plan, unbuildable, begun, finished } = imported;
+        if plan.versions.is_empty() {
+            return Err("an experiment has no version".into());
         }
-        let find = "SELECT id, finished IS NOT NULL FROM experiment WHERE identity = ?";
-        let mut find = self.connection.prepare_cached(find)?;
-        let known = find.query_row([&line.identity], |row| Ok((row.get(0)?, row.get(1)?)));
-        let (versions, finished) = (line.versions.len(), line.finished);
-        let (id, closed) = if let Some((id, closed)) = known.optional()? {
+        plan.benchmarks.iter().try_for_each(|planned| check_ids(&planned.benchmark))?;
+        let mut known = self.connection.prepare_cached(
+            "SELECT id, finished_ns IS NOT NULL FROM experiment WHERE identity = ?",
+        )?;
+        let known =
+            known.query_row([&identity], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (id, closed) = if let Some((id, closed)) = known {
             self.imported.known += 1;
             (ExperimentId(id), closed)
         } else {
             self.imported.experiments += 1;
-            (self.new_experiment(line)?, false)
+            let id = experiment::insert(self.connection, &identity, &plan, begun)?;
+            for (version, failure) in unbuildable.iter().enumerate() {
+                if let Some(reason) = failure {
+                    record::set_unbuildable(self.connection, id, version, reason)?;
+                }
+            }
+            (id, false)
         };
-        self.current = Some(Current { id, versions, finished, closed });
+        let versions = plan.versions.len();
+        self.current =
+            Some(Current { id, versions, finished, closed, benchmark: None, new: Vec::new() });
         Ok(())
     }
 
-    fn new_experiment(&self, line: ExperimentLine) -> Result<ExperimentId, Trouble> {
-        let mut failures = Vec::new();
-        let mut versions = Vec::new();
-        for version in line.versions {
-            failures.push(version.failure);
-            versions
-                .push(PlannedVersion { version: version.version, toolchain: version.toolchain });
-        }
-        let plan = ExperimentPlan {
-            versions,
-            machine: line.machine,
-            rbench: line.rbench,
-            settings: line.settings,
-            settings_key: line.settings_key,
-            dimensions: line.dimensions,
-            seed: line.seed,
-        };
-        let id = experiment::insert(self.connection, &line.identity, &plan, time(line.begun))?;
-        for (version, failure) in failures.iter().enumerate() {
-            if let Some(reason) = failure {
-                record::set_unbuildable(self.connection, id, version, reason)?;
+    /// The experiment that a line about one of its versions belongs to.
+    fn current(&mut self, version: usize) -> Result<&mut Current, Trouble> {
+        match &mut self.current {
+            None => Err("it comes before any experiment".into()),
+            Some(Current { versions, .. }) if version >= *versions => {
+                Err(format!("version {version} of an experiment with {versions}").into())
             }
-        }
-        Ok(id)
-    }
-
-    /// The experiment that a line about one of its versions belongs to; `None` if it takes nothing.
-    fn open_experiment(&self, version: usize) -> Result<Option<ExperimentId>, Trouble> {
-        match &self.current {
-            None => Err("it comes before any experiment".to_owned().into()),
-            Some(current) if version >= current.versions => {
-                let count = current.versions;
-                Err(format!("version {version} of an experiment with {count}").into())
-            }
-            Some(current) => Ok((!current.closed).then_some(current.id)),
+            Some(current) => Ok(current),
         }
     }
 
-    fn build(&self, line: BuildLine) -> Result<(), Trouble> {
-        let BuildLine { version, package, target, seed, layout, digest } = line;
-        let seed = layout_seed(seed)?;
-        if let Some(id) = self.open_experiment(version)? {
-            let target = BenchTarget { package, target };
-            record::insert_build(self.connection, id, version, &target, seed, layout, &digest)?;
-        }
-        Ok(())
-    }
-
-    fn execution(&mut self, line: ExecutionLine) -> Result<(), Trouble> {
-        let (benchmark, turn, execution) = line.parts()?;
-        if let Some(defect) = execution.defect() {
-            return Err(defect.into());
-        }
-        self.outcome(&benchmark, turn, Ok(&execution))
-    }
-
-    fn failure(&mut self, line: FailureLine) -> Result<(), Trouble> {
-        let FailureLine { benchmark, turn, reason } = line;
-        self.outcome(&benchmark.into(), turn.try_into()?, Err(&reason))
-    }
-
-    /// Stores what came of an execution, if nothing of this turn is there.
-    fn outcome(
+    /// Keeps an execution until those of its benchmark are together: one by one, they take longer.
+    fn execution(
         &mut self,
-        benchmark: &Benchmark,
+        benchmark: Benchmark,
         turn: Turn,
-        outcome: Result<&Execution, &str>,
+        outcome: Result<Execution, Unmeasured>,
     ) -> Result<(), Trouble> {
-        let Some(id) = self.open_experiment(turn.version)? else { return Ok(()) };
-        if !self.is_there(id, benchmark, turn)? {
-            record::insert_execution(self.connection, id, benchmark, turn, outcome)?;
-            self.imported.executions += 1;
+        check_ids(&benchmark)?;
+        if self.current(turn.version)?.benchmark.as_ref() != Some(&benchmark) {
+            self.store_new()?;
         }
+        let current = self.current(turn.version)?;
+        current.benchmark = Some(benchmark);
+        current.new.push((turn, outcome));
         Ok(())
     }
 
-    fn is_there(
-        &self,
-        experiment: ExperimentId,
-        benchmark: &Benchmark,
-        turn: Turn,
-    ) -> Result<bool, Trouble> {
-        let benchmark = intern::benchmark(self.connection, benchmark)?;
-        let there = ["execution", "failed_execution"].map(|table| {
-            format!(
-                "EXISTS (SELECT 1 FROM {table} WHERE
-                     (experiment, benchmark, position, stage, round, seed)
-                     = (?1, ?2, ?3, ?4, ?5, ?6))"
-            )
-        });
-        let mut statement =
-            self.connection.prepare_cached(&format!("SELECT {}", there.join(" OR ")))?;
-        let Turn { version, stage, round, seed } = turn;
-        let key = params![experiment.0, benchmark, version, stage_number(stage), round, seed.get()];
-        Ok(statement.query_row(key, |row| row.get(0))?)
-    }
-
-    fn tuning(&self, line: TuningLine) -> Result<(), Trouble> {
-        let TuningLine { benchmark, machine, iterations } = line;
-        if iterations == 0 {
-            return Err("a benchmark is tuned to no iteration".to_owned().into());
-        }
-        Ok(tuning::insert_if_new(self.connection, &benchmark.into(), &machine, iterations)?)
+    /// Stores the executions that are kept, unless there are some of their turns.
+    fn store_new(&mut self) -> Result<(), Trouble> {
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let mut new = std::mem::take(&mut current.new);
+        let Some(benchmark) = current.benchmark.take().filter(|_| !current.closed) else {
+            return Ok(());
+        };
+        let there = read::rows(self.connection, &benchmark, &[current.id])?;
+        let mut there: HashSet<Turn> = there.into_iter().map(|row| row.turn).collect();
+        new.retain(|(turn, _)| there.insert(*turn));
+        self.imported.executions += new.len();
+        Ok(record::add_executions(self.connection, current.id, &benchmark, new)?)
     }
 }
 
-fn parse(text: &str, number: usize) -> Result<Line, Trouble> {
-    let line = serde_json::from_str(text).map_err(|error| Trouble::Line(error.to_string()))?;
+fn nothing_follows(from: &mut dyn BufRead, end: usize) -> Result<(), Error> {
+    let error = |reason: String| Error::Line { number: end + 1, reason };
+    let rest = from.fill_buf().map_err(|unreadable| error(unreadable.to_string()))?;
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(error("there is something after the end line".to_owned()))
+    }
+}
+
+/// Reads a line, of a sane length, into `text`.
+fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<(), Trouble> {
+    text.clear();
+    let limit = LONGEST_LINE as u64 + 1;
+    let read = from.take(limit).read_until(b'\n', text).map_err(|error| error.to_string())?;
+    if read == 0 {
+        return Err("the file ends before its end line: it is not all that was exported".into());
+    }
+    if read > LONGEST_LINE {
+        return Err(format!("it is longer than {} MiB", LONGEST_LINE >> 20).into());
+    }
+    Ok(())
+}
+
+fn parse(text: &[u8], number: usize) -> Result<Line, Trouble> {
+    let line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match (&line, number) {
         (Line::Header { .. }, 1) => Ok(line),
-        (Line::Header { .. }, _) => Err("there is another header".to_owned().into()),
-        (_, 1) => Err("it is no header of exported results".to_owned().into()),
+        (Line::Header { .. }, _) => Err("there is another header".into()),
+        (_, 1) => Err("it is no header of exported results".into()),
         _ => Ok(line),
     }
 }
@@ -287,11 +284,20 @@ fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), T
     if format != FORMAT {
         return Err(format!("the format is `{format}`, not `{FORMAT}`").into());
     }
-    if schema_version != SCHEMA_VERSION {
+    if !(1..=SCHEMA_VERSION).contains(&schema_version) {
         return Err(format!(
             "rbench {rbench} wrote schema {schema_version}; this one reads up to {SCHEMA_VERSION}"
         )
         .into());
     }
     Ok(())
+}
+
+/// Refuses names that no harness could have listed, as it lists one a line.
+fn check_ids(Benchmark { package, target, name }: &Benchmark) -> Result<(), Trouble> {
+    let unlisted = |id: &&String| id.contains(['\0', '\n', '\r']);
+    match [package, target, &name.id].into_iter().find(unlisted) {
+        Some(id) => Err(format!("the name {id:?} has a line break or a NUL").into()),
+        None => Ok(()),
+    }
 }

@@ -1,10 +1,12 @@
 //! Results that move from one store to another.
 
+use std::fs;
+
 use super::*;
 use crate::{
     code::Digest,
     failure::{Exit, Failure},
-    model::{BenchTarget, Layout, Throughput},
+    model::{BenchTarget, Layout, Throughput, Unmeasured},
 };
 
 /// A store with something of everything.
@@ -14,7 +16,8 @@ fn full() -> (TempDir, Store<'static>) {
     record_all(&store, finished, &benchmark("parse"));
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    store.record_builds(finished, [(1, &target, seed, Layout::Pad, digest)]).unwrap();
+    let build = RecordedBuild { version: 1, target, seed, layout: Layout::Pad, digest };
+    store.record_builds(finished, [build]).unwrap();
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
@@ -22,13 +25,14 @@ fn full() -> (TempDir, Store<'static>) {
     odd.throughput = vec![Throughput::BytesDecimal(3), Throughput::Elements(u64::MAX)];
     odd.asked.iterations = Some(7);
     let record = |turn, outcome| {
-        store.record_execution(unfinished, &benchmark("ünïcode\n\""), turn, outcome).unwrap();
+        store.record_execution(unfinished, &benchmark("ünïcode \""), turn, outcome).unwrap();
     };
     record(turn(0, 0, 5), Ok(&odd));
     record(Turn { stage: Stage::Second, ..turn(1, 0, 5) }, Ok(&odd));
-    record(turn(1, 0, 5), Err(&Failure::new(Exit::Benchmark, "it crashed")));
+    record(turn(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
     store.record_unbuildable(unfinished, 1, &Failure::new(Exit::Build, "no")).unwrap();
-    store.record_tuned(&benchmark("parse"), &machine(), u64::MAX).unwrap();
+    let floor = Duration::from_millis(1);
+    store.record_tuned(&benchmark("parse"), &machine(), floor, u64::MAX).unwrap();
     (directory, store)
 }
 
@@ -39,7 +43,7 @@ fn export(store: &Store<'_>) -> String {
 }
 
 fn import(store: &Store<'_>, text: &str) -> Result<Imported> {
-    store.import(&mut text.as_bytes())
+    store.import(&mut text.as_bytes(), "results.jsonl")
 }
 
 #[test]
@@ -51,7 +55,8 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 11 });
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
-    assert_eq!(to.unfinished().unwrap().len(), 1, "it can be continued there");
+    let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
+    assert_eq!((unfinished.done.len(), unfinished.failed.len()), (2, 1), "it can be continued");
 }
 
 #[test]
@@ -89,9 +94,10 @@ fn results_of_two_machines_come_together() {
     record_all(&to, here, &benchmark("parse"));
     to.finish(here).unwrap();
     import(&to, &export(&from)).unwrap();
-    let history = to.history(&benchmark("parse"), &Metric::wall()).unwrap();
-    assert_eq!(history.len(), 4);
-    assert_eq!(to.experiments().unwrap().iter().filter(|e| e.plan.machine == other).count(), 1);
+    let experiments = to.experiments().unwrap();
+    let ids: Vec<_> = experiments.iter().map(|experiment| experiment.id).collect();
+    assert_eq!(to.rows(&benchmark("parse"), &ids).unwrap().len(), 16);
+    assert_eq!(experiments.iter().filter(|one| one.plan.machine == other).count(), 1);
 }
 
 /// Imports the lines with one changed; it must be refused with these words, and change nothing.
@@ -100,7 +106,8 @@ fn assert_refused(text: &str, words: &str) {
     let (_directory, store) = store();
     let failure = import(&store, text).unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
-    assert!(failure.to_string().contains(words), "{failure}\nlacks {words}");
+    let text = failure.to_string();
+    assert!(text.contains(words) && text.contains("import results.jsonl into"), "{text}: {words}");
     assert_eq!(store.experiments().unwrap(), []);
     assert_eq!(store.benchmarks().unwrap(), []);
 }
@@ -112,13 +119,14 @@ fn what_is_not_an_export_is_refused_with_its_line() {
     let lines: Vec<&str> = text.lines().collect();
     assert_refused("", "line 1: the file ends before its end line");
     assert_refused("hello\n", "line 1: expected");
+    assert_refused("\u{0}\n", "line 1: expected");
     assert_refused(&lines[1..].join("\n"), "line 1: it is no header");
     assert_refused(&lines[..5].join("\n"), "line 6: the file ends before its end line");
     assert_refused(&[lines[0], lines[0]].join("\n"), "line 2: there is another header");
     assert_refused(&[lines[0], lines[3]].join("\n"), "line 2: it comes before any experiment");
     assert_refused(&(text.clone() + lines[1]), "something after the end line");
     let without_one = [&lines[..4], &lines[5..]].concat().join("\n");
-    assert_refused(&without_one, "lines were exported, and");
+    assert_refused(&without_one, "lines were exported, but");
 }
 
 #[test]
@@ -129,7 +137,8 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         assert!(text.contains(from), "{from} is not in\n{text}");
         text.replacen(from, to, 1)
     };
-    assert_refused(&changed("\"schema_version\":1", "\"schema_version\":2"), "reads up to 1");
+    assert_refused(&changed("\"schema_version\":2", "\"schema_version\":3"), "reads up to 2");
+    assert_refused(&changed("\"schema_version\":2", "\"schema_version\":0"), "reads up to 2");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[-50.0,"), "is -50 ns");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[null,"), "line 4: ");
@@ -137,9 +146,102 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         &changed("\"measurements\":[50.0,", "\"measurements\":["),
         "2 measurements but 3",
     );
-    assert_refused(&changed("\"unit\":\"ns\"", "\"unit\":\"ms\""), "no unit `ms`");
-    assert_refused(&changed("\"round\":0,\"seed\":5", "\"round\":0,\"seed\":0"), "no layout seed");
+    assert_refused(&changed("\"unit\":\"ns\"", "\"unit\":\"ms\""), "unknown variant `ms`");
+    assert_refused(
+        &changed("\"round\":0,\"seed\":5", "\"round\":0,\"seed\":0"),
+        "0 is no layout seed",
+    );
     assert_refused(&changed("\"turn\":{\"version\":0", "\"turn\":{\"version\":2"), "version 2 of");
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
+    for id in ["a\\u0000", "a\\nb", "a\\rb"] {
+        assert_refused(&changed("\"id\":\"parse", &format!("\"id\":\"{id}")), "a NUL");
+        assert_refused(&changed("\"package\":\"p", &format!("\"package\":\"{id}")), "a NUL");
+    }
+}
+
+#[test]
+fn a_line_of_any_length_takes_a_bounded_part_of_the_memory() {
+    struct Endless(usize);
+
+    impl std::io::Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += buffer.len();
+            assert!(self.0 < 80 << 20, "it reads on and on");
+            buffer.fill(b' ');
+            Ok(buffer.len())
+        }
+    }
+
+    let store = Store::in_memory().unwrap();
+    let mut endless = std::io::BufReader::new(Endless(0));
+    let failure = store.import(&mut endless, "endless").unwrap_err();
+    assert!(failure.to_string().contains("line 1: it is longer than 64 MiB"), "{failure}");
+}
+
+#[test]
+fn the_export_keeps_its_form() {
+    let (_directory, store) = full();
+    let changing =
+        "UPDATE experiment SET identity = 'identity ' || id, begun_ns = 1795306029754621386,
+                        finished_ns = iif(finished_ns IS NULL, NULL, 1795306029850487543)";
+    store.connection.execute(changing, ()).unwrap();
+    let header = format!("\"rbench\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    insta::assert_snapshot!(export(&store).replacen(&header, "\"rbench\":\"VERSION\"", 1));
+}
+
+/// What schema 1 exported of [`full`], with secrets among the environment variables.
+const OF_SCHEMA_1: &str = include_str!("export-1.jsonl");
+
+#[test]
+fn an_export_of_schema_1_is_imported_whole() {
+    let store = Store::in_memory().unwrap();
+    let imported = import(&store, OF_SCHEMA_1).unwrap();
+    assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 11 });
+    let experiments = store.experiments().unwrap();
+    let [finished, unfinished] = &experiments[..] else { panic!("two experiments") };
+    assert!(finished.finished.is_some() && unfinished.finished.is_none());
+    assert_eq!(unfinished.unbuildable, [None, Some("no".to_owned())]);
+    assert_eq!(finished.plan.versions, plan().versions);
+    assert_eq!(finished.plan.machine, machine());
+    assert_eq!(finished.plan.benchmarks, [], "schema 1 did not know what was planned");
+    let rows = store.rows(&benchmark("parse"), &[finished.id]).unwrap();
+    assert_eq!(rows.len(), 8);
+    for Row { turn, outcome, .. } in rows {
+        let first = value(turn.version, turn.round, turn.seed.get());
+        assert_eq!(outcome, Ok(execution(first)));
+    }
+    let measured = store.measured_metrics(unfinished.id).unwrap();
+    assert_eq!(measured[0].benchmark, benchmark("ünïcode \""));
+    assert_eq!(
+        measured[0].versions.iter().map(|one| one.failed).collect::<Vec<_>>(),
+        [false, true]
+    );
+    assert_eq!(store.builds(finished.id).unwrap().len(), 1);
+    let floor = Duration::from_millis(1);
+    let tuned = store.tuned(&benchmark("parse"), &machine(), floor).unwrap();
+    assert_eq!(tuned, None, "schema 1 did not know the floor");
+}
+
+#[test]
+fn values_of_environment_variables_do_not_come_in_and_results_stay_comparable() {
+    assert!(OF_SCHEMA_1.contains("pl4nted"));
+    let (directory, store) = store();
+    import(&store, OF_SCHEMA_1).unwrap();
+    assert!(!export(&store).contains("pl4nted"));
+    let [one, other] = &store.experiments().unwrap()[..] else { panic!("two experiments") };
+    assert!(one.plan.settings.contains("RUSTFLAGS=blake3:"), "{}", one.plan.settings);
+    assert_eq!(one.plan.settings_key, other.plan.settings_key);
+    assert!(!OF_SCHEMA_1.contains(&one.plan.settings_key), "it tells nothing of the values");
+    let bytes_of_all_files = || {
+        let files = fs::read_dir(path(&directory).parent().unwrap()).unwrap();
+        files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect::<Vec<u8>>()
+    };
+    let is_in =
+        |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let while_open = bytes_of_all_files();
+    drop(store);
+    for bytes in [while_open, bytes_of_all_files()] {
+        assert!(is_in(&bytes, "RUSTFLAGS=blake3:") && !is_in(&bytes, "pl4nted"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Files that are stores, and files that are not.
 
-use std::{cell::Cell, fs, path::Path, thread};
+use std::{cell::Cell, fs, os::unix::fs::PermissionsExt, path::Path, thread};
 
 use super::*;
 use crate::failure::Exit;
@@ -49,9 +49,19 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
 fn a_store_of_a_newer_rbench_is_refused() {
     let (directory, store) = store();
     drop(store);
-    let newer = migrations::newest() + 1;
+    let newer = schema::VERSION + 1;
     sqlite(&path(&directory)).pragma_update(None, "user_version", newer).unwrap();
-    assert_refused(&path(&directory), "a newer rbench wrote it: its schema is 2");
+    assert_refused(&path(&directory), "a newer rbench wrote it: its schema is 3");
+}
+
+#[test]
+fn a_store_of_an_older_rbench_is_refused_with_the_way_over_an_export() {
+    let (directory, store) = store();
+    drop(store);
+    sqlite(&path(&directory)).pragma_update(None, "user_version", 1).unwrap();
+    assert_refused(&path(&directory), "an older rbench wrote it: its schema is 1");
+    let failure = Store::open(&path(&directory), &|| {}).unwrap_err().to_string();
+    assert!(failure.contains("cargo rbench export") && failure.contains("cargo rbench import"));
 }
 
 #[test]
@@ -83,28 +93,65 @@ fn a_store_without_its_second_half_is_left_alone() {
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let half = fs::read(&path).unwrap();
     // What reads the header alone may still open it; nothing is taken for good, nothing is changed.
-    let seen = Store::open(&path, &|| {}).and_then(|store| store.check());
-    assert!(seen.is_err() || seen.is_ok_and(|findings| !findings.is_empty()));
+    match Store::open(&path, &|| {}).and_then(|store| store.check()) {
+        Ok(findings) => assert!(!findings.is_empty()),
+        Err(failure) => assert_eq!(failure.exit(), Exit::Usage, "{failure}"),
+    }
     assert_eq!(fs::read(&path).unwrap(), half);
 }
 
 #[test]
-fn a_damaged_block_is_found_and_refused_and_the_others_are_read() {
+fn a_store_without_one_of_its_tables_is_damaged() {
+    let (directory, store) = store();
+    drop(store);
+    sqlite(&path(&directory)).execute_batch("DROP TABLE planned_version").unwrap();
+    let failure = open(&directory).experiments().unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains("no such table") && text.contains("hint: nothing was changed"), "{text}");
+}
+
+#[test]
+fn a_value_that_was_never_written_is_damage() {
+    let (directory, store) = store();
+    store.begin(&plan()).unwrap();
+    sqlite(&path(&directory)).execute("UPDATE experiment SET builds = -1", ()).unwrap();
+    let failure = store.experiments().unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage, "{failure}");
+}
+
+#[test]
+fn a_new_store_is_for_its_owner_alone() {
+    let (directory, store) = store();
+    store.begin(&plan()).unwrap();
+    let inside = path(&directory).parent().unwrap().to_owned();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for file in ["results.sqlite", "results.sqlite-wal", "results.sqlite-shm"] {
+        assert_eq!(mode(&inside.join(file)), 0o600, "{file}");
+    }
+    fs::set_permissions(path(&directory), fs::Permissions::from_mode(0o640)).unwrap();
+    open(&directory);
+    assert_eq!(mode(&path(&directory)), 0o640, "what its owner chose stays");
+}
+
+#[test]
+fn damaged_executions_are_found_and_refused_and_the_others_are_read() {
     let (directory, store) = store();
     let experiment = store.begin(&plan()).unwrap();
     record_all(&store, experiment, &benchmark("good"));
     record_all(&store, experiment, &benchmark("bad"));
-    store.finish(experiment).unwrap();
     let damage =
-        "UPDATE block SET block = CAST(substr(block, 1, length(block) - 1) || x'00' AS BLOB)
-                  WHERE benchmark = 2 AND position = 0";
+        "UPDATE executions SET bytes = CAST(substr(bytes, 1, length(bytes) - 1) || x'00' AS BLOB)
+         WHERE version = 0 AND benchmark = (SELECT id FROM benchmark WHERE name = 'bad')";
     sqlite(&path(&directory)).execute(damage, ()).unwrap();
-    let failure = store.executions(experiment, &benchmark("bad")).unwrap_err();
+    let failure = store.rows(&benchmark("bad"), &[experiment]).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    assert!(failure.to_string().contains("p t bad in experiment 1"), "{failure}");
     assert!(failure.to_string().contains("checksum"), "{failure}");
     let findings = store.check().unwrap();
     assert_eq!(findings.len(), 1);
     assert!(findings[0].contains("p t bad in experiment 1"), "{findings:?}");
-    assert_eq!(store.executions(experiment, &benchmark("good")).unwrap().len(), 8);
+    assert_eq!(store.rows(&benchmark("good"), &[experiment]).unwrap().len(), 8);
 }
 
 #[test]
@@ -130,14 +177,14 @@ fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
     large.series[0].iterations = vec![1; 99_999];
     let failure = record(turn(0, 1, 5), &large).unwrap_err();
     assert!(failure.to_string().contains("hint: see that the disk has room"), "{failure}");
-    assert_eq!(store.executions(experiment, &benchmark).unwrap().len(), 1);
+    assert_eq!(store.rows(&benchmark, &[experiment]).unwrap().len(), 1);
 }
 
 #[test]
 fn two_processes_write_one_after_the_other_and_the_one_that_waits_says_so() {
     let directory = TempDir::new().unwrap();
-    let told = Cell::new(0);
-    let waiting = || told.set(told.get() + 1);
+    let notified = Cell::new(0);
+    let waiting = || notified.set(notified.get() + 1);
     let store = Store::open(&path(&directory), &waiting).unwrap();
     let (started, start) = std::sync::mpsc::channel();
     let other = path(&directory);
@@ -153,10 +200,10 @@ fn two_processes_write_one_after_the_other_and_the_one_that_waits_says_so() {
     });
     start.recv().unwrap();
     assert_eq!(store.experiments().unwrap(), [], "who reads does not wait");
-    assert_eq!(told.get(), 0);
+    assert_eq!(notified.get(), 0);
     store.begin(&plan()).unwrap();
     writer.join().unwrap();
-    assert_eq!(told.get(), 1);
+    assert_eq!(notified.get(), 1);
     assert_eq!(store.experiments().unwrap().len(), 2);
 }
 

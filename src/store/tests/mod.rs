@@ -4,6 +4,7 @@ mod exchange;
 mod files;
 mod killed;
 mod results;
+mod unwritable;
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::model::{
     Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
-    Metric, Name, PlannedVersion, Resources, Series, Stage, Turn, Unit, Version,
+    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Stage, Turn, Unit, Version,
 };
 
 /// A store in a directory of its own.
@@ -45,6 +46,7 @@ fn plan() -> ExperimentPlan {
     let planned = |tree| PlannedVersion { version: version(tree), toolchain: "rustc 1".to_owned() };
     ExperimentPlan {
         versions: vec![planned("aa"), planned("bb")],
+        benchmarks: ["parse", "print"].map(planned_benchmark).to_vec(),
         machine: machine(),
         rbench: "0.1.0".to_owned(),
         settings: "{}".to_owned(),
@@ -52,6 +54,11 @@ fn plan() -> ExperimentPlan {
         dimensions: Dimensions { builds: 2, executions: 2, measurements: 3 },
         seed: u64::MAX,
     }
+}
+
+fn planned_benchmark(id: &str) -> PlannedBenchmark {
+    let dimensions = Dimensions { builds: 2, executions: 2, measurements: 3 };
+    PlannedBenchmark { benchmark: benchmark(id), dimensions }
 }
 
 fn machine() -> Machine {
@@ -80,11 +87,13 @@ fn execution(first: f64) -> Execution {
         metric: Metric::wall(),
         values: vec![first, first + 0.1, first + 0.2],
         iterations: vec![3, 3, 4],
+        resolution: 0.0,
     };
     let instructions = Series {
         metric: Metric { name: "instructions".to_owned(), unit: Unit::Instructions },
         values: vec![12.0],
         iterations: vec![1],
+        resolution: 0.0,
     };
     Execution {
         asked: ExecutionRequest {
@@ -105,9 +114,8 @@ fn execution(first: f64) -> Execution {
             peak_memory: Some(1 << 20),
             voluntary_switches: 1,
             involuntary_switches: 0,
-            instructions: Some(5),
-            cycles: None,
         },
+        incidents: Vec::new(),
     }
 }
 

@@ -4,55 +4,77 @@ use super::*;
 use crate::{
     code::Digest,
     failure::{Exit, Failure},
-    model::{BenchTarget, BuildValues, Layout},
+    model::{BenchTarget, Layout, Unmeasured},
 };
 
-/// Wall times of one version as [`record_all`] made them.
-fn builds(version: usize) -> BuildValues {
-    let values = |seed, round| {
-        let first = value(version, round, seed);
-        vec![first, first + 0.1, first + 0.2]
-    };
-    [5, 9].map(|seed| (u64::from(seed), vec![values(seed, 0), values(seed, 1)])).to_vec()
+fn crashed() -> Unmeasured {
+    Unmeasured::Failed("it crashed\nhint: look".to_owned())
+}
+
+/// The turns of the executions that did not fail.
+fn measured_turns(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark) -> Vec<Turn> {
+    let rows = store.rows(benchmark, &[experiment]).unwrap().into_iter();
+    rows.filter(|row| row.outcome.is_ok()).map(|row| row.turn).collect()
 }
 
 #[test]
-fn executions_come_back_whole_before_and_after_the_experiment_is_finished() {
-    let (_directory, store) = store();
-    let experiment = store.begin(&plan()).unwrap();
-    let benchmark = benchmark("parse/1");
-    record_all(&store, experiment, &benchmark);
-    let before = store.executions(experiment, &benchmark).unwrap();
-    assert_eq!(before.len(), 8);
-    for recorded in &before {
-        let Turn { version, round, seed, .. } = recorded.turn;
-        assert_eq!(recorded.execution, execution(value(version, round, seed.get())));
+fn rows_are_in_the_order_of_experiments_and_turns_and_failures_are_among_them() {
+    let store = Store::in_memory().unwrap();
+    let benchmark = benchmark("parse");
+    let ids = [(); 3].map(|()| store.begin(&plan()).unwrap());
+    for id in ids {
+        record_all(&store, id, &benchmark);
     }
-    store.finish(experiment).unwrap();
-    assert_eq!(store.executions(experiment, &benchmark).unwrap(), before);
+    store.record_execution(ids[2], &benchmark, turn(0, 1, 5), Err(&crashed())).unwrap();
+    store.finish(ids[0]).unwrap();
+    let rows = store.rows(&benchmark, &[ids[2], ids[0], ids[2]]).unwrap();
+    let places: Vec<_> = rows.iter().map(|row| (row.experiment, row.turn)).collect();
+    assert_eq!(rows.len(), 16);
+    assert!(places.is_sorted());
+    assert!(places.iter().all(|(id, _)| *id != ids[1]));
+    let (failed, measured): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| row.outcome.is_err());
+    let outcome = Err(crashed());
+    assert_eq!(failed, [Row { experiment: ids[2], turn: turn(0, 1, 5), outcome }]);
+    for row in measured {
+        let Turn { version, round, seed, .. } = row.turn;
+        assert_eq!(row.outcome, Ok(execution(value(version, round, seed.get()))));
+    }
+    assert_eq!(store.rows(&super::benchmark("unknown"), &ids).unwrap(), []);
+    assert_eq!(store.rows(&benchmark, &[]).unwrap(), []);
     assert_eq!(store.check().unwrap(), [""; 0]);
 }
 
 #[test]
-fn values_come_back_by_version_build_and_round() {
-    let (_directory, store) = store();
-    let experiment = store.begin(&plan()).unwrap();
-    let benchmark = benchmark("parse/1");
-    record_all(&store, experiment, &benchmark);
-    for finished in [false, true] {
-        if finished {
-            store.finish(experiment).unwrap();
-        }
-        let values = store.values(experiment, &benchmark, &Metric::wall(), Stage::First).unwrap();
-        assert_eq!(values, [builds(0), builds(1)]);
-        let second = store.values(experiment, &benchmark, &Metric::wall(), Stage::Second).unwrap();
-        assert_eq!(second, [vec![], vec![]]);
-    }
+fn measured_metrics_are_known_for_each_version_of_a_planned_benchmark() {
+    let store = Store::in_memory().unwrap();
+    let id = store.begin(&plan()).unwrap();
+    record_all(&store, id, &benchmark("unplanned"));
+    let second = Turn { stage: Stage::Second, ..turn(0, 0, 5) };
+    store.record_execution(id, &benchmark("print"), second, Ok(&execution(1.0))).unwrap();
+    store.record_execution(id, &benchmark("print"), turn(1, 0, 5), Err(&crashed())).unwrap();
+    let metrics = execution(1.0).series.into_iter().map(|series| series.metric).collect();
+    let both = MeasuredVersion { metrics, failed: false };
+    let nothing = MeasuredVersion::default();
+    let failed = MeasuredVersion { failed: true, ..nothing.clone() };
+    let measured = |id, versions| MeasuredBenchmark {
+        benchmark: benchmark(id),
+        versions: Vec::from(versions),
+    };
+    let expected = [
+        measured("parse", [nothing.clone(), nothing.clone()]),
+        measured("print", [nothing.clone(), failed]),
+        measured("unplanned", [both.clone(), both]),
+    ];
+    assert_eq!(store.measured_metrics(id).unwrap(), expected);
+    store.record_execution(id, &benchmark("print"), turn(1, 0, 5), Ok(&execution(1.0))).unwrap();
+    assert!(!store.measured_metrics(id).unwrap()[1].versions[1].failed, "it was repeated");
+    assert_eq!(store.measured_metrics(ExperimentId(7)).unwrap(), []);
 }
 
 #[test]
 fn an_experiment_comes_back_as_it_was_planned() {
-    let (_directory, store) = store();
+    let store = Store::in_memory().unwrap();
     let plan = plan();
     let id = store.begin(&plan).unwrap();
     let [experiment] = &store.experiments().unwrap()[..] else { panic!("not one experiment") };
@@ -60,61 +82,125 @@ fn an_experiment_comes_back_as_it_was_planned() {
     assert_eq!(experiment.finished, None);
     store.finish(id).unwrap();
     assert!(store.experiments().unwrap()[0].finished >= Some(experiment.begun));
-    assert_eq!(store.versions().unwrap(), [version("aa"), version("bb")]);
 }
 
 #[test]
 fn an_unfinished_experiment_is_found_with_what_is_done_until_it_is_finished() {
-    let (_directory, store) = store();
+    let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
-    let (benchmark, done, failed) = (benchmark("b"), turn(0, 0, 5), turn(1, 0, 5));
-    let failure = Failure::new(Exit::Benchmark, "it crashed").hint("look");
+    let (benchmark, done, failed) = (benchmark("parse"), turn(0, 0, 5), turn(1, 0, 5));
     store.record_execution(experiment, &benchmark, done, Ok(&execution(1.0))).unwrap();
-    store.record_execution(experiment, &benchmark, failed, Err(&failure)).unwrap();
+    store.record_execution(experiment, &benchmark, failed, Err(&crashed())).unwrap();
     let found = store.find_unfinished(&plan()).unwrap().unwrap();
     assert_eq!(found.id, experiment);
     assert_eq!(found.done, [(benchmark.clone(), done)].into());
-    assert_eq!(found.failed, [(benchmark.clone(), failed)].into());
-    let failures = store.failures(experiment).unwrap();
-    assert_eq!(failures[0].reason, "it crashed\nhint: look");
-    assert_eq!((&failures[0].benchmark, failures[0].turn), (&benchmark, failed));
-
+    assert_eq!(found.failed, [(benchmark, failed)].into());
     store.finish(experiment).unwrap();
     assert_eq!(store.find_unfinished(&plan()).unwrap(), None);
 }
 
 #[test]
 fn an_experiment_with_another_plan_is_not_continued() {
-    let (_directory, store) = store();
+    let store = Store::in_memory().unwrap();
     store.begin(&plan()).unwrap();
     let other = ExperimentPlan { settings_key: "l".to_owned(), ..plan() };
     assert_eq!(store.find_unfinished(&other).unwrap(), None);
-    assert_eq!(store.unfinished().unwrap()[0].plan.differences(&other), ["settings"]);
+    let mut filtered = plan();
+    filtered.benchmarks.truncate(1);
+    assert_eq!(store.find_unfinished(&filtered).unwrap(), None, "it has fewer benchmarks");
+    let mut longer = plan();
+    longer.benchmarks[1].dimensions.executions = 9;
+    assert_eq!(store.find_unfinished(&longer).unwrap(), None);
+    assert!(store.find_unfinished(&plan()).unwrap().is_some());
+}
+
+#[test]
+fn a_renamed_group_is_no_other_benchmark_and_is_known_by_its_new_name() {
+    let store = Store::in_memory().unwrap();
+    let id = store.begin(&plan()).unwrap();
+    record_all(&store, id, &benchmark("parse"));
+    let mut renamed = plan();
+    renamed.benchmarks[0].benchmark.name.group = Some("other".to_owned());
+    assert_eq!(store.find_unfinished(&renamed).unwrap().map(|found| found.id), Some(id));
+    let group = || store.benchmarks().unwrap()[0].name.group.clone();
+    assert_eq!(group().as_deref(), Some("g"));
+    let next = store.begin(&renamed).unwrap();
+    record_all(&store, next, &renamed.benchmarks[0].benchmark);
+    assert_eq!(group().as_deref(), Some("other"));
+    assert_eq!(store.benchmarks().unwrap(), ["parse", "print"].map(benchmark));
+    assert_eq!(store.rows(&benchmark("parse"), &[id, next]).unwrap().len(), 16);
 }
 
 #[test]
 fn an_execution_that_is_repeated_replaces_what_its_turn_had() {
-    let (_directory, store) = store();
+    let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
-    let (benchmark, turn) = (benchmark("b"), turn(0, 0, 5));
-    let failure = Failure::new(Exit::Benchmark, "it crashed");
-    store.record_execution(experiment, &benchmark, turn, Err(&failure)).unwrap();
+    let (benchmark, turn) = (benchmark("parse"), turn(0, 0, 5));
+    store.record_execution(experiment, &benchmark, turn, Err(&crashed())).unwrap();
     for first in [1.0, 2.0] {
         store.record_execution(experiment, &benchmark, turn, Ok(&execution(first))).unwrap();
     }
-    assert_eq!(store.failures(experiment).unwrap(), []);
-    let executions = store.executions(experiment, &benchmark).unwrap();
-    assert_eq!(executions, [RecordedExecution { turn, execution: execution(2.0) }]);
+    let rows = store.rows(&benchmark, &[experiment]).unwrap();
+    assert_eq!(rows, [Row { experiment, turn, outcome: Ok(execution(2.0)) }]);
+}
+
+#[test]
+fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
+    let store = Store::in_memory().unwrap();
+    let experiment = store.begin(&plan()).unwrap();
+    let benchmark = benchmark("parse");
+    let mut large = execution(1.0);
+    large.series[0].values = (1..100_000).map(f64::from).collect();
+    large.series[0].iterations = vec![1; 99_999];
+    let record = |round, outcome| {
+        store.record_execution(experiment, &benchmark, turn(0, round, 5), outcome).unwrap();
+    };
+    let crashed = crashed();
+    record(0, Err(&crashed));
+    for round in 1..4 {
+        record(round, Ok(&large));
+    }
+    // The failed execution stands in a part that is full.
+    record(0, Ok(&large));
+    let rows = store.rows(&benchmark, &[experiment]).unwrap();
+    assert_eq!(rows.iter().map(|row| row.turn.round).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(rows.into_iter().all(|row| row.outcome == Ok(large.clone())));
+    assert!(!store.measured_metrics(experiment).unwrap()[0].versions[0].failed);
+}
+
+#[test]
+fn many_executions_are_recorded_at_once_or_none_of_them() {
+    let store = Store::in_memory().unwrap();
+    let experiment = store.begin(&plan()).unwrap();
+    let names = ["parse", "print"].map(benchmark);
+    let executions: Vec<_> = (0..100).map(|round| execution(f64::from(round + 1))).collect();
+    let all = |version| {
+        let numbered = (0..).zip(&executions);
+        numbered.map(move |(round, one)| (turn(version, round, 5), one))
+    };
+    let mixed = all(0).map(|(turn, one)| (&names[turn.round as usize % 2], turn, Ok(one)));
+    store.record_executions(experiment, mixed).unwrap();
+    for (odd, benchmark) in (0..).zip(&names) {
+        let rounds = measured_turns(&store, experiment, benchmark).into_iter();
+        assert!(rounds.map(|turn| turn.round).eq((0..50).map(|round| 2 * round + odd)));
+    }
+    let mut defective = execution(1.0);
+    defective.series.clear();
+    let with_defect = all(1).map(|(turn, one)| (&names[0], turn, Ok(one)));
+    let with_defect = with_defect.chain([(&names[0], turn(1, 200, 5), Ok(&defective))]);
+    let failure = store.record_executions(experiment, with_defect).unwrap_err();
+    assert!(failure.to_string().contains("nothing was measured"), "{failure}");
+    assert_eq!(measured_turns(&store, experiment, &names[0]).len(), 50);
 }
 
 #[test]
 fn nothing_is_added_to_a_finished_experiment_or_one_that_is_not_there() {
-    let (_directory, store) = store();
+    let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     store.finish(experiment).unwrap();
     store.finish(experiment).unwrap();
     let record = |experiment, turn| {
-        store.record_execution(experiment, &benchmark("b"), turn, Ok(&execution(1.0)))
+        store.record_execution(experiment, &benchmark("parse"), turn, Ok(&execution(1.0)))
     };
     let failure = record(experiment, turn(0, 0, 5)).unwrap_err();
     assert!(failure.to_string().contains("experiment 1 is finished"), "{failure}");
@@ -125,106 +211,36 @@ fn nothing_is_added_to_a_finished_experiment_or_one_that_is_not_there() {
 }
 
 #[test]
-fn history_has_every_experiment_in_which_the_metric_was_measured() {
-    let (_directory, store) = store();
-    let (parse, print) = (benchmark("parse"), benchmark("print"));
-    let ids = [(); 3].map(|()| store.begin(&plan()).unwrap());
-    record_all(&store, ids[0], &parse);
-    record_all(&store, ids[1], &print);
-    record_all(&store, ids[2], &parse);
-    store.finish(ids[0]).unwrap();
-    let history = store.history(&parse, &Metric::wall()).unwrap();
-    let places: Vec<_> = history.iter().map(|entry| (entry.experiment, entry.version)).collect();
-    assert_eq!(places, [(ids[0], 0), (ids[0], 1), (ids[2], 0), (ids[2], 1)]);
-    assert_eq!(history[3].builds, builds(1));
-    let bytes = Metric { name: "wall".to_owned(), unit: Unit::Bytes };
-    assert_eq!(store.history(&parse, &bytes).unwrap(), []);
-    assert_eq!(store.latest(&parse, 9).unwrap(), [ids[0]], "of finished experiments");
-    store.finish(ids[2]).unwrap();
-    assert_eq!(store.latest(&parse, 9).unwrap(), [ids[2], ids[0]]);
-    assert_eq!(store.latest(&parse, 1).unwrap(), [ids[2]]);
-    assert_eq!(store.benchmarks().unwrap(), [parse.clone(), print.clone()]);
-    assert_eq!(store.benchmarks_of(ids[0]).unwrap(), [parse]);
-    assert_eq!(store.benchmarks_of(ids[1]).unwrap(), [print]);
-}
-
-#[test]
-fn builds_and_versions_that_could_not_be_built_are_told() {
-    let (_directory, store) = store();
+fn builds_and_versions_that_could_not_be_built_are_known() {
+    let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
     let target = BenchTarget { package: "p".to_owned(), target: "t".to_owned() };
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
-    store.record_builds(experiment, [(0, &target, seed, Layout::Matched, digest)]).unwrap();
+    let build = RecordedBuild { version: 0, target, seed, layout: Layout::Matched, digest };
+    store.record_builds(experiment, [build.clone()]).unwrap();
     store.record_unbuildable(experiment, 1, &Failure::new(Exit::Build, "cannot compile")).unwrap();
-    let layout = Layout::Matched;
-    let expected = RecordedBuild { version: 0, target, seed, layout, digest };
-    assert_eq!(store.builds(experiment).unwrap(), [expected]);
+    assert_eq!(store.builds(experiment).unwrap(), [build]);
     let unbuildable = &store.experiments().unwrap()[0].unbuildable;
     assert_eq!(unbuildable, &[None, Some("cannot compile".to_owned())]);
 }
 
 #[test]
-fn tuned_iterations_hold_for_one_benchmark_on_one_machine() {
-    let (_directory, store) = store();
-    let benchmark = benchmark("b");
-    assert_eq!(store.tuned(&benchmark, &machine()).unwrap(), None);
+fn tuned_iterations_hold_for_one_benchmark_on_one_machine_with_one_floor() {
+    let store = Store::in_memory().unwrap();
+    let benchmark = benchmark("parse");
+    let floor = Duration::from_millis(1);
+    let tuned = |machine: &Machine, floor| store.tuned(&benchmark, machine, floor).unwrap();
+    assert_eq!(tuned(&machine(), floor), None);
     for iterations in [10, u64::MAX] {
-        store.record_tuned(&benchmark, &machine(), iterations).unwrap();
-        assert_eq!(store.tuned(&benchmark, &machine()).unwrap(), Some(iterations));
+        store.record_tuned(&benchmark, &machine(), floor, iterations).unwrap();
+        assert_eq!(tuned(&machine(), floor), Some(iterations));
     }
     let other = Machine { id: String::new(), ..machine() };
-    assert_eq!(store.tuned(&benchmark, &other).unwrap(), None);
-}
-
-#[test]
-fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
-    let (_directory, store) = store();
-    let experiment = store.begin(&plan()).unwrap();
-    let benchmark = benchmark("b");
-    let mut large = execution(1.0);
-    large.series[0].values = (1..100_000).map(f64::from).collect();
-    large.series[0].iterations = vec![1; 99_999];
-    for round in 0..3 {
-        store.record_execution(experiment, &benchmark, turn(0, round, 5), Ok(&large)).unwrap();
-    }
-    store.finish(experiment).unwrap();
-    let executions = store.executions(experiment, &benchmark).unwrap();
-    assert_eq!(executions.len(), 3);
-    assert!(executions.iter().all(|recorded| recorded.execution == large));
-}
-
-#[test]
-fn results_of_chosen_experiments_are_in_the_metric_that_the_harness_is_for() {
-    let (_directory, store) = store();
-    let benchmark = benchmark("parse/1");
-    let ids = [0, 1, 2].map(|_| {
-        let id = store.begin(&plan()).unwrap();
-        record_all(&store, id, &benchmark);
-        id
-    });
-    store.finish(ids[0]).unwrap();
-    let found = store.results(&benchmark, &[ids[0], ids[2]]).unwrap().unwrap();
-    assert_eq!(found.metric, Metric::wall());
-    let expected = [ids[0], ids[2]]
-        .into_iter()
-        .flat_map(|id| [0, 1].map(|version| ((id, version, Stage::First), builds(version))));
-    assert_eq!(found.values, expected.collect());
-    assert_eq!(store.results(&super::benchmark("unknown"), &ids).unwrap(), None);
-    assert_eq!(store.results(&benchmark, &[]).unwrap(), None);
-}
-
-#[test]
-fn benchmarks_count_as_judged_if_all_versions_were_measured() {
-    let (_directory, store) = store();
-    let id = store.begin(&plan()).unwrap();
-    record_all(&store, id, &benchmark("both"));
-    let one = execution(1.0);
-    store.record_execution(id, &benchmark("one"), turn(0, 0, 5), Ok(&one)).unwrap();
-    for finished in [false, true] {
-        if finished {
-            store.finish(id).unwrap();
-        }
-        assert_eq!(store.measured_in_all(id, &[0, 1]).unwrap(), 1);
-        assert_eq!(store.measured_in_all(id, &[0]).unwrap(), 2);
-    }
+    assert_eq!(tuned(&other, floor), None);
+    assert_eq!(tuned(&machine(), 2 * floor), None, "another floor takes other iterations");
+    store.record_tuned(&benchmark, &machine(), 2 * floor, 20).unwrap();
+    assert_eq!(
+        (tuned(&machine(), floor), tuned(&machine(), 2 * floor)),
+        (Some(u64::MAX), Some(20))
+    );
 }

@@ -9,11 +9,11 @@ use cargo_rbench::{
 };
 
 use super::{
-    asked,
     criterion::FIXTURES,
     divan::{DIVAN, divan},
     execute,
     native::NATIVE,
+    request,
 };
 use crate::support::fixture::Fixture;
 
@@ -32,16 +32,16 @@ fn times_agree_between_harnesses() {
         let mut minima = [f64::INFINITY; 4];
         let mut medians = [const { Vec::new() }; 4];
         for seed in 0..7 {
-            let asked = ExecutionRequest {
+            let request = ExecutionRequest {
                 warm_up: Duration::from_millis(50),
                 floor: Duration::from_millis(1),
                 seed,
-                ..asked(31)
+                ..request(31)
             };
             for (index, (harness, fixture)) in harnesses.iter().enumerate() {
                 let id = if index == 3 { divan_id } else { id };
                 let executable = fixture.executable("same");
-                let execution = execute(*harness, executable, id, &asked).unwrap();
+                let execution = execute(*harness, executable, id, &request).unwrap();
                 let mut values = execution.series[0].values.clone();
                 values.sort_by(f64::total_cmp);
                 minima[index] = minima[index].min(values[0]);

@@ -13,7 +13,7 @@ use cargo_rbench::{
     process::Interrupt,
 };
 
-use super::{asked, execute, failure, ids};
+use super::{execute, failure, ids, request};
 
 fn shell(script: &str, launcher: Option<PathBuf>) -> Command {
     Command {
@@ -41,20 +41,34 @@ fn one_run_of_a_program_is_one_measurement_of_each_of_its_metrics() {
     for launcher in both_ways() {
         let busy = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", launcher);
         assert_eq!(ids(&busy, &place()), ["script"]);
-        let execution = execute(&busy, &place(), "script", &asked(30)).unwrap();
-        assert_eq!(metrics(&execution)[..2], ["wall [ns]", "user [ns]"]);
+        let execution = execute(&busy, &place(), "script", &request(30)).unwrap();
+        assert_eq!(metrics(&execution)[..3], ["wall [ns]", "user [ns]", "system [ns]"]);
         assert_eq!(execution.measurements(), 1);
         assert_eq!(execution.series[0].values, [execution.resources.wall.as_nanos() as f64]);
         assert!(execution.resources.user <= execution.resources.wall, "{execution:?}");
     }
 }
 
-#[cfg(target_os = "linux")]
+#[test]
+fn every_execution_has_the_same_metrics_however_little_the_program_does() {
+    let expected = ["wall [ns]", "user [ns]", "system [ns]", "peak-memory [bytes]"];
+    for (launcher, count) in both_ways().into_iter().zip([3, 4]) {
+        for script in [":", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"] {
+            let program = shell(script, launcher.clone());
+            for _ in 0..5 {
+                let execution = execute(&program, &place(), "script", &request(1)).unwrap();
+                assert_eq!(metrics(&execution), expected[..count]);
+                assert_eq!(execution.defect(), None);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_peak_memory_of_a_small_program_is_its_own_however_large_this_process_is() {
     let large = black_box(vec![1_u8; 100 << 20]);
     let peak_of = |script, launcher| {
-        let execution = execute(&shell(script, launcher), &place(), "script", &asked(1)).unwrap();
+        let execution = execute(&shell(script, launcher), &place(), "script", &request(1)).unwrap();
         execution.resources.peak_memory
     };
     for (script, megabytes) in [(":", 0..4), ("dd if=/dev/zero of=/dev/null bs=8M count=1", 8..12)]
@@ -77,7 +91,7 @@ fn a_program_that_fails_is_a_failed_benchmark() {
         assert!(fails("kill -ABRT $$").contains("it died by signal 6"));
         assert!(fails("kill -TERM $$").contains("it died by signal 15"));
         let missing = Command { program: Some("/no/such".into()), ..shell("", launcher) };
-        let text = execute(&missing, &place(), "script", &asked(1)).unwrap_err().to_string();
+        let text = execute(&missing, &place(), "script", &request(1)).unwrap_err().to_string();
         assert!(text.starts_with("cannot run /no/such\n  No such file"), "{text}");
         assert!(text.contains("hint: reproduce with: cd / && /no/such -c ''"), "{text}");
     }
@@ -97,7 +111,7 @@ fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
         let deadline = Some(Duration::from_millis(300));
         let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
         let deaf = shell(&script, launcher);
-        let failure = deaf.execute(&place(), &Name::plain("script"), &asked(1), &conditions);
+        let failure = deaf.execute(&place(), &Name::plain("script"), &request(1), &conditions);
         let text = failure.unwrap_err().to_string();
         assert!(text.contains("still running after 0.3 s"), "{text}");
         let size = || std::fs::metadata(&alive).unwrap().len();
@@ -125,7 +139,7 @@ fn what_a_launcher_costs() {
                 ..shell("", launcher)
             };
             let clock = Instant::now();
-            let execution = execute(&program, &place(), "script", &asked(1)).unwrap();
+            let execution = execute(&program, &place(), "script", &request(1)).unwrap();
             times[way].push(clock.elapsed());
             wall[way].push(execution.resources.wall);
             peaks.extend(execution.resources.peak_memory.filter(|_| launched));

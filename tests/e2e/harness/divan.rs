@@ -2,12 +2,12 @@
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Conditions, Divan, Harness},
-    model::{Name, Series, Unit},
+    harness::{Conditions, Divan, Harness, Outcome},
+    model::{Name, Unit},
     process::Interrupt,
 };
 
-use super::{asked, execute, failure, ids};
+use super::{execute, failure, ids, list, outcome, request};
 use crate::support::fixture::Fixture;
 
 pub(super) static DIVAN: Fixture = Fixture::new("divan");
@@ -27,43 +27,55 @@ fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
     assert_eq!(ids(&older, executable), ids(&divan(), executable), "the tree says the same");
     for id in good {
         for (measurements, came) in [(1, 1), (2, 2), (3, 3), (30, 3)] {
-            let execution = execute(&divan(), executable, id, &asked(measurements)).unwrap();
+            let execution = execute(&divan(), executable, id, &request(measurements)).unwrap();
             let series = &execution.series[0];
             assert_eq!(series.values.len(), came, "{id}");
             assert!(series.values.is_sorted());
             assert_eq!(series.metric.unit, Unit::Nanoseconds);
+            assert!(series.resolution > 0.0, "the table has four digits");
         }
     }
 }
 
 #[test]
 fn iterations_that_are_handed_on_are_used_again() {
-    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..asked(3) };
+    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..request(3) };
     let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
     assert_eq!(execution.series[0].same_iterations(), Some(123));
 }
 
 #[test]
-fn each_number_of_threads_is_a_metric_of_its_own() {
+fn each_number_of_threads_is_a_benchmark_of_its_own() {
     let executable = DIVAN.executable("threads");
-    assert_eq!(ids(&divan(), executable), ["threads::several", "threads::two"]);
-    let metrics = |id| {
-        let execution = execute(&divan(), executable, id, &asked(3)).unwrap();
-        let shown = |series: &Series| (series.metric.name.clone(), series.values.len());
-        execution.series.iter().map(shown).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        metrics("threads::several"),
-        [("wall t=1".to_owned(), 3), ("wall t=2".to_owned(), 1)]
-    );
-    assert_eq!(metrics("threads::two"), [("wall".to_owned(), 1)]);
+    for version in [17, 21] {
+        let divan = Divan { version: Version::new(0, 1, version) };
+        let names = list(&divan, executable).unwrap();
+        let ids: Vec<_> = names.iter().map(|name| name.id.as_str()).collect();
+        let of_args = ["threads::arguments::8/t=1", "threads::arguments::8/t=4"];
+        let several = ["threads::several/t=1", "threads::several/t=2"];
+        assert_eq!(ids, [&of_args[..], &several, &["threads::two"]].concat());
+        for (name, measurements) in names.iter().zip([3, 1, 3, 1, 1]) {
+            let outcome = outcome(&divan, executable, name, &request(3)).unwrap();
+            let Outcome::Measured(execution) = outcome else { panic!("{name:?} was skipped") };
+            let metrics: Vec<_> = execution.series.iter().map(|s| s.metric.name.as_str()).collect();
+            assert_eq!((metrics, execution.measurements()), (vec!["wall"], measurements));
+        }
+    }
+}
+
+#[test]
+fn listing_runs_no_benchmark_and_one_that_cannot_be_set_up_is_listed() {
+    let ids = ids(&divan(), DIVAN.executable("bad"));
+    assert_eq!(ids, ["bad::needs_a_file", "bad::panics"]);
 }
 
 #[test]
 fn each_bad_benchmark_fails_with_its_reason() {
-    for (id, reason) in
-        [("bad::panics", "no such luck"), ("bad::no such benchmark", "it printed no measurement")]
-    {
+    for (id, reason) in [
+        ("bad::panics", "no such luck"),
+        ("bad::needs_a_file", "no such file"),
+        ("bad::no such benchmark", "it printed no measurement"),
+    ] {
         let text = failure(&divan(), DIVAN.executable("bad"), id).to_string();
         assert!(text.contains(reason), "{id}: {text}");
     }
@@ -75,7 +87,7 @@ fn several_benchmarks_in_one_process_are_refused() {
     let names = ["same::sum", "same::count::64"].map(Name::plain);
     let interrupt = Interrupt::new().unwrap();
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
-    let refused = divan().execute_together(executable, &names, &asked(3), &conditions);
+    let refused = divan().execute_together(executable, &names, &request(3), &conditions);
     let text = refused.unwrap_err().to_string();
     assert!(text.starts_with("cannot execute 2 benchmarks of same together"), "{text}");
     assert!(text.contains("not for divan"), "{text}");

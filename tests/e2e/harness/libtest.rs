@@ -4,7 +4,7 @@ use std::process::Command;
 
 use cargo_rbench::{harness::Libtest, model::Unit};
 
-use super::{asked, execute, failure, ids};
+use super::{execute, failure, ids, request};
 use crate::support::fixture::Fixture;
 
 static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
@@ -24,7 +24,7 @@ fn every_listed_benchmark_gives_one_measurement() {
     listed.sort();
     assert_eq!(listed, ["count::words_1024", "count::words_64", "panics", "sum"]);
     for id in ["count::words_1024", "count::words_64", "sum"] {
-        let execution = execute(&Libtest, executable, id, &asked(30)).unwrap();
+        let execution = execute(&Libtest, executable, id, &request(30)).unwrap();
         assert_eq!(execution.measurements(), 1);
         assert_eq!(execution.series[0].metric.unit, Unit::Nanoseconds);
     }

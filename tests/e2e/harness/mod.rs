@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use cargo_rbench::{
     failure::{Failure, Result},
-    harness::{Conditions, Executable, Harness},
+    harness::{Conditions, Executable, Harness, Outcome},
     model::{Execution, ExecutionRequest, Name},
     process::Interrupt,
 };
 
-/// What most tests ask for: little, and soon.
-fn asked(measurements: usize) -> ExecutionRequest {
+/// What most tests request: little, and soon.
+fn request(measurements: usize) -> ExecutionRequest {
     ExecutionRequest {
         measurements,
         warm_up: Duration::from_millis(5),
@@ -37,21 +37,33 @@ fn ids(harness: &dyn Harness, executable: &Executable) -> Vec<String> {
     list(harness, executable).unwrap().into_iter().map(|name| name.id).collect()
 }
 
+fn outcome(
+    harness: &dyn Harness,
+    executable: &Executable,
+    name: &Name,
+    request: &ExecutionRequest,
+) -> Result<Outcome> {
+    let interrupt = Interrupt::new()?;
+    let deadline = Some(Duration::from_secs(30));
+    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+    harness.execute(executable, name, request, &conditions)
+}
+
 fn execute(
     harness: &dyn Harness,
     executable: &Executable,
     id: &str,
-    asked: &ExecutionRequest,
+    request: &ExecutionRequest,
 ) -> Result<Execution> {
-    let interrupt = Interrupt::new()?;
-    let deadline = Some(Duration::from_secs(30));
-    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
-    harness.execute(executable, &Name::plain(id), asked, &conditions)
+    match outcome(harness, executable, &Name::plain(id), request)? {
+        Outcome::Measured(execution) => Ok(execution),
+        Outcome::Skipped(reason) => panic!("{id} was skipped: {reason}"),
+    }
 }
 
 /// The failure of a benchmark, which must also say how to see it again.
 fn failure(harness: &dyn Harness, executable: &Executable, id: &str) -> Failure {
-    let failure = execute(harness, executable, id, &asked(10)).unwrap_err();
+    let failure = execute(harness, executable, id, &request(10)).unwrap_err();
     let text = failure.to_string();
     assert!(text.starts_with(&format!("cannot execute benchmark `{id}` of")), "{text}");
     assert!(text.contains("hint: reproduce with: cd "), "{text}");

@@ -3,46 +3,46 @@
 use std::time::Duration;
 
 use cargo_rbench::{
-    harness::{Conditions, Harness, Native},
+    harness::{Conditions, Harness, Native, Outcome},
     model::{Name, Throughput, Unit},
     process::Interrupt,
 };
 
-use super::{asked, execute, failure, ids};
+use super::{execute, failure, ids, outcome, request};
 use crate::support::fixture::Fixture;
 
 pub(super) static NATIVE: Fixture = Fixture::new("native");
 
 #[test]
-fn every_listed_benchmark_gives_exactly_the_measurements_asked() {
+fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
     let executable = NATIVE.executable("same");
     let ids = ids(&Native, executable);
     assert_eq!(ids[..3], ["sum", "count/64", "count/1024"]);
     assert_eq!(ids.len(), 8);
     for id in ids {
-        let execution = execute(&Native, executable, &id, &asked(13)).unwrap();
+        let execution = execute(&Native, executable, &id, &request(13)).unwrap();
         let series = &execution.series[0];
         assert_eq!(series.values.len(), 13, "{id}");
         assert_eq!(series.metric.unit, Unit::Nanoseconds);
         assert!(series.same_iterations().is_some());
         assert!(execution.warm_up >= Some(Duration::from_millis(5)), "{id}: {execution:?}");
-        assert_eq!(execution.asked, asked(13));
+        assert_eq!(execution.asked, request(13));
     }
 }
 
 #[test]
 fn throughput_comes_along() {
-    let execution = execute(&Native, NATIVE.executable("same"), "count/64", &asked(2)).unwrap();
+    let execution = execute(&Native, NATIVE.executable("same"), "count/64", &request(2)).unwrap();
     assert_eq!(execution.throughput, [Throughput::Bytes(64 * 6)]);
 }
 
 #[test]
 fn iterations_that_are_handed_on_are_used_again() {
     let executable = NATIVE.executable("same");
-    let tuned = execute(&Native, executable, "sum", &asked(3)).unwrap();
+    let tuned = execute(&Native, executable, "sum", &request(3)).unwrap();
     let iterations = tuned.series[0].same_iterations();
     assert!(iterations.unwrap() > 10, "{tuned:?}");
-    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..asked(3) };
+    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..request(3) };
     let given = execute(&Native, executable, "sum", &again).unwrap();
     assert_eq!(given.series[0].same_iterations(), Some(123));
 }
@@ -66,7 +66,6 @@ fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
         ("exit with success", "it exited with success but wrote no result", ""),
         ("exit with 3", "it exited with status 3", ""),
         ("never iterates", "it never called `iter`", ""),
-        ("skips", "it cannot run here: there is no GPU here", ""),
         ("missing file", "panicked: cannot read the input", "No such file"),
         ("leaves a child behind and dies", "it died by signal 6", ""),
         ("no such benchmark", "no benchmark of this id", ""),
@@ -78,11 +77,18 @@ fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
 }
 
 #[test]
+fn a_benchmark_that_cannot_run_here_is_skipped_with_its_reason() {
+    let name = Name::plain("skips");
+    let outcome = outcome(&Native, NATIVE.executable("bad"), &name, &request(3)).unwrap();
+    assert_eq!(outcome, Outcome::Skipped("there is no GPU here".to_owned()));
+}
+
+#[test]
 fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
     let executable = NATIVE.executable("bad");
     for id in ["good", "good again", "prints megabytes", "leaves a child behind"] {
-        let execution = execute(&Native, executable, id, &asked(4)).unwrap();
-        assert_eq!(execution.measurements(), 4, "{id}");
+        let execution = execute(&Native, executable, id, &request(4)).unwrap();
+        assert_eq!((execution.measurements(), &execution.incidents[..]), (4, &[][..]), "{id}");
     }
 }
 
@@ -92,7 +98,7 @@ fn a_benchmark_that_hangs_fails_at_its_deadline() {
     let deadline = Some(Duration::from_millis(300));
     let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
     let failure = Native
-        .execute(NATIVE.executable("bad"), &Name::plain("hangs"), &asked(3), &conditions)
+        .execute(NATIVE.executable("bad"), &Name::plain("hangs"), &request(3), &conditions)
         .unwrap_err()
         .to_string();
     assert!(failure.contains("still running after 0.3 s"), "{failure}");
@@ -101,25 +107,28 @@ fn a_benchmark_that_hangs_fails_at_its_deadline() {
 #[test]
 fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
     let executable = NATIVE.executable("raw");
-    assert_eq!(ids(&Native, executable).len(), 9);
+    assert_eq!(ids(&Native, executable).len(), 11);
     for (id, reason) in [
         ("garbage", "not one of rbench-harness"),
         ("nothing", "not one of rbench-harness"),
         ("truncated", "truncated"),
         ("older", "speaks protocol 0, this rbench speaks 1"),
         ("newer", "speaks protocol 2, this rbench speaks 1"),
-        ("zero", "where 10 were asked"),
-        ("no iteration", "where 10 were asked"),
-        ("too few", "it gave 2 measurements where 10 were asked"),
+        ("zero", "where 10 were requested"),
+        ("no iteration", "where 10 were requested"),
+        ("too few", "it gave 2 measurements where 10 were requested"),
         ("unknown", "no benchmark of this id"),
     ] {
         let text = failure(&Native, executable, id).to_string();
         assert!(text.contains(reason), "{id}: {text}");
     }
-    for (id, reason) in
-        [("zero", "measurement 2 is 0 ns"), ("no iteration", "measurement 1 has no iteration")]
-    {
-        let text = execute(&Native, executable, id, &asked(3)).unwrap_err().to_string();
+    for (id, reason) in [
+        ("zero", "measurement 2 is 0 ns"),
+        ("no iteration", "measurement 1 has no iteration"),
+        ("centuries", "measurements of 18446744073.7 s in all, but ran for 0."),
+        ("no iterations", "which no CPU can do"),
+    ] {
+        let text = execute(&Native, executable, id, &request(3)).unwrap_err().to_string();
         assert!(text.contains(reason), "{id}: {text}");
     }
 }

@@ -64,7 +64,7 @@ impl Builds {
 
     /// Whether every build was found from before.
     pub fn nothing_was_made(&self, version: usize) -> bool {
-        let builds = self.target(version)["each"].as_array().unwrap();
+        let builds = self.target(version)["builds"].as_array().unwrap();
         self.version(version)["compiled"] == false
             && builds.iter().all(|build| build["fresh"] == false)
     }
@@ -97,7 +97,7 @@ pub fn executables(target: &Value) -> Vec<PathBuf> {
 }
 
 fn each(target: &Value, key: &str) -> Vec<String> {
-    let builds = target["each"].as_array().unwrap();
+    let builds = target["builds"].as_array().unwrap();
     builds.iter().map(|build| build[key].as_str().unwrap().to_owned()).collect()
 }
 

@@ -70,6 +70,7 @@ fn build(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
                     path: artifact.executable?.into(),
                     directory: copy.clone(),
                     variables: vec![("CARGO_MANIFEST_DIR".into(), copy.clone().into())],
+                    selection: None,
                 })
             }
             _ => None,

@@ -4,9 +4,14 @@ use super::*;
 
 const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
 
-/// What is heard from a process that sends `bytes` and closes its end.
-fn heard_from(bytes: &[u8]) -> Heard {
-    let runner = Runner::start().unwrap();
+/// A runner that lets everybody in.
+fn runner() -> Runner {
+    Runner::start(|_| Ok(true)).unwrap()
+}
+
+/// What is received from a process that sends `bytes` and closes its end.
+fn received_from(bytes: &[u8]) -> Received {
+    let runner = runner();
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -29,29 +34,33 @@ fn skipping(group: &str) -> Vec<u8> {
 }
 
 #[test]
-fn benchmarks_that_are_left_out_are_heard_of() {
-    let heard = heard_from(&[HELLO, &skipping("a"), &skipping("b")].concat());
-    assert_eq!(heard.trouble, None);
-    assert_eq!(heard.skipped.iter().map(|name| name.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+fn benchmarks_that_are_left_out_are_received() {
+    let received = received_from(&[HELLO, &skipping("a"), &skipping("b")].concat());
+    assert_eq!(received.problem, None);
+    assert_eq!(
+        received.skipped.iter().map(|name| name.id.as_str()).collect::<Vec<_>>(),
+        ["a", "b"]
+    );
 }
 
 #[test]
 fn a_process_that_never_connects_is_not_waited_for() {
-    assert_eq!(Runner::start().unwrap().finish(), Heard::default());
+    assert_eq!(runner().finish(), Received::default());
 }
 
 #[test]
 fn a_connection_held_open_after_the_end_of_the_process_is_not_waited_for() {
-    let runner = Runner::start().unwrap();
+    let runner = runner();
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
     stream.write_all(&[HELLO, &skipping("a")].concat()).unwrap();
-    let heard = runner.finish();
-    assert_eq!(heard.skipped.len(), 1, "{heard:?}");
+    stream.read_exact(&mut [0; 18]).unwrap();
+    let received = runner.finish();
+    assert_eq!(received.skipped.len(), 1, "{received:?}");
     drop(stream);
 }
 
 #[test]
-fn each_kind_of_trouble_is_said() {
+fn each_problem_is_named() {
     for (bytes, words) in [
         (b"HTTP/1.1 400 what is this".to_vec(), "does not speak"),
         ([&HELLO[..13], &[2, 0, 1]].concat(), "does not speak"),
@@ -61,7 +70,40 @@ fn each_kind_of_trouble_is_said() {
         ([HELLO, &[255, 255, 255, 255]].concat(), "4294967295 bytes"),
         ([HELLO, &frame(&[0xff])].concat(), "not understood"),
     ] {
-        let trouble = heard_from(&bytes).trouble.unwrap_or_default();
-        assert!(trouble.contains(words), "{trouble:?} lacks {words:?}");
+        let problem = received_from(&bytes).problem.unwrap_or_default();
+        assert!(problem.contains(words), "{problem:?} lacks {words:?}");
     }
+}
+
+#[test]
+fn a_stranger_who_connects_first_is_refused_and_the_process_is_heard_after_it() {
+    let begins_as_criterion = |stream: &TcpStream| {
+        let mut first = [0];
+        stream.peek(&mut first)?;
+        Ok(first == *b"C")
+    };
+    let runner = Runner::start(begins_as_criterion).unwrap();
+    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, runner.port())).unwrap();
+    let (mut stranger, mut process) = (connect(), connect());
+    stranger.write_all(b"X").unwrap();
+    process.write_all(&[HELLO, &skipping("a")].concat()).unwrap();
+    process.read_exact(&mut [0; 18]).unwrap();
+    let received = runner.finish();
+    assert_eq!((received.refused, received.connected), (1, true), "{received:?}");
+    assert_eq!((received.skipped.len(), received.problem), (1, None));
+}
+
+#[test]
+fn a_second_connection_of_the_process_is_a_problem() {
+    let runner = runner();
+    let address = (Ipv4Addr::LOCALHOST, runner.port());
+    let mut process = TcpStream::connect(address).unwrap();
+    process.write_all(HELLO).unwrap();
+    let mut hello = [0; 18];
+    process.read_exact(&mut hello).unwrap();
+    let mut second = TcpStream::connect(address).unwrap();
+    // The runner has noticed when it closes its end.
+    let _ = second.read(&mut hello);
+    let problem = runner.finish().problem.unwrap_or_default();
+    assert!(problem.contains("connected a second time"), "{problem}");
 }

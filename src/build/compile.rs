@@ -1,0 +1,223 @@
+//! From a checkout to its compilation: found from before, or made by cargo.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use super::{
+    cargo::{self, CargoContext},
+    compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
+    discovery::{Discovered, Workspace},
+    donor,
+    event::Event,
+    files, gc,
+    inputs::{self, InputFile},
+    key::KeyMaker,
+    lock_file::LockFile,
+    recipe::Recipe,
+    run_cargo::{self, Messages},
+    supervisor, tool,
+    toolchain::Toolchain,
+    workshop::{Source, Workshop},
+};
+use crate::{
+    failure::{Exit, Failure, Result},
+    model::{CompileSettings, TargetFilter},
+};
+
+impl Workshop<'_> {
+    /// Compiles the bench targets of a version, or finds them compiled from before. The compilation
+    /// is then the active one.
+    ///
+    /// What comes of it is passed to [`link`](Self::link) and [`functions`](Self::functions).
+    pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
+        self.compile_instance(source, filter, Instance::First, "")
+    }
+
+    /// What cargo knows of the packages of a version whose compilation is the active one.
+    pub fn workspace(&self, source: Source<'_>) -> Result<Workspace> {
+        let context = self.cargo_context(source, None)?;
+        Workspace::at(&context, &self.settings, &source.version.to_string())
+    }
+
+    /// Makes the build path lead to the compilation in this directory. What is linked or executed is
+    /// always of the compilation that was activated last.
+    pub fn activate(&self, home: &Path) -> Result<()> {
+        files::point(&self.site.build_path(), home)
+    }
+
+    /// `purpose` is the reason for another compilation than the first.
+    pub(super) fn compile_instance(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        instance: Instance,
+        purpose: &str,
+    ) -> Result<Compilation> {
+        let version = source.version.to_string();
+        let context = self.cargo_context(source, instance.salt())?;
+        let toolchain = Toolchain::at(&context)?;
+        let lock = self.provide_lock(source, &context)?;
+        let family = self.family(source, &toolchain);
+        // With the family in front, a donor is found by its name.
+        let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
+        let home = self.site.compilation(&key);
+        gc::mark_used(source.checkout);
+        if let Some(found) = Compilation::open(&home) {
+            self.activate(&found.home)?;
+            gc::mark_used(&found.home);
+            if instance == Instance::First {
+                self.observer.build_event(&Event::Compiled { version: &version, took: None });
+            }
+            return Ok(found);
+        }
+        files::remove_directory(&home)?;
+        files::create_directory(&home.join("target"))?;
+        files::point(&home.join("src"), source.checkout)?;
+        self.activate(&home)?;
+        let workspace = Workspace::at(&context, &self.settings, &version)?;
+        let discovered = workspace.bench_targets(filter, &version)?;
+        self.observer.build_event(&Event::Compiling { version: &version, purpose });
+        if instance == Instance::First {
+            donor::seed(self, &context, &home, &family, &workspace)?;
+        }
+        let start = Instant::now();
+        let job = Job { source, context, toolchain, home, log: self.site.log(&key) };
+        let messages = self.run_cargo(&job, &discovered)?;
+        let took = start.elapsed();
+        self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
+        let targets = discovered
+            .into_iter()
+            .map(|found| self.compiled_target(&job, found, &messages))
+            .collect::<Result<_>>()?;
+        let record = CompilationRecord {
+            version: source.version.short(),
+            reproducibility: reproducibility_key(&family, &lock.path),
+            rustc: job.toolchain.version,
+            sysroot: job.toolchain.sysroot,
+            milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            targets,
+        };
+        Compilation::complete(&job.home, record)
+    }
+
+    fn run_cargo(&self, job: &Job<'_>, discovered: &[Discovered]) -> Result<Messages> {
+        let version = job.source.version;
+        let what = |failed: &[String]| match failed {
+            [] => format!("cannot compile the bench targets of {version}"),
+            failed => format!("cannot compile {} of {version}", failed.join(", ")),
+        };
+        let commit = version.commit.as_deref().filter(|_| !version.dirty);
+        let hint = match commit {
+            Some(commit) => {
+                let commit = &commit[..commit.len().min(12)];
+                let source = self.site.source_path();
+                let workspace = &self.workspace;
+                let command =
+                    cargo::reproduction(commit, &source, workspace, &self.settings, discovered);
+                format!("reproduce with: {command}")
+            }
+            None => "reproduce with `cargo bench --no-run` in the working tree".to_owned(),
+        };
+        let command = job.context.command(&cargo::bench(&job.context, &self.settings, discovered));
+        self.observer.build_event(&Event::Command(&tool::shown(&command)));
+        let command = supervisor::supervised(&command, &self.lock)?;
+        run_cargo::compile(command, &job.log, self.observer, what, &hint)
+    }
+
+    /// The record of one bench target.
+    fn compiled_target(
+        &self,
+        job: &Job<'_>,
+        found: Discovered,
+        messages: &Messages,
+    ) -> Result<CompiledTarget> {
+        let version = job.source.version;
+        let what = || format!("cannot use bench target `{}` of {version}", found.target);
+        let made = messages
+            .executables
+            .iter()
+            .find(|made| made.package == found.package_id && made.target == found.target.target)
+            .ok_or_else(|| {
+                Failure::new(Exit::Build, what())
+                    .because("cargo compiled without an error, yet made no executable for it")
+                    .hint("look whether its required-features are on")
+            })?;
+        let recipe_name = made.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let recipe_home = job.home.join("recipes").join(&recipe_name);
+        let recipe = Recipe::load(&recipe_home).map_err(|failure| {
+            Failure::new(Exit::Build, what())
+                .because("rustc linked it without the linker that rbench gave it")
+                .because(failure.to_string())
+        })?;
+        let build_path = self.site.build_path();
+        let sysroot = &job.toolchain.sysroot;
+        let (inputs, files) = inputs::digest(&recipe, &build_path, &job.home, sysroot)?;
+        let executable = inputs::at_home(&made.path, &build_path, &job.home);
+        let made_files = [Recipe::path(&recipe_home), executable];
+        let read = |path: &PathBuf| InputFile::read(path, sysroot);
+        Ok(CompiledTarget {
+            target: found.target,
+            package_id: found.package_id,
+            package_root: found.package_root,
+            executable: made.path.clone(),
+            recipe: recipe_name,
+            inputs,
+            files,
+            made: made_files.iter().map(read).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The hash of everything but the version and its lock file: compilations of one family can share
+    /// dependencies.
+    fn family(&self, source: Source<'_>, toolchain: &Toolchain) -> String {
+        // Neither changes what is made.
+        let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
+        let mut maker = KeyMaker::new("compilation v2");
+        maker.add("rustc", toolchain.version.as_bytes());
+        maker.add("settings", format!("{settings:?}").as_bytes());
+        maker.add_path("workspace", &self.workspace);
+        maker.add_path("at", &self.site.build_path());
+        for (name, value) in self.users_environment(source).identifying() {
+            maker.add(&name.to_string_lossy(), value.as_encoded_bytes());
+        }
+        for config in &self.configs {
+            maker.add_file("config", config);
+        }
+        maker.key()
+    }
+}
+
+/// One compilation while it is made.
+struct Job<'a> {
+    source: Source<'a>,
+    context: CargoContext,
+    toolchain: Toolchain,
+    home: PathBuf,
+    log: PathBuf,
+}
+
+fn version_key(
+    source: Source<'_>,
+    lock: &LockFile,
+    filter: &TargetFilter,
+    instance: Instance,
+) -> String {
+    let mut maker = KeyMaker::new("version v2");
+    maker.add("tree", source.version.tree.as_bytes());
+    if lock.is_added {
+        // It is not part of the tree.
+        maker.add_file("lock", &lock.path);
+    }
+    maker.add("filter", format!("{filter:?}").as_bytes());
+    maker.add("instance", format!("{instance:?}").as_bytes());
+    maker.key()
+}
+
+fn reproducibility_key(family: &str, lock: &Path) -> String {
+    let mut maker = KeyMaker::new("reproducibility v1");
+    maker.add("family", family.as_bytes());
+    maker.add_file("lock", lock);
+    maker.key()
+}

@@ -1,0 +1,120 @@
+//! Whether compiling twice gives the same program: found out by compiling once more, and remembered.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    builds::{BuildRequest, TargetBuilds},
+    compilation::{Compilation, Instance},
+    files, gc, inputs,
+    workshop::{Source, Workshop},
+};
+use crate::{
+    code::Digest,
+    failure::Result,
+    model::{Layout, LayoutSeed},
+};
+
+/// The answer for a toolchain, lock file and settings.
+pub struct Reproducibility {
+    /// Whether compiling twice gives the same program.
+    pub is_reproducible: bool,
+    /// The same in words, and how it is known.
+    pub reason: String,
+}
+
+/// What is remembered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Remembered {
+    /// The link inputs that differed, by file name; none if nothing that is loaded did.
+    differing: Vec<String>,
+}
+
+impl Workshop<'_> {
+    /// Whether compiling a version again gives the same program. `compilation` is then the active one.
+    pub(super) fn reproducibility(
+        &self,
+        source: Source<'_>,
+        compilation: &Compilation,
+        request: &BuildRequest,
+    ) -> Result<Reproducibility> {
+        let memory = self.site.reproducibility(&compilation.record.reproducibility);
+        if let Some(remembered) = files::read_json::<Remembered>(&memory) {
+            gc::mark_used(&memory);
+            return Ok(remembered.answer("found out before"));
+        }
+        let found = self.compile_again_and_compare(source, compilation, request)?;
+        self.activate(&compilation.home)?;
+        files::write_json(&memory, &found)?;
+        let answer = found.answer("found out just now");
+        if !answer.is_reproducible {
+            let builds = request.seeds.len();
+            self.note(&format!(
+                "{}: {}, so each of the {builds} builds is compiled by itself",
+                source.version, answer.reason
+            ));
+        }
+        Ok(answer)
+    }
+
+    fn compile_again_and_compare(
+        &self,
+        source: Source<'_>,
+        first: &Compilation,
+        request: &BuildRequest,
+    ) -> Result<Remembered> {
+        // If compiling is not reproducible, it is the compilation of the first build.
+        let seed = request.seeds.first().copied().unwrap_or_else(|| LayoutSeed::derive(0, 0));
+        let purpose = "again, to find out whether compiling is reproducible (once per toolchain, \
+                       settings and lock file)";
+        let second =
+            self.compile_instance(source, &request.filter, Instance::Again(seed), purpose)?;
+        let pairs = first.record.targets.iter().zip(&second.record.targets);
+        let mut differing: BTreeSet<String> = BTreeSet::new();
+        for (one, other) in pairs {
+            if one.inputs != other.inputs {
+                differing.extend(inputs::differing(&one.files, &other.files));
+                if differing.is_empty() {
+                    differing.insert(format!("the linker's arguments for {}", one.target));
+                }
+            }
+        }
+        // Debug information names the directory that a C compiler was started in, for one.
+        if !differing.is_empty() {
+            let programs = self.natural_digests(first)?;
+            if programs.is_some() && programs == self.natural_digests(&second)? {
+                differing.clear();
+            }
+        }
+        if differing.is_empty() {
+            files::remove_directory(&second.home)?;
+        }
+        Ok(Remembered { differing: differing.into_iter().collect() })
+    }
+
+    /// What is loaded of each target of a compilation, linked in the order that it was compiled in.
+    fn natural_digests(&self, compilation: &Compilation) -> Result<Option<Vec<Digest>>> {
+        self.activate(&compilation.home)?;
+        let Some(linkables) = self.linkables(compilation, Layout::Natural)? else {
+            return Ok(None);
+        };
+        let targets = self.link_targets(compilation, &linkables, &LayoutSeed::list(0, 1))?;
+        Ok(Some(targets.iter().map(TargetBuilds::digest).collect()))
+    }
+}
+
+impl Remembered {
+    fn answer(&self, when: &str) -> Reproducibility {
+        let reason = match self.differing.as_slice() {
+            [] => "compiling is reproducible with this toolchain and lock file".to_owned(),
+            [one] => format!("two compilations of the same files differ in {one}"),
+            [one, rest @ ..] => format!(
+                "two compilations of the same files differ in {one} and {} more link inputs",
+                rest.len()
+            ),
+        };
+        let is_reproducible = self.differing.is_empty();
+        Reproducibility { is_reproducible, reason: format!("{reason} ({when})") }
+    }
+}

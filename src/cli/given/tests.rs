@@ -1,0 +1,115 @@
+//! Commands that are suggested can be typed, and mean what they say.
+
+use super::*;
+use crate::cli::{Command as Subcommand, CompareArgs};
+
+/// The command line as the shell and the command line definition understand it.
+fn parsed(line: &str) -> Subcommand {
+    let words = shlex::split(line).unwrap();
+    let words = words.strip_prefix(&["cargo".to_owned(), "rbench".to_owned()]).unwrap();
+    Cli::of_words(words).unwrap_or_else(|error| panic!("{line}: {error}")).command
+}
+
+fn compare(line: &str) -> CompareArgs {
+    match parsed(line) {
+        Subcommand::Compare(args) => args,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn given(options: &str) -> GivenOptions {
+    compare(&format!("cargo rbench compare A B {options}")).given
+}
+
+#[test]
+fn what_was_given_is_carried_and_what_was_not_is_left_out() {
+    let given = given(
+        "-l5 --filter 'a|b' --filter c -F x,y --locked --no-confirm --dry-run --format json -v",
+    );
+    assert_eq!(
+        given.suggest("compare", &["A", "B"], &[("executions", Some("4"))]),
+        "cargo rbench compare A B --executions 4 --builds 5 --filter 'a|b' --filter c --features x \
+         --features y --locked --no-confirm"
+    );
+    let nothing = GivenOptions::default();
+    assert_eq!(nothing.suggest("show", &["HEAD~1"], &[]), "cargo rbench show HEAD~1");
+}
+
+#[test]
+fn an_option_that_is_replaced_is_not_carried_too() {
+    let given = given("-l 5 --filter 'a|b' --filter c -m 3");
+    let only = [("exact", None), ("filter", Some("a b"))];
+    assert_eq!(
+        given.suggest("compare", &["A", "B"], &only),
+        "cargo rbench compare A B --exact --filter 'a b' --builds 5 --executions 3"
+    );
+}
+
+#[test]
+fn another_command_gets_the_options_that_it_has() {
+    let given = given("-p parser --manifest-path 'a b/Cargo.toml' -m 3 --profile release -n 4");
+    assert_eq!(
+        given.suggest("diff", &["A"], &[]),
+        "cargo rbench diff A --package parser --manifest-path 'a b/Cargo.toml' --profile release"
+    );
+    assert_eq!(
+        given.suggest("show", &["A"], &[]),
+        "cargo rbench show A --package parser --manifest-path 'a b/Cargo.toml'"
+    );
+}
+
+#[test]
+fn every_suggestion_is_understood_as_it_was_meant() {
+    let ids =
+        ["-v", "--exact", "-", "it's", "a b", "\"q\"", "größe/1", "$(x)`y`\\", "a\nb", "=ls", ""];
+    let options = "--exact --filter=-x -l 12 -m 1 --features a,b --min-effect 2% --floor 10ms \
+                   --cargo-arg=-Zno-parallel --cargo-arg '--config a=\"b c\"' --metric wall";
+    let given = given(options);
+    for id in ids {
+        let only = [("exact", None), ("filter", Some(id))];
+        for (subcommand, revisions) in [
+            ("compare", &["A", "B"][..]),
+            ("diff", &["A", "B"]),
+            ("run", &["A"]),
+            ("show", &["A"]),
+            ("list", &["A"]),
+            ("exec", &["A"]),
+            ("history", &[]),
+        ] {
+            let only = if subcommand == "diff" { &[][..] } else { &only };
+            let line = given.suggest(subcommand, revisions, only);
+            let command = parsed(&line);
+            let patterns = match &command {
+                Subcommand::Compare(args) => args.experiment.patterns.clone(),
+                Subcommand::Run(args) => args.experiment.patterns.clone(),
+                Subcommand::Show(args) => args.filter.patterns(),
+                Subcommand::List(args) => args.filter.patterns(),
+                Subcommand::Exec(args) => args.filter.patterns(),
+                Subcommand::History(args) => args.filter.patterns(),
+                _ => vec![id.to_owned()],
+            };
+            assert_eq!(patterns, [id], "{line}");
+            if let Subcommand::Compare(args) = command {
+                let effort = args.experiment.measure.effort;
+                assert_eq!((effort.builds, effort.executions), (Some(12), Some(1)));
+                let compile = args.experiment.compile;
+                assert_eq!(compile.features, ["a", "b"]);
+                assert_eq!(compile.cargo_args, ["-Zno-parallel", "--config a=\"b c\""]);
+                assert_eq!(args.verdict.criteria.min_effect, Some(0.02));
+                assert_eq!(args.verdict.criteria.metrics, ["wall"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_word_that_is_no_revision_may_be_a_filter() {
+    let given = given("-p parser");
+    assert_eq!(
+        given.as_filter("list", ".", "f64").as_deref(),
+        Some("did you mean `cargo rbench list . --filter f64 --package parser`?")
+    );
+    for revision in [".", "HEAD~9", "v1^2", ":/text", "main@{1}"] {
+        assert_eq!(given.as_filter("list", ".", revision), None, "{revision}");
+    }
+}

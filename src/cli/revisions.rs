@@ -1,0 +1,94 @@
+//! The two versions of a comparison, as revisions or as a range.
+
+use clap::Args;
+
+use crate::{
+    failure::{Exit, Failure, Result},
+    source::{is_range, range_ends},
+};
+
+/// The base and the head of a comparison.
+#[derive(Debug, Args)]
+pub struct RevisionPair {
+    /// The version to compare with, or a range BASE..HEAD [default: HEAD~1]
+    #[arg(value_name = "BASE")]
+    base: Option<String>,
+    /// The new version; `.` for the uncommitted tree [default: HEAD]
+    #[arg(value_name = "HEAD")]
+    head: Option<String>,
+}
+
+impl RevisionPair {
+    /// The revisions of base and head.
+    pub fn names(&self) -> Result<[&str; 2]> {
+        match (self.base.as_deref(), self.head.as_deref()) {
+            (Some(range), None) if is_range(range) => range_ends(range).map(<[&str; 2]>::from),
+            (Some(one), other) if is_range(one) || other.is_some_and(is_range) => {
+                let other = other.unwrap_or_default();
+                let what = format!("cannot compare `{one}` with `{other}`");
+                Err(Failure::new(Exit::Usage, what)
+                    .because("a range names both versions by itself")
+                    .hint("give a range A..B alone, or two revisions"))
+            }
+            (base, head) => Ok([base.unwrap_or("HEAD~1"), head.unwrap_or("HEAD")]),
+        }
+    }
+
+    /// What `resolve` makes of base and head.
+    pub fn resolve<T>(&self, resolve: impl Fn(&str) -> Result<T>) -> Result<[T; 2]> {
+        let [base, head] = self.names()?;
+        let base = resolve(base).map_err(|failure| match self.base {
+            None => failure.hint(
+                "of a repository with one commit, the uncommitted tree can be compared: \
+                 cargo rbench compare HEAD .",
+            ),
+            Some(_) => failure,
+        })?;
+        Ok([base, resolve(head)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Result<[String; 2]> {
+        let word = |index: usize| words.get(index).map(|word| (*word).to_owned());
+        let pair = RevisionPair { base: word(0), head: word(1) };
+        pair.resolve(|name| Ok(name.to_owned()))
+    }
+
+    #[test]
+    fn a_comparison_is_of_the_last_commit_unless_revisions_or_a_range_say_otherwise() {
+        for (words, versions) in [
+            (&[][..], ["HEAD~1", "HEAD"]),
+            (&["main"], ["main", "HEAD"]),
+            (&["main", "."], ["main", "."]),
+            (&["main..topic"], ["main", "topic"]),
+            (&["v1.."], ["v1", "HEAD"]),
+            (&["..topic"], ["HEAD", "topic"]),
+        ] {
+            assert_eq!(names(words).unwrap(), versions);
+        }
+    }
+
+    #[test]
+    fn a_range_and_another_revision_are_one_too_many() {
+        for words in [["a..b", "c"], ["c", "a..b"]] {
+            let text = names(&words).unwrap_err().to_string();
+            assert!(text.contains("give a range A..B alone"), "{text}");
+        }
+        assert_eq!(names(&["a...b"]).unwrap_err().exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn the_first_commit_of_a_repository_is_compared_with_the_uncommitted_tree() {
+        let nothing = |_: &str| -> Result<String> { Err(Failure::new(Exit::Usage, "unknown")) };
+        let failed = |base: Option<&str>| {
+            let pair = RevisionPair { base: base.map(str::to_owned), head: None };
+            pair.resolve(nothing).unwrap_err().to_string()
+        };
+        assert!(failed(None).contains("cargo rbench compare HEAD ."));
+        assert!(!failed(Some("main")).contains("compare HEAD ."));
+    }
+}

@@ -1,0 +1,140 @@
+//! Values as people write them, the same in flags and in `bench.toml`: `5ms`, `5%`, `10G`.
+
+#[cfg(test)]
+mod tests;
+
+use std::{ops::RangeInclusive, str::FromStr, time::Duration};
+
+use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
+use serde::{Deserialize, Deserializer, de::Error};
+
+use crate::stats::{Estimator, Rule};
+
+/// How long a warm-up or a measurement may be.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A length of time with its unit: `5ms`, `2s`, `1.5s`, `10min`, `30d`; a day has 24 hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(format!(
+            "`{text}` has no unit: write for example {text}ms, {text}s or {text}min"
+        ));
+    }
+    let parsed = SpanParser::new().parse_span(text);
+    let parsed = parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()));
+    let positive = parsed.and_then(Duration::try_from);
+    positive.map_err(|_| format!("`{text}` is not a duration: write for example 5ms, 2s or 10min"))
+}
+
+/// The length of a warm-up or of a measurement.
+pub fn time(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        time if time > LONGEST => Err(format!("{text} is longer than 1h, the longest possible")),
+        time => Ok(time),
+    }
+}
+
+/// How long an execution may take.
+pub fn deadline(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("no execution ends in no time: write for example 30s".to_owned()),
+        deadline => Ok(deadline),
+    }
+}
+
+/// A share of a whole: `5%`, or `0.05`; 1 and more only with the sign.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = |text: &str| {
+        let number = text.trim().parse().ok();
+        number.filter(|number: &f64| number.is_finite() && number.is_sign_positive())
+    };
+    let what = || format!("`{}` is not a share: write for example 5% or 0.05", text.trim());
+    if let Some(percent) = text.trim().strip_suffix('%') {
+        return Ok(number(percent).ok_or_else(what)? / 100.0);
+    }
+    match number(text).ok_or_else(what)? {
+        share if share < 1.0 => Ok(share),
+        percent => Err(format!("did you mean {percent}% ({})?", percent / 100.0)),
+    }
+}
+
+/// How many builds of a version are measured.
+pub fn builds(text: &str) -> Result<u32, String> {
+    match number(text, 0..=10_000)? {
+        0 | 1 => Err("at least 2 builds are needed to know how layouts vary".to_owned()),
+        builds => Ok(builds),
+    }
+}
+
+/// How many executions of a build, or measurements in an execution.
+pub fn count(text: &str) -> Result<u32, String> {
+    number(text, 1..=1_000_000)
+}
+
+fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
+    let number: u32 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    let (least, most) = (range.start(), range.end());
+    match number {
+        number if number < *least => Err(format!("at least {least} is needed")),
+        number if number > *most => Err(format!("at most {most} is possible")),
+        number => Ok(number),
+    }
+}
+
+/// A number of bytes: `500M`, `10G`, `123456`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        unit => return Err(format!("`{unit}` is not a unit: use K, M or G")),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| format!("`{digits}` is not a number"))?;
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
+}
+
+fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Keys of `bench.toml`, each read as the flag of the same name is.
+pub mod key {
+    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Rule};
+
+    fn read<'de, D: Deserializer<'de>, T>(
+        deserializer: D,
+        parse: fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, D::Error> {
+        let text = match toml::Value::deserialize(deserializer)? {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            other => {
+                let kind = other.type_str();
+                return Err(Error::custom(format!("expected a number or a string, not a {kind}")));
+            }
+        };
+        parse(&text).map(Some).map_err(Error::custom)
+    }
+
+    macro_rules! keys {
+        ($($name:ident: $type:ty = $parse:path,)*) => {$(
+            pub fn $name<'de, D: Deserializer<'de>>(value: D) -> Result<Option<$type>, D::Error> {
+                read(value, $parse)
+            }
+        )*};
+    }
+
+    keys! {
+        time: Duration = super::time,
+        deadline: Duration = super::deadline,
+        share: f64 = super::share,
+        builds: u32 = super::builds,
+        count: u32 = super::count,
+        estimator: Estimator = super::parsed,
+        rule: Rule = super::parsed,
+    }
+}

@@ -1,0 +1,118 @@
+//! How much the code layout alone decides: what one build of each commit would have shown.
+
+use crate::stats::Summary;
+
+/// Two builds that differ by more would be taken for a change by most people.
+pub const NOTICED: f64 = 0.05;
+
+/// What layouts do to a benchmark that nobody changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayoutEffect {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The build values of the base with the fastest and the slowest layout, in the metric's unit.
+    pub range: [f64; 2],
+    /// The standard deviation, on logs, of that part of the build values in which the two versions agree
+    /// layout by layout: it is the layout's, and no noise.
+    pub spread: f64,
+    /// How much of what differs between builds that part is: the correlation of the two versions.
+    pub share: f64,
+    /// How many pairs of one build of each version with *different* layouts there are, and how many of
+    /// them differ by more than 5 %.
+    pub pairs: [usize; 2],
+}
+
+impl LayoutEffect {
+    /// The effect on a benchmark measured with the same layouts in two versions; `None` if fewer than
+    /// three layouts are in both.
+    pub fn of(benchmark: &str, [base, head]: [&Summary; 2]) -> Option<Self> {
+        let of_head = |seed| head.builds().iter().find(|build| build.seed == seed);
+        let both: Vec<[f64; 2]> = base
+            .builds()
+            .iter()
+            .filter_map(|build| Some([build.value, of_head(build.seed)?.value]))
+            .collect();
+        if both.len() < 3 {
+            return None;
+        }
+        let logs = |version: usize| -> Vec<f64> {
+            both.iter().map(|values| values[version].ln()).collect()
+        };
+        let (x, y) = (logs(0), logs(1));
+        let differences = (0..both.len()).flat_map(|i| {
+            let others = (0..both.len()).filter(move |j| *j != i);
+            let (x, y) = (&x, &y);
+            others.map(move |j| (y[j] - x[i]).abs())
+        });
+        let shared = covariance(&x, &y);
+        let of_base = both.iter().map(|values| values[0]);
+        Some(Self {
+            benchmark: benchmark.to_owned(),
+            range: [
+                of_base.clone().fold(f64::INFINITY, f64::min),
+                of_base.fold(f64::NEG_INFINITY, f64::max),
+            ],
+            spread: shared.max(0.0).sqrt(),
+            share: shared / (covariance(&x, &x) * covariance(&y, &y)).sqrt(),
+            pairs: [
+                both.len() * (both.len() - 1),
+                differences.filter(|d| *d > NOTICED.ln_1p()).count(),
+            ],
+        })
+    }
+
+    /// How much longer the slowest layout takes than the fastest: 0.3 is 30 %.
+    pub fn width(&self) -> f64 {
+        self.range[1] / self.range[0] - 1.0
+    }
+}
+
+/// The sample covariance of two series of the same length.
+fn covariance(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mean_x, mean_y) = (mean(x), mean(y));
+    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    products / (x.len() - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements},
+    };
+
+    fn version(builds: &[f64]) -> Summary {
+        let builds = builds.iter().enumerate().map(|(seed, value)| (seed as u64, [[*value]]));
+        Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    }
+
+    fn effect(base: &[f64], head: &[f64]) -> LayoutEffect {
+        LayoutEffect::of("x", [&version(base), &version(head)]).unwrap()
+    }
+
+    #[test]
+    fn what_both_versions_show_in_the_same_layout_is_the_layouts() {
+        let of_layout = effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]);
+        assert!((of_layout.width() - 0.3).abs() < 1e-9);
+        // The standard deviation of two values taken twice each is 1/sqrt(3) of their distance.
+        assert!((of_layout.share - 1.0).abs() < 1e-9);
+        assert!((of_layout.spread - 1.3_f64.ln() / 3.0_f64.sqrt()).abs() < 1e-9);
+        let of_chance = effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 10.0, 13.0, 13.0]);
+        assert!(of_chance.spread.abs() < 1e-9, "{of_chance:?}");
+        assert!(of_chance.share.abs() < 1e-9, "{of_chance:?}");
+    }
+
+    #[test]
+    fn one_build_of_each_is_a_draw_of_two_layouts() {
+        // Of twelve ordered pairs of different layouts, eight are a fast one and a slow one.
+        assert_eq!(effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]).pairs, [12, 8]);
+        assert_eq!(effect(&[10.0; 4], &[10.1; 4]).pairs, [12, 0]);
+    }
+
+    #[test]
+    fn two_layouts_tell_nothing() {
+        assert_eq!(LayoutEffect::of("x", [&version(&[1.0, 2.0]), &version(&[1.0, 2.0])]), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Measuring: the schedule carried out, each execution stored before the next starts.
+
+use super::{
+    Begun, Builds, ListedVersion, Runner,
+    schedule::{Queue, ScheduleShape, Step, schedule},
+    seeds::stage_seed,
+};
+use crate::{
+    build::VersionBuilds,
+    failure::{Exit, Failure, Result},
+    harness::{Executable, Harness, Outcome},
+    model::{Benchmark, Execution, ExecutionRequest, Stage, Turn, Unmeasured},
+    settings::Effort,
+};
+
+/// A benchmark that is measured.
+pub(super) struct Subject<'v> {
+    /// The benchmark.
+    pub(super) benchmark: Benchmark,
+    /// What runs it.
+    pub(super) harness: &'v dyn Harness,
+    /// What each execution is asked to do, but for the initial state.
+    pub(super) request: ExecutionRequest,
+    /// For each version, the executable of each build.
+    executables: Vec<Vec<Executable>>,
+    /// Whether the iterations were found anew while this stage was measured.
+    pub(super) is_tuned_again: bool,
+}
+
+impl Subject<'_> {
+    /// Why the benchmark's harness cannot do all that is requested, if so.
+    fn note(&self) -> Option<String> {
+        self.harness.note(&self.request)
+    }
+}
+
+impl Runner<'_> {
+    /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier run left
+    /// is not measured again, and a benchmark that fails or skips itself is not executed again, in no version.
+    pub fn measure(
+        &self,
+        begun: &Begun,
+        stage: Stage,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        let mut steps = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
+        let turn = |step: &Step| Turn {
+            version: step.version,
+            stage,
+            round: u32::try_from(step.round).unwrap_or(u32::MAX),
+            seed: builds.seeds[step.build],
+        };
+        steps.retain(|step| {
+            let key = (benchmarks[step.benchmark].clone(), turn(step));
+            !begun.done.contains(&key)
+        });
+        let mut subjects: Vec<Subject<'_>> = benchmarks
+            .iter()
+            .map(|benchmark| self.subject(versions, builds, benchmark))
+            .collect::<Result<_>>()?;
+        let mut notes: Vec<String> = subjects.iter().filter_map(Subject::note).collect();
+        notes.sort();
+        notes.dedup();
+        for note in &notes {
+            self.observer.note(note);
+        }
+        let mut queue = Queue::new(steps);
+        while let Some(step) = queue.take() {
+            if self.conditions.interrupt.is_set() {
+                return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
+            }
+            let subject = &mut subjects[step.benchmark];
+            if subject.request.iterations.is_none() {
+                self.tune(subject, step, builds)?;
+            }
+            let outcome = self.execute(subject, step, builds)?;
+            let recorded = outcome.as_ref();
+            self.store.record_execution(begun.id, &subject.benchmark, turn(&step), recorded)?;
+            match &outcome {
+                Ok(execution) => {
+                    for incident in &execution.incidents {
+                        self.observer.incident(&subject.benchmark, incident);
+                    }
+                    self.tune_again_if_needed(subject, step, builds, execution)?;
+                }
+                Err(_) => queue.skip(step.benchmark),
+            }
+            self.observer.executed(queue.done(), queue.total());
+        }
+        Ok(())
+    }
+
+    /// The executions of a stage, in order. Benchmarks may have fewer builds or rounds than others.
+    fn steps(
+        &self,
+        begun: &Begun,
+        stage: Stage,
+        versions: usize,
+        builds: usize,
+        benchmarks: &[Benchmark],
+    ) -> Vec<Step> {
+        let efforts: Vec<Effort> =
+            benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark)).collect();
+        let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
+        let shape = ScheduleShape {
+            versions,
+            benchmarks: benchmarks.len(),
+            builds,
+            executions: rounds.unwrap_or_default(),
+        };
+        let seed = stage_seed(self.settings.builds.seed, &begun.identity, stage);
+        let mut steps = schedule(shape, seed);
+        steps.retain(|step| {
+            let effort = efforts[step.benchmark];
+            step.build < effort.builds as usize && step.round < effort.executions as usize
+        });
+        steps
+    }
+
+    /// The benchmark in all builds of all versions.
+    fn subject<'v>(
+        &self,
+        versions: &'v [ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+    ) -> Result<Subject<'v>> {
+        let mut harness = None;
+        let mut executables = Vec::with_capacity(versions.len());
+        for (version, of_version) in versions.iter().zip(&builds.versions) {
+            let Some(target) = version.target_of(benchmark) else {
+                let what = format!("{benchmark} is not in {}", version.version);
+                return Err(Failure::new(Exit::Internal, what));
+            };
+            harness.get_or_insert(&*target.harness);
+            executables.push(executables_of(benchmark, of_version, &target.executable));
+        }
+        let Some(harness) = harness else {
+            return Err(Failure::new(Exit::Internal, "an experiment has no version"));
+        };
+        Ok(Subject {
+            benchmark: benchmark.clone(),
+            harness,
+            request: self.settings.efforts.of(benchmark).request(),
+            executables,
+            is_tuned_again: false,
+        })
+    }
+
+    /// One execution, from the initial state of the step. An interrupt is an error of the whole; any other
+    /// failure is that of the benchmark.
+    fn execute(
+        &self,
+        subject: &Subject<'_>,
+        step: Step,
+        builds: &Builds,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+        self.execute_once(subject, step, builds, &request)
+    }
+
+    /// One execution of a build, with a request of its own.
+    pub(super) fn execute_once(
+        &self,
+        subject: &Subject<'_>,
+        step: Step,
+        builds: &Builds,
+        request: &ExecutionRequest,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        self.workshop.activate(builds.versions[step.version].home_of(step.build))?;
+        let Some(executable) = subject.executables[step.version].get(step.build) else {
+            let what = format!("{} has no build {}", subject.benchmark, step.build);
+            return Err(Failure::new(Exit::Internal, what));
+        };
+        let name = &subject.benchmark.name;
+        match subject.harness.execute(executable, name, request, &self.conditions) {
+            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+            Err(failure) => Ok(Err(Unmeasured::Failed(failure.to_string()))),
+            Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
+            Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
+        }
+    }
+}
+
+/// The executable of each build, with all else as it was listed.
+fn executables_of(
+    benchmark: &Benchmark,
+    builds: &VersionBuilds,
+    listed: &Executable,
+) -> Vec<Executable> {
+    let target = builds.target(&benchmark.bench_target());
+    let all = target.map(|target| target.builds.as_slice()).unwrap_or_default();
+    all.iter()
+        .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
+        .collect()
+}

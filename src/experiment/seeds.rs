@@ -1,0 +1,65 @@
+//! The seeds of an experiment's two stages.
+//!
+//! The layouts of the first stage follow from the seed in the settings, so that builds are shared between
+//! experiments. Those of the second are drawn anew in each experiment: had they been met before, a layout
+//! that misled the first stage of somebody's experiments would confirm itself whenever it is run again.
+
+use super::Runner;
+use crate::model::{Benchmark, LayoutSeed, Stage};
+
+impl Runner<'_> {
+    /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
+    pub fn first_seeds(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
+        LayoutSeed::list(self.settings.builds.seed, self.most_builds(benchmarks))
+    }
+
+    /// The layout seeds of the second stage of an experiment, none of which is one of the first stage.
+    pub fn fresh_seeds(
+        &self,
+        identity: &str,
+        first: &[LayoutSeed],
+        benchmarks: &[Benchmark],
+    ) -> Vec<LayoutSeed> {
+        let wanted = self.most_builds(benchmarks);
+        // At most as many as there are in the first stage can be met again.
+        let spare = u32::try_from(first.len()).unwrap_or(u32::MAX);
+        let seed = stage_seed(self.settings.builds.seed, identity, Stage::Second);
+        let mut seeds = LayoutSeed::list(seed, wanted.saturating_add(spare));
+        seeds.retain(|seed| !first.contains(seed));
+        seeds.truncate(wanted as usize);
+        seeds
+    }
+
+    fn most_builds(&self, benchmarks: &[Benchmark]) -> u32 {
+        let builds = benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark).builds);
+        builds.max().unwrap_or_default()
+    }
+}
+
+/// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed
+/// in the settings and, from the second stage on, the identity of the experiment.
+pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
+    if stage == Stage::First {
+        return seed;
+    }
+    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench second stage v1");
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(identity.as_bytes());
+    let mut bytes = [0; 8];
+    hasher.finalize_xof().fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_stage_of_every_experiment_has_seeds_of_its_own() {
+        let second = |identity| stage_seed(1, identity, Stage::Second);
+        assert_eq!(stage_seed(1, "a", Stage::First), stage_seed(1, "b", Stage::First));
+        assert_ne!(second("a"), second("b"));
+        assert_ne!(second("a"), stage_seed(1, "a", Stage::First));
+        assert_eq!(second("a"), second("a"), "an experiment that is resumed has the same");
+    }
+}

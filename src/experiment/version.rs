@@ -1,0 +1,96 @@
+//! A version that is checked out, compiled and listed: once for each command.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use super::{
+    Runner,
+    listing::{CompiledVersion, ListedTarget, Listing},
+};
+use crate::{
+    build::{Compilation, Source, Workshop},
+    code::FunctionSet,
+    failure::Result,
+    harness::{Conditions, Filter},
+    model::{BenchTarget, Benchmark, TargetFilter, Version},
+    project::Project,
+};
+
+/// A version with its files, its compilation and its benchmarks.
+pub struct ListedVersion {
+    /// The version.
+    pub version: Version,
+    checkout: PathBuf,
+    /// Its compilation, which its builds are linked from.
+    pub compilation: Compilation,
+    /// Its benchmarks.
+    pub listing: Listing,
+}
+
+impl ListedVersion {
+    /// Checks a version out, compiles its bench targets, and lists their benchmarks.
+    pub fn new(
+        project: &Project,
+        workshop: &Workshop<'_>,
+        version: Version,
+        (targets, filter): (&TargetFilter, &Filter),
+        conditions: &Conditions<'_>,
+    ) -> Result<Self> {
+        let checkout = project.checkout(&version, workshop.observer)?;
+        let source = Source { version: &version, checkout: &checkout };
+        let compilation = workshop.compile(source, targets)?;
+        let workspace = workshop.workspace(source)?;
+        let compiled = CompiledVersion {
+            version: &version,
+            compilation: &compilation,
+            workspace: &workspace,
+            settings: &workshop.settings,
+            file: &project.file,
+        };
+        let listing = compiled.list(filter, conditions)?;
+        Ok(Self { version, checkout, compilation, listing })
+    }
+
+    pub(super) fn source(&self) -> Source<'_> {
+        Source { version: &self.version, checkout: &self.checkout }
+    }
+
+    /// All its benchmarks, each once, even one whose id is listed twice.
+    pub fn benchmarks(&self) -> Vec<Benchmark> {
+        let mut seen = HashSet::new();
+        let listed = self.listing.targets.iter().flat_map(|target| &target.benchmarks);
+        listed.filter(|benchmark| seen.insert(*benchmark)).cloned().collect()
+    }
+
+    /// The target that a benchmark is listed in.
+    pub(super) fn target_of(&self, benchmark: &Benchmark) -> Option<&ListedTarget> {
+        self.listing.targets.iter().find(|target| target.benchmarks.contains(benchmark))
+    }
+}
+
+impl Runner<'_> {
+    /// Checks a version out, compiles it, and lists its benchmarks.
+    pub fn list(&self, version: Version) -> Result<ListedVersion> {
+        let wanted = (&self.settings.targets, &self.settings.filter);
+        ListedVersion::new(self.project, &self.workshop, version, wanted, &self.conditions)
+    }
+
+    /// Those of a version's benchmarks that have another id each time that their target is listed.
+    pub fn with_changing_ids(
+        &self,
+        version: &ListedVersion,
+        benchmarks: &[Benchmark],
+    ) -> Result<Vec<Benchmark>> {
+        let mut changing = Vec::new();
+        for target in &version.listing.targets {
+            if target.benchmarks.iter().any(|benchmark| benchmarks.contains(benchmark)) {
+                changing.extend(target.with_changing_ids(&self.conditions)?.into_iter().cloned());
+            }
+        }
+        Ok(changing)
+    }
+
+    /// The machine code of every bench target of a version, function by function.
+    pub fn functions(&self, version: &ListedVersion) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        self.workshop.functions(&version.compilation)
+    }
+}

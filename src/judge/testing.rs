@@ -1,0 +1,173 @@
+//! Experiments and rows for the tests of this room.
+
+use std::time::{Duration, SystemTime};
+
+use super::{Results, VersionRef};
+use crate::{
+    code::Digest,
+    model::{
+        BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
+        LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
+        Stage, Turn, Unmeasured, Version,
+    },
+    store::{ExperimentId, RecordedBuild, Store, StoredExperiment},
+};
+
+pub fn place(experiment: usize, version: usize) -> VersionRef {
+    VersionRef { experiment, version }
+}
+
+/// A clean version whose commit and tree are called as it is.
+pub fn version(name: &str) -> Version {
+    Version {
+        revision: name.to_owned(),
+        commit: Some(name.to_owned()),
+        tree: name.to_owned(),
+        dirty: false,
+        summary: String::new(),
+        time: Some(0),
+    }
+}
+
+/// The plan of an experiment on these versions, with settings of that key.
+pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
+    let planned = |name: &&str| PlannedVersion {
+        version: version(name),
+        toolchain: "rustc 1.90.0\nhost: x".to_owned(),
+    };
+    ExperimentPlan {
+        versions: versions.iter().map(planned).collect(),
+        benchmarks: Vec::new(),
+        machine: Machine {
+            cpu: "Example".to_owned(),
+            cores: 2,
+            memory: 1 << 33,
+            os: "linux".to_owned(),
+            architecture: "x86_64".to_owned(),
+            id: String::new(),
+        },
+        rbench: "0.1.0".to_owned(),
+        settings: format!("{{\"key\":\"{settings_key}\"}}"),
+        settings_key: settings_key.to_owned(),
+        dimensions: Dimensions { builds: 6, executions: 1, measurements: 2 },
+        seed: 1,
+    }
+}
+
+/// The experiment of that plan, as a store has it.
+pub fn experiment(versions: &[&str], settings_key: &str) -> StoredExperiment {
+    let store = Store::in_memory().unwrap();
+    let id = store.begin(&plan(versions, settings_key)).unwrap();
+    store.experiments().unwrap().into_iter().find(|experiment| experiment.id == id).unwrap()
+}
+
+pub fn benchmark(id: &str) -> Benchmark {
+    Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
+}
+
+pub fn target() -> BenchTarget {
+    benchmark("any").bench_target()
+}
+
+/// A metric of that name, in nanoseconds.
+pub fn metric(name: &str) -> Metric {
+    Metric { name: name.to_owned(), ..Metric::wall() }
+}
+
+/// Layout seeds of a stage.
+pub fn seeds(stage: Stage) -> Vec<LayoutSeed> {
+    let first = match stage {
+        Stage::First => 1,
+        Stage::Second => 101,
+    };
+    (first..first + 6).filter_map(LayoutSeed::new).collect()
+}
+
+/// An experiment that is being filled.
+pub struct Filling<'s> {
+    pub store: &'s Store<'s>,
+    pub id: ExperimentId,
+}
+
+impl<'s> Filling<'s> {
+    /// Begins an experiment on these versions, each build of which is a program of its own.
+    pub fn begin(store: &'s Store<'s>, versions: &[&str], benchmarks: &[&str]) -> Self {
+        let mut plan = plan(versions, "key");
+        let dimensions = plan.dimensions;
+        plan.benchmarks = benchmarks
+            .iter()
+            .map(|id| PlannedBenchmark { benchmark: benchmark(id), dimensions })
+            .collect();
+        let filling = Self { store, id: store.begin(&plan).unwrap() };
+        for (index, name) in versions.iter().enumerate() {
+            for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
+                filling.build(index, seed, &format!("{name} {seed}"));
+            }
+        }
+        filling
+    }
+
+    /// Records what program a build is.
+    pub fn build(&self, version: usize, seed: LayoutSeed, program: &str) {
+        let digest = Digest::of(program.as_bytes());
+        let (target, layout) = (target(), Layout::Matched);
+        let build = RecordedBuild { version, target, seed, layout, digest };
+        self.store.record_builds(self.id, [build]).unwrap();
+    }
+
+    /// Measures every build of a version once, about these values in these metrics, with a little noise.
+    pub fn measure(&self, id: &str, version: usize, stage: Stage, values: &[(&str, f64)]) {
+        const NOISE: [f64; 6] = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
+        for (seed, noise) in seeds(stage).into_iter().zip(NOISE) {
+            // What both versions share of a layout, and a little that they do not.
+            let factor = 1.0 + 20.0 * noise + noise * (version as f64 + 1.0) / 4.0;
+            let series = |(name, value): &(&str, f64)| Series {
+                metric: metric(name),
+                values: vec![value * factor, value * factor * 1.001],
+                iterations: vec![1, 1],
+                resolution: 0.0,
+            };
+            let execution = execution(values.iter().map(series).collect());
+            let turn = Turn { version, stage, round: 0, seed };
+            self.store.record_execution(self.id, &benchmark(id), turn, Ok(&execution)).unwrap();
+        }
+    }
+
+    /// Records that the last execution of a version failed.
+    pub fn fail(&self, id: &str, version: usize, stage: Stage) {
+        let seed = seeds(stage)[5];
+        let failure = Unmeasured::Failed("it crashed".to_owned());
+        let turn = Turn { version, stage, round: 0, seed };
+        self.store.record_execution(self.id, &benchmark(id), turn, Err(&failure)).unwrap();
+    }
+
+    /// Everything that the store has.
+    pub fn results(&self) -> Results<'s> {
+        Results::new(self.store, self.store.experiments().unwrap())
+    }
+}
+
+fn execution(series: Vec<Series>) -> Execution {
+    Execution {
+        asked: ExecutionRequest {
+            measurements: 2,
+            warm_up: Duration::ZERO,
+            floor: Duration::ZERO,
+            iterations: None,
+            seed: 0,
+        },
+        series,
+        throughput: Vec::new(),
+        warm_up: None,
+        resources: Resources {
+            start: SystemTime::UNIX_EPOCH,
+            wall: Duration::ZERO,
+            user: Duration::ZERO,
+            system: Duration::ZERO,
+            peak_memory: None,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+        },
+        incidents: Vec::new(),
+    }
+}

@@ -1,0 +1,273 @@
+//! The judge: from what was measured of a benchmark in two versions to what is said of it, in each metric.
+//!
+//! Versions of one experiment are judged by its stages, and results of two experiments with the variance
+//! between experiments. `compare`, `compare --stored`, `history`, `run`, the demo and the studies all judge
+//! here, from rows of the store.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use super::{
+    benchmark::BenchmarkResults,
+    pairing,
+    programs::are_identical,
+    relation::{Relation, VersionRef},
+    results::Results,
+    row::{Advice, JudgedRow, JudgedStage},
+};
+use crate::{
+    code::Digest,
+    failure::Result,
+    model::{LayoutSeed, Metric, Stage, Unmeasured},
+    stats::{Assessment, Criteria, Refusal, Summary, Verdict},
+    store::MeasuredBenchmark,
+};
+
+/// Why versions that were measured in two experiments cannot be compared.
+const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the same \
+                         settings, which would show how much the machine varies between them";
+
+/// What is judged, and how results of two experiments are treated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgeOptions {
+    /// The names of the metrics to judge; all if empty.
+    pub metrics: Vec<String>,
+    /// Whether results of other machines, settings and compilers may be compared.
+    pub allow_different: bool,
+}
+
+/// Judges benchmarks by the results of some experiments.
+pub struct Judge<'r> {
+    results: &'r Results<'r>,
+    options: JudgeOptions,
+    /// How many verdicts there are on two versions of an experiment.
+    counts: RefCell<HashMap<VersionRef, HashMap<usize, usize>>>,
+}
+
+impl<'r> Judge<'r> {
+    /// A judge of these results.
+    pub fn new(results: &'r Results<'r>, options: JudgeOptions) -> Self {
+        Self { results, options, counts: RefCell::default() }
+    }
+
+    /// The metrics to be judged that all these places have.
+    pub fn metrics(&self, benchmark: &BenchmarkResults<'_>, places: &[VersionRef]) -> Vec<Metric> {
+        let mut metrics = benchmark.metrics(places);
+        metrics.retain(|metric| self.is_judged(metric));
+        metrics
+    }
+
+    /// What is said of a benchmark, in each metric that both versions have; one row without a metric where
+    /// there is nothing to judge.
+    pub fn rows(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+        criteria: &Criteria,
+    ) -> Result<Vec<JudgedRow>> {
+        let versions = relation.versions();
+        if let Some(verdict) = self.verdict_without_values(benchmark, relation)? {
+            return Ok(vec![JudgedRow::of_benchmark(&benchmark.benchmark, verdict)]);
+        }
+        let metrics = self.metrics(benchmark, &versions);
+        if metrics.is_empty() {
+            let verdict = self.nothing_in_common(benchmark, versions);
+            return Ok(vec![JudgedRow::of_benchmark(&benchmark.benchmark, verdict)]);
+        }
+        let row = |metric: &Metric| match relation {
+            Relation::SameExperiment(versions) => {
+                self.by_stages(benchmark, *versions, metric, criteria)
+            }
+            Relation::AcrossExperiments(versions) | Relation::Incomparable { versions, .. } => {
+                self.across(benchmark, *versions, metric, criteria)
+            }
+        };
+        metrics.iter().map(row).collect()
+    }
+
+    /// The verdict where values do not matter.
+    fn verdict_without_values(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+    ) -> Result<Option<Verdict>> {
+        let [base, head] = relation.versions();
+        let unmeasured =
+            || [base, head].into_iter().filter_map(|place| benchmark.unmeasured(place));
+        let is_failed = |unmeasured: &Unmeasured| matches!(unmeasured, Unmeasured::Failed(_));
+        match unmeasured().find(is_failed).or_else(|| unmeasured().next()) {
+            Some(Unmeasured::Failed(reason)) => return Ok(Some(Verdict::Failed { reason })),
+            Some(Unmeasured::Skipped(reason)) => return Ok(Some(Verdict::Skipped { reason })),
+            None => {}
+        }
+        let same_files = self.results.version(base).tree == self.results.version(head).tree;
+        let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
+            Ok(benchmark.linked(place)?.iter().map(|build| (build.seed, build.digest)).collect())
+        };
+        if same_files || are_identical(&programs(base)?, &programs(head)?) {
+            return Ok(Some(Verdict::Identical));
+        }
+        Ok(match relation {
+            Relation::Incomparable { reasons, .. } if !self.options.allow_different => {
+                let reason = format!("measured differently ({})", reasons.join("; "));
+                Some(Verdict::NotComparable { reason })
+            }
+            _ => None,
+        })
+    }
+
+    /// The verdict where no metric can be judged.
+    fn nothing_in_common(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+    ) -> Verdict {
+        let measured = versions.map(|place| benchmark.metrics(&[place]));
+        let reason = if measured.iter().any(Vec::is_empty) {
+            "it gave no measurements".to_owned()
+        } else {
+            let names = measured.map(|metrics| {
+                let names: Vec<String> = metrics.into_iter().map(|metric| metric.name).collect();
+                names.join(", ")
+            });
+            let wanted = match self.options.metrics.as_slice() {
+                [] => String::new(),
+                wanted => format!(" of {}", wanted.join(", ")),
+            };
+            let [base, head] = names;
+            let reason = format!("no common metric{wanted}: base has {base}, head has {head}");
+            return Verdict::NotComparable { reason };
+        };
+        Verdict::Failed { reason }
+    }
+
+    /// By the stages of the experiment that measured both versions.
+    fn by_stages(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<JudgedRow> {
+        let pairing = pairing::within_experiment(&benchmark.layouts(versions)?);
+        let judged = |stage| -> Result<Option<Result<JudgedStage, Refusal>>> {
+            let Some(summaries) = summaries(benchmark, versions, stage, metric, criteria)? else {
+                return Ok(None);
+            };
+            let [base, head] = &summaries;
+            let assessment = Assessment::new(base, head, pairing, criteria);
+            Ok(Some(assessment.map(|assessment| JudgedStage { summaries, assessment })))
+        };
+        let row = |verdict, stages, advice| {
+            let benchmark = benchmark.benchmark.clone();
+            JudgedRow { benchmark, metric: Some(metric.clone()), verdict, stages, advice }
+        };
+        let first = match judged(Stage::First)? {
+            None => return Ok(row(no_measurements(), Vec::new(), None)),
+            Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new(), None)),
+            Some(Ok(first)) => first,
+        };
+        let second = if first.assessment.needs_confirmation(criteria) {
+            judged(Stage::Second)?.and_then(Result::ok)
+        } else {
+            None
+        };
+        let count = match second {
+            Some(_) => self.judged_in(versions)?,
+            // It plays no part yet.
+            None => 1,
+        };
+        let confirmation = second.as_ref().map(|second| &second.assessment);
+        let verdict = Verdict::of(&first.assessment, confirmation, count, criteria);
+        let decisive = second.as_ref().unwrap_or(&first);
+        let advice = match verdict {
+            Verdict::Inconclusive { .. } => Advice::of(decisive, criteria.min_effect),
+            _ => None,
+        };
+        let stages = std::iter::once(first).chain(second).collect();
+        Ok(row(verdict, stages, advice))
+    }
+
+    /// By results of two experiments, with the variance between experiments, or not at all. More builds
+    /// would not make their difference surer, so there is no advice.
+    fn across(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<JudgedRow> {
+        let [base, head] = versions;
+        let row = |verdict, stages| {
+            let benchmark = benchmark.benchmark.clone();
+            JudgedRow { benchmark, metric: Some(metric.clone()), verdict, stages, advice: None }
+        };
+        let sessions = benchmark.session_variance(head.experiment, metric, criteria.estimator)?;
+        let Some(sessions) = sessions else {
+            let verdict = Verdict::NotComparable { reason: NO_REPEAT.to_owned() };
+            return Ok(row(verdict, Vec::new()));
+        };
+        let Some(summaries) = summaries(benchmark, versions, Stage::First, metric, criteria)?
+        else {
+            return Ok(row(no_measurements(), Vec::new()));
+        };
+        let pairing = pairing::across_experiments(&benchmark.layouts(versions)?);
+        let judged = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
+        let [one, other] = &summaries;
+        Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
+            Err(refusal) => row(Verdict::refused(&refusal), Vec::new()),
+            Ok(assessment) => {
+                let verdict = Verdict::of_stored(&assessment, judged, criteria);
+                row(verdict, vec![JudgedStage { summaries, assessment }])
+            }
+        })
+    }
+
+    fn is_judged(&self, metric: &Metric) -> bool {
+        let Self { options: JudgeOptions { metrics, .. }, .. } = self;
+        metrics.is_empty() || metrics.contains(&metric.name)
+    }
+
+    /// How many pairs of a benchmark and a metric there are to judge of one version.
+    fn verdicts_of(&self, place: VersionRef) -> Result<usize> {
+        self.judged_in([place, place])
+    }
+
+    /// How many pairs of a benchmark and a metric one experiment measured in both versions: how many
+    /// verdicts there are.
+    fn judged_in(&self, [base, head]: [VersionRef; 2]) -> Result<usize> {
+        let known = self.counts.borrow().get(&base).and_then(|of| of.get(&head.version)).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let judged = |of: &MeasuredBenchmark| {
+            let [base, head] = [&of.versions[base.version], &of.versions[head.version]];
+            if base.failed || head.failed {
+                return 0;
+            }
+            let common = base.metrics.iter().filter(|metric| head.metrics.contains(metric));
+            common.filter(|metric| self.is_judged(metric)).count()
+        };
+        let count = self.results.measured(base.experiment)?.iter().map(judged).sum();
+        self.counts.borrow_mut().entry(base).or_default().insert(head.version, count);
+        Ok(count)
+    }
+}
+
+fn no_measurements() -> Verdict {
+    Verdict::Failed { reason: "it gave no measurements".to_owned() }
+}
+
+/// Base and head in one stage; `None` if one of them has no measurements.
+fn summaries(
+    benchmark: &BenchmarkResults<'_>,
+    [base, head]: [VersionRef; 2],
+    stage: Stage,
+    metric: &Metric,
+    criteria: &Criteria,
+) -> Result<Option<[Summary; 2]>> {
+    let summary = |place| benchmark.summary(place, stage, metric, criteria.estimator);
+    Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
+}
+
+#[cfg(test)]
+mod tests;

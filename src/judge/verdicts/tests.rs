@@ -1,0 +1,185 @@
+//! Verdicts from rows of a store in memory.
+
+use super::*;
+use crate::{
+    judge::testing::{Filling, benchmark, metric, place, seeds},
+    store::Store,
+};
+
+const WALL: &str = "wall";
+
+fn judged(filling: &Filling<'_>, options: JudgeOptions) -> Vec<JudgedRow> {
+    let results = filling.results();
+    let relation = Relation::SameExperiment([place(0, 0), place(0, 1)]);
+    let judge = Judge::new(&results, options);
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap()
+}
+
+fn verdict(filling: &Filling<'_>) -> Verdict {
+    let rows = judged(filling, JudgeOptions::default());
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    row.verdict.clone()
+}
+
+/// Both versions in one stage: the head takes so much longer.
+fn measure(filling: &Filling<'_>, stage: Stage, change: f64) {
+    filling.measure("a", 0, stage, &[(WALL, 100.0)]);
+    filling.measure("a", 1, stage, &[(WALL, 100.0 * (1.0 + change))]);
+}
+
+#[test]
+fn a_change_that_both_stages_show_is_a_regression() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    measure(&filling, Stage::First, 0.05);
+    assert!(matches!(verdict(&filling), Verdict::Inconclusive { .. }), "{:?}", verdict(&filling));
+    measure(&filling, Stage::Second, 0.05);
+    assert!(matches!(verdict(&filling), Verdict::Regressed { .. }), "{:?}", verdict(&filling));
+    let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+    assert_eq!(row.stages.len(), 2);
+    assert_eq!(row.metric.as_ref().map(|metric| metric.name.as_str()), Some(WALL));
+}
+
+#[test]
+fn a_failure_in_either_stage_is_the_verdict() {
+    for stage in [Stage::First, Stage::Second] {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        measure(&filling, Stage::First, 0.05);
+        measure(&filling, Stage::Second, 0.05);
+        filling.fail("a", 1, stage);
+        let Verdict::Failed { reason } = verdict(&filling) else { panic!("{stage:?}") };
+        assert!(reason.contains("it crashed"), "{reason}");
+    }
+}
+
+#[test]
+fn every_metric_is_judged_unless_some_are_chosen() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for stage in [Stage::First, Stage::Second] {
+        filling.measure("a", 0, stage, &[(WALL, 100.0), ("user", 50.0)]);
+        filling.measure("a", 1, stage, &[(WALL, 100.0), ("user", 60.0)]);
+    }
+    let rows = judged(&filling, JudgeOptions::default());
+    let names: Vec<&str> =
+        rows.iter().filter_map(|row| Some(row.metric.as_ref()?.name.as_str())).collect();
+    assert_eq!(names, [WALL, "user"]);
+    assert!(matches!(rows[0].verdict, Verdict::Unchanged { .. }), "{:?}", rows[0].verdict);
+    assert!(matches!(rows[1].verdict, Verdict::Regressed { .. }), "{:?}", rows[1].verdict);
+    let options = JudgeOptions { metrics: vec!["user".to_owned()], ..JudgeOptions::default() };
+    assert_eq!(judged(&filling, options).len(), 1);
+}
+
+#[test]
+fn a_metric_that_some_executions_lack_is_not_judged() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    filling.measure("a", 0, Stage::First, &[(WALL, 100.0), ("user", 50.0)]);
+    filling.measure("a", 1, Stage::First, &[(WALL, 100.0)]);
+    let results = filling.results();
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    assert_eq!(of_benchmark.metrics(&[place(0, 0), place(0, 1)]), [metric(WALL)]);
+    assert_eq!(of_benchmark.metrics(&[place(0, 0)]), [metric(WALL), metric("user")]);
+}
+
+#[test]
+fn versions_without_a_common_metric_are_not_comparable() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    filling.measure("a", 0, Stage::First, &[(WALL, 100.0)]);
+    filling.measure("a", 1, Stage::First, &[("user", 100.0)]);
+    let Verdict::NotComparable { reason } = verdict(&filling) else { panic!("it was judged") };
+    assert_eq!(reason, "no common metric: base has wall, head has user");
+}
+
+#[test]
+fn equal_programs_are_one_build_in_every_report() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    let [first, second, ..] = seeds(Stage::First)[..] else { panic!("six seeds") };
+    for version in [0, 1] {
+        for seed in [first, second] {
+            filling.build(version, seed, &format!("the same program of {version}"));
+        }
+    }
+    measure(&filling, Stage::First, 0.0);
+    let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+    assert_eq!(row.stages[0].summaries[0].builds().len(), 5);
+    let results = filling.results();
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    let alone = of_benchmark.summary(
+        place(0, 0),
+        Stage::First,
+        &metric(WALL),
+        Criteria::default().estimator,
+    );
+    assert_eq!(alone.unwrap().as_ref(), Some(&row.stages[0].summaries[0]));
+}
+
+#[test]
+fn the_same_programs_are_identical_whatever_was_measured() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
+        filling.build(0, seed, &format!("program {seed}"));
+        filling.build(1, seed, &format!("program {seed}"));
+    }
+    measure(&filling, Stage::First, 0.5);
+    assert_eq!(verdict(&filling), Verdict::Identical);
+}
+
+#[test]
+fn results_of_two_experiments_need_a_version_that_was_measured_twice() {
+    let store = Store::in_memory().unwrap();
+    for name in ["base", "head"] {
+        let filling = Filling::begin(&store, &[name], &["a"]);
+        filling.measure("a", 0, Stage::First, &[(WALL, 100.0)]);
+    }
+    let rows = |relation: &Relation| {
+        let results = Results::new(&store, store.experiments().unwrap());
+        let judge = Judge::new(&results, JudgeOptions::default());
+        let experiments = 0..results.experiments.len();
+        let of_benchmark = results.of_benchmark(&benchmark("a"), experiments).unwrap();
+        judge.rows(&of_benchmark, relation, &Criteria::default()).unwrap()
+    };
+    let relation = Relation::AcrossExperiments([place(0, 0), place(1, 0)]);
+    let Verdict::NotComparable { reason } = &rows(&relation)[0].verdict else { panic!("judged") };
+    assert!(reason.contains("no commit was measured twice"), "{reason}");
+    let again = Filling::begin(&store, &["head"], &["a"]);
+    again.measure("a", 0, Stage::First, &[(WALL, 100.2)]);
+    let [row] = &rows(&relation)[..] else { panic!("one row") };
+    assert!(row.decisive().is_some(), "{:?}", row.verdict);
+    assert_eq!(row.advice, None);
+}
+
+#[test]
+fn different_settings_are_compared_only_on_request() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    measure(&filling, Stage::First, 0.0);
+    let results = filling.results();
+    let versions = [place(0, 0), place(0, 1)];
+    let relation = Relation::Incomparable { versions, reasons: vec!["settings: x".to_owned()] };
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    let judge = Judge::new(&results, JudgeOptions::default());
+    let rows = judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
+    let Verdict::NotComparable { reason } = &rows[0].verdict else { panic!("{rows:?}") };
+    assert_eq!(reason, "measured differently (settings: x)");
+}
+
+#[test]
+fn one_build_alone_is_a_failure_without_numbers() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for version in [0, 1] {
+        for seed in seeds(Stage::First) {
+            filling.build(version, seed, &format!("the only program of {version}"));
+        }
+    }
+    measure(&filling, Stage::First, 0.5);
+    let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+    assert!(matches!(row.verdict, Verdict::Failed { .. }), "{:?}", row.verdict);
+    assert!(row.stages.is_empty());
+}

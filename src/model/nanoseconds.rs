@@ -1,0 +1,66 @@
+//! Times as whole nanoseconds, as they are stored and exchanged: as functions, and as what serde's `with`
+//! takes.
+
+use std::time::{Duration, SystemTime};
+
+/// The nanoseconds of a duration, of at most 584 years.
+pub fn from_duration(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The nanoseconds from 1970-01-01 UTC to a point in time: 0 before, and those of the year 2262 after.
+pub fn from_time(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The point in time so many nanoseconds after 1970-01-01 UTC.
+pub fn to_time(nanoseconds: i64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds.max(0).cast_unsigned())
+}
+
+/// A [`Duration`] as a number.
+pub(super) mod duration {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Duration, from_duration};
+
+    pub fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        from_duration(*duration).serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_nanos)
+    }
+}
+
+/// An optional [`Duration`] as a number or nothing.
+pub(super) mod optional_duration {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Duration, from_duration};
+
+    #[expect(clippy::ref_option, reason = "serde gives it so")]
+    pub fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        duration.map(from_duration).serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_nanos))
+    }
+}
+
+/// A [`SystemTime`] as a number.
+pub(super) mod time {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{SystemTime, from_time, to_time};
+
+    pub fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+        from_time(*time).serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<SystemTime, D::Error> {
+        i64::deserialize(from).map(to_time)
+    }
+}

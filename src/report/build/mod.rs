@@ -1,0 +1,88 @@
+//! The report of `build`: what was made of each version, and how far the versions agree.
+
+mod json;
+mod text;
+
+use super::Report;
+use crate::{
+    build::{LinkedBuild, VersionBuilds},
+    code::Agreement,
+    failure::Result,
+    model::{BenchTarget, Layout, Version},
+};
+
+/// The builds of versions.
+#[derive(Clone, Debug)]
+pub struct BuildReport {
+    /// How functions were requested to be arranged.
+    pub layout: Layout,
+    /// The seed that all layout seeds are drawn from.
+    pub seed: u64,
+    /// Each version with its builds, in the order requested.
+    pub versions: Vec<(Version, VersionBuilds)>,
+    /// How far each version agrees with the one before it.
+    pub agreements: Vec<TargetAgreement>,
+}
+
+/// How far the builds of two versions have the same layouts, over all builds of a bench target.
+#[derive(Clone, Debug)]
+pub struct TargetAgreement {
+    /// One version.
+    pub base: Version,
+    /// The version after it.
+    pub head: Version,
+    /// The bench target.
+    pub target: BenchTarget,
+    /// Whether all builds are the same machine code at the same places.
+    pub identical: bool,
+    /// How far the builds of each seed agree.
+    pub pairs: Vec<Agreement>,
+    /// How far two builds of one version agree, for comparison.
+    pub between_seeds: Option<Agreement>,
+}
+
+impl TargetAgreement {
+    /// The least number of functions that both versions have, over the builds.
+    fn common(&self) -> usize {
+        self.pairs.iter().map(|pair| pair.common).min().unwrap_or(0)
+    }
+
+    /// The smallest share, over the builds, of common functions with the same address modulo 64.
+    fn least_same_phase(&self) -> f64 {
+        self.pairs.iter().map(same_phase).fold(1.0, f64::min)
+    }
+
+    /// The smallest share, over the builds, of common functions in the same order.
+    fn least_same_order(&self) -> f64 {
+        let share = |pair: &Agreement| share(pair.same_order, pair.common);
+        self.pairs.iter().map(share).fold(1.0, f64::min)
+    }
+}
+
+fn same_phase(agreement: &Agreement) -> f64 {
+    share(agreement.same_phase, agreement.common)
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// How many of these builds were linked just now.
+fn linked_now(builds: &[LinkedBuild]) -> usize {
+    builds.iter().filter(|build| build.fresh).count()
+}
+
+/// Whether anything of a version was compiled just now.
+fn compiled_now(builds: &VersionBuilds) -> bool {
+    builds.compilations.iter().any(|compilation| compilation.fresh)
+}
+
+impl Report for BuildReport {
+    fn text(&self, _columns: usize) -> String {
+        self.write_text()
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+}

@@ -1,0 +1,115 @@
+//! How to look deeper: commands to type, each with what it would show.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{ComparisonReport, summary};
+use crate::{
+    judge::{Advice, JudgedRow, Repetition},
+    report::{quantity, verdict::VerdictKind},
+};
+
+/// Up to so many benchmarks are named in a command; beyond, it is about all.
+const MOST_NAMED: usize = 4;
+
+/// Writes commands that can be typed, with those options of the present command that hold for them too.
+pub trait CommandLine: fmt::Debug {
+    /// The subcommand with these arguments and options; a switch has no value.
+    fn suggest(
+        &self,
+        subcommand: &str,
+        arguments: &[&str],
+        options: &[(&str, Option<&str>)],
+    ) -> String;
+}
+
+/// A command and its use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextStep {
+    /// To be typed in the project.
+    pub command: String,
+    /// What it shows.
+    pub purpose: String,
+}
+
+impl ComparisonReport {
+    /// What is worth doing next.
+    pub(super) fn next_steps(&self) -> Vec<NextStep> {
+        let mut steps = Vec::new();
+        let rows = self.ordered();
+        if !rows.is_empty() && !self.functions_are_equal() {
+            steps.push(NextStep {
+                command: self.command_line.suggest("diff", &self.revisions(), &[]),
+                purpose: "the functions whose machine code differs".to_owned(),
+            });
+        }
+        let is_open = |row: &&&JudgedRow| {
+            let kind = VerdictKind::of(&row.verdict);
+            matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
+        };
+        if let Some(row) = rows.iter().find(is_open) {
+            let id = row.benchmark.name.id.as_str();
+            let options = [("exact", None), ("filter", Some(id))];
+            steps.push(NextStep {
+                command: self.command_line.suggest("show", &[&self.head.revision], &options),
+                purpose: format!("the values of {} in every build", self.name(row)),
+            });
+        }
+        for what in [Repetition::Builds, Repetition::Executions] {
+            let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
+                let advice = row.advice.filter(|advice| advice.what == what)?;
+                Some((row, advice))
+            });
+            let (enough, half): (Vec<_>, Vec<_>) =
+                lacking.partition(|(_, advice)| self.is_enough(*advice));
+            steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
+        }
+        steps
+    }
+
+    /// The two revisions as they were typed.
+    fn revisions(&self) -> [&str; 2] {
+        [&self.base.revision, &self.head.revision]
+    }
+
+    fn name(&self, row: &JudgedRow) -> String {
+        summary::name(&self.names(), row)
+    }
+
+    /// Whether the smallest change of interest would be flagged.
+    fn is_enough(&self, advice: Advice) -> bool {
+        advice.smallest_detectable <= self.criteria.min_effect
+    }
+
+    /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
+    /// smallest change of interest, or for all of them to show half of what they show now.
+    fn more(&self, lacking: &[(&JudgedRow, Advice)]) -> Option<NextStep> {
+        let (_, most) = *lacking.iter().max_by_key(|(_, advice)| advice.number)?;
+        let whom = match lacking {
+            [(only, _)] => self.name(only),
+            several => format!("{} inconclusive benchmarks", several.len()),
+        };
+        let purpose = if lacking.len() == 1 || self.is_enough(most) {
+            let size = quantity::size(most.smallest_detectable.max(self.criteria.min_effect));
+            format!("would flag a change of {size} in {whom} with 80 % power")
+        } else {
+            format!("would halve the smallest change that is flagged with 80 % power in {whom}")
+        };
+        let mut ids: Vec<&str> = lacking.iter().map(|(row, _)| &*row.benchmark.name.id).collect();
+        ids.dedup();
+        let number = most.number.to_string();
+        let flag = match most.what {
+            Repetition::Builds => "builds",
+            Repetition::Executions => "executions",
+        };
+        let mut options = Vec::new();
+        if ids.len() <= MOST_NAMED {
+            options.push(("exact", None));
+            options.extend(ids.into_iter().map(|id| ("filter", Some(id))));
+        }
+        options.push((flag, Some(number.as_str())));
+        let command = self.command_line.suggest("compare", &self.revisions(), &options);
+        Some(NextStep { command, purpose })
+    }
+}

@@ -1,0 +1,222 @@
+//! The comparison for programs.
+
+use serde::Serialize;
+
+use super::{
+    ComparisonReport, StoredExperiment,
+    advice::NextStep,
+    summary::{Counts, GeometricMean},
+};
+use crate::{
+    failure::Result,
+    judge::{Advice, JudgedRow, JudgedStage, Repetition},
+    model::Dimensions,
+    report::{
+        json::{
+            self, Change, Criteria, FailedTarget, Id, Interval, Machine, MetricFields, Reason,
+            Value, Version,
+        },
+        shares::Shares,
+        verdict::VerdictKind,
+    },
+    stats::{Direction, Method},
+};
+
+#[derive(Serialize)]
+struct Comparison<'r> {
+    rbench: &'static str,
+    base: Version<'r>,
+    head: Version<'r>,
+    criteria: Criteria,
+    dimensions: Option<Dimensions>,
+    machine: Option<Machine<'r>>,
+    stored: Vec<Stored<'r>>,
+    warnings: Vec<Warning>,
+    counts: Counts,
+    geometric_means: Vec<GeometricMean>,
+    functions: Vec<Functions<'r>>,
+    benchmarks: Vec<Row<'r>>,
+    added: Vec<Id<'r>>,
+    removed: Vec<Id<'r>>,
+    failed_targets: Vec<FailedTarget<'r>>,
+    next_steps: Vec<NextStep>,
+}
+
+#[derive(Serialize)]
+struct Stored<'r> {
+    identity: &'r str,
+    begun_seconds: f64,
+    dimensions: Dimensions,
+}
+
+#[derive(Serialize)]
+struct Warning {
+    kind: &'static str,
+    text: String,
+    /// The number in the text, if it is about one.
+    value: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Functions<'r> {
+    package: &'r str,
+    target: &'r str,
+    changed: usize,
+    added: usize,
+    removed: usize,
+    unchanged: usize,
+}
+
+/// One benchmark in one metric.
+#[derive(Serialize)]
+struct Row<'r> {
+    #[serde(flatten)]
+    id: Id<'r>,
+    #[serde(flatten)]
+    metric: MetricFields<'r>,
+    verdict: VerdictKind,
+    reason: Reason,
+    base: Option<Value>,
+    head: Option<Value>,
+    change: Option<Change>,
+    advice: Option<AdviceFields>,
+    /// The first, and the second where there was one. The last one decides.
+    stages: Vec<Stage>,
+}
+
+#[derive(Serialize)]
+struct AdviceFields {
+    /// Of what there should be more.
+    more: &'static str,
+    /// How many in all.
+    number: usize,
+    smallest_detectable: f64,
+}
+
+#[derive(Serialize)]
+struct Stage {
+    base: Value,
+    head: Value,
+    change: Change,
+    base_comparison_interval: Interval,
+    head_comparison_interval: Interval,
+    /// The difference of the mean logarithms.
+    log_change: f64,
+    log_standard_error: f64,
+    degrees_of_freedom: f64,
+    /// If the rule flags the change.
+    flagged: Option<&'static str>,
+    /// Whether the change is shown to be smaller than the smallest of interest.
+    equivalent: bool,
+    builds_left_out: usize,
+    pairing_gain: Option<f64>,
+    correlation: Option<f64>,
+    variance: Option<Shares>,
+    smallest_detectable: f64,
+}
+
+impl ComparisonReport {
+    pub(super) fn write_json(&self) -> Result<String> {
+        json::document(&Comparison {
+            rbench: env!("CARGO_PKG_VERSION"),
+            base: (&self.base).into(),
+            head: (&self.head).into(),
+            criteria: (&self.criteria).into(),
+            dimensions: self.dimensions,
+            machine: self.machine.as_ref().map(Machine::from),
+            stored: self.stored.iter().map(Stored::from).collect(),
+            warnings: self.warning_fields(),
+            counts: self.counts(),
+            geometric_means: self.geometric_means(),
+            functions: self.function_fields(),
+            benchmarks: self.rows.iter().map(|row| self.row(row)).collect(),
+            added: self.added.iter().map(Id::from).collect(),
+            removed: self.removed.iter().map(Id::from).collect(),
+            failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            next_steps: self.next_steps(),
+        })
+    }
+
+    fn warning_fields(&self) -> Vec<Warning> {
+        let fields = |warning: &super::Warning| Warning {
+            kind: warning.kind(),
+            text: self.warning_text(warning),
+            value: warning.value(),
+        };
+        self.warnings.iter().map(fields).collect()
+    }
+
+    fn function_fields(&self) -> Vec<Functions<'_>> {
+        let counts = self.functions.iter().map(|(target, diff)| Functions {
+            package: &target.package,
+            target: &target.target,
+            changed: diff.changed.len(),
+            added: diff.added.len(),
+            removed: diff.removed.len(),
+            unchanged: diff.unchanged,
+        });
+        counts.collect()
+    }
+
+    fn row<'r>(&self, row: &'r JudgedRow) -> Row<'r> {
+        let value = |version: usize| {
+            let summary = &row.decisive()?.summaries[version];
+            Some(Value::of(summary, self.criteria.confidence))
+        };
+        Row {
+            id: (&row.benchmark).into(),
+            metric: row.metric.as_ref().into(),
+            verdict: VerdictKind::of(&row.verdict),
+            reason: Reason::of(row),
+            base: value(0),
+            head: value(1),
+            change: Change::of(row),
+            advice: row.advice.map(AdviceFields::from),
+            stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),
+        }
+    }
+
+    fn stage(&self, stage: &JudgedStage) -> Stage {
+        let JudgedStage { summaries: [base, head], assessment } = stage;
+        let comparison = &assessment.comparison;
+        Stage {
+            base: Value::of(base, self.criteria.confidence),
+            head: Value::of(head, self.criteria.confidence),
+            change: comparison.into(),
+            base_comparison_interval: comparison.base.into(),
+            head_comparison_interval: comparison.head.into(),
+            log_change: comparison.log_change,
+            log_standard_error: comparison.standard_error,
+            degrees_of_freedom: comparison.freedom,
+            flagged: assessment.flag.map(|direction| match direction {
+                Direction::Worse => "worse",
+                Direction::Better => "better",
+            }),
+            equivalent: assessment.equivalent,
+            builds_left_out: match comparison.method {
+                Method::Paired { left_out } => left_out,
+                Method::Welch(_) => 0,
+            },
+            pairing_gain: comparison.gain,
+            correlation: comparison.correlation,
+            variance: Shares::of_change(stage),
+            smallest_detectable: assessment.smallest_detectable(),
+        }
+    }
+}
+
+impl<'r> From<&'r StoredExperiment> for Stored<'r> {
+    fn from(StoredExperiment { identity, begun, dimensions }: &'r StoredExperiment) -> Self {
+        Self { identity, begun_seconds: json::seconds(*begun), dimensions: *dimensions }
+    }
+}
+
+impl From<Advice> for AdviceFields {
+    fn from(Advice { what, number, smallest_detectable }: Advice) -> Self {
+        let more = match what {
+            Repetition::Builds => "builds",
+            Repetition::Executions => "executions",
+        };
+        Self { more, number, smallest_detectable }
+    }
+}

@@ -1,0 +1,166 @@
+//! The comparison for pull requests: short, what needs attention first, the rest folded, and never more
+//! than a comment may hold.
+
+use super::{ComparisonReport, summary::name};
+use crate::{
+    judge::JudgedRow,
+    report::{
+        markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
+        names::Names,
+        quantity::{self, percent},
+        sentence,
+        table::shorten,
+        verdict::VerdictKind,
+    },
+};
+
+/// Comments on GitHub hold 65,536 characters. The parts below have fewer bytes than that together.
+const LOUD: usize = 24_000;
+const CALM: usize = 12_000;
+const DETAILS: usize = 16_000;
+const NAMES: usize = 1_000;
+const WARNINGS: usize = 3_000;
+
+/// The longest id, and the longest reason of a failure.
+const LONGEST_ID: usize = 100;
+const LONGEST_REASON: usize = 1_500;
+
+/// The headings of a table, and how its columns are aligned.
+const TABLE_HEAD: &str = "\n| benchmark | base | head | change | interval, % | verdict |\n\
+                          |:--|--:|--:|--:|:-:|:--|\n";
+
+impl ComparisonReport {
+    pub(super) fn write_markdown(&self) -> String {
+        let mut text = format!("### Benchmarks: {}\n\n", self.headline());
+        text += &format!(
+            "{} against {}: {}.",
+            code(&self.head.to_string()),
+            code(&self.base.to_string()),
+            self.verdicts_text()
+        );
+        for mean in self.mean_texts() {
+            text += &format!(" {}.", escaped(&mean));
+        }
+        text += &format!(" Min-effect {}.\n", quantity::size(self.criteria.min_effect));
+        let warnings = self.warnings.iter().map(|warning| {
+            let warning = shorten(&self.warning_text(warning), LONGEST_REASON);
+            format!("\n> **Warning:** {}\n", escaped(&warning))
+        });
+        text += &cut(warnings, WARNINGS, "warnings");
+
+        let is_calm = |row: &&JudgedRow| {
+            let kind = VerdictKind::of(&row.verdict);
+            matches!(kind, VerdictKind::Inconclusive | VerdictKind::Unchanged)
+        };
+        let rows = self.ordered();
+        let (calm, loud): (Vec<&JudgedRow>, Vec<&JudgedRow>) =
+            rows.iter().copied().partition(is_calm);
+        if !loud.is_empty() {
+            text += &self.markdown_table(&loud, LOUD);
+        }
+        text += &self.details(&loud);
+        if !calm.is_empty() {
+            let kinds = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
+            let counts = kinds.map(|kind| (self.with_verdict(kind).count(), kind.name()));
+            let counts = counts.iter().filter(|(count, _)| *count > 0);
+            let counts: Vec<String> =
+                counts.map(|(count, word)| format!("{count} {word}")).collect();
+            text += &folded(&counts.join(", "), &self.markdown_table(&calm, CALM));
+        }
+        text += &self.not_judged();
+        text + &self.folded_steps()
+    }
+
+    /// A table with the columns that fit into a pull request.
+    fn markdown_table(&self, rows: &[&JudgedRow], room: usize) -> String {
+        let names = self.names();
+        let lines = rows.iter().map(|row| self.line(&names, row));
+        TABLE_HEAD.to_owned() + &cut(lines, room, "rows")
+    }
+
+    fn line(&self, names: &Names<'_>, row: &JudgedRow) -> String {
+        let name = code_in_table(&shorten(&name(names, row), LONGEST_ID));
+        let verdict = match VerdictKind::of(&row.verdict) {
+            loud @ (VerdictKind::Regressed | VerdictKind::Failed) => format!("**{}**", loud.name()),
+            other => other.name().to_owned(),
+        };
+        let Some(stage) = row.decisive() else {
+            return format!("| {name} | | | | | {verdict} |\n");
+        };
+        let [base, head] = stage
+            .summaries
+            .each_ref()
+            .map(|summary| quantity::estimate(summary, self.criteria.confidence));
+        let change = stage.assessment.comparison.change;
+        format!(
+            "| {name} | {base} | {head} | {} | {} | {verdict} |\n",
+            percent(change.estimate),
+            quantity::range(change.low, change.high),
+        )
+    }
+
+    /// Why verdicts are what they are, folded.
+    fn details(&self, rows: &[&JudgedRow]) -> String {
+        let names = self.names();
+        let item = |name: &str, reason: &str| {
+            format!("- {name}: {}", message(&shorten(reason, LONGEST_REASON)))
+        };
+        let benchmarks = rows
+            .iter()
+            .map(|row| item(&code(&shorten(&name(&names, row), LONGEST_ID)), &sentence::row(row)));
+        let targets = self.failed_targets.iter().map(|(target, failure)| {
+            item(&code(&target.to_string()), &format!("failed: {failure}"))
+        });
+        let notes = [
+            (VerdictKind::Inconclusive, self.inconclusive_note()),
+            (VerdictKind::Unchanged, self.too_small_note()),
+        ];
+        let notes = notes.into_iter().filter_map(|(kind, note)| Some(item(kind.name(), &note?)));
+        let items: Vec<String> = notes.chain(benchmarks).chain(targets).collect();
+        if items.is_empty() {
+            return String::new();
+        }
+        let reasons = cut(items.into_iter(), DETAILS, "reasons");
+        folded("the reasons", &format!("\n{reasons}"))
+    }
+
+    /// What was not judged, and how the machine code differs.
+    fn not_judged(&self) -> String {
+        let names = self.names();
+        let with_verdict = |kind| self.with_verdict(kind).map(|row| name(&names, row)).collect();
+        let only = |version: &dyn ToString| format!("only in {}", code(&version.to_string()));
+        let lists: [(Vec<String>, String); 4] = [
+            (
+                with_verdict(VerdictKind::Identical),
+                "identical machine code, not measured".to_owned(),
+            ),
+            (with_verdict(VerdictKind::Skipped), "skipped by the benchmark itself".to_owned()),
+            (self.added.iter().map(|one| names.name(one)).collect(), only(&self.head)),
+            (self.removed.iter().map(|one| names.name(one)).collect(), only(&self.base)),
+        ];
+        let mut text = String::new();
+        for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty()) {
+            let items = names.iter().map(|name| format!("{} ", code(&shorten(name, LONGEST_ID))));
+            let list = cut(items, NAMES, "benchmarks");
+            text += &format!("\n{} {what}: {}\n", names.len(), list.trim_end());
+        }
+        if let Some(functions) = self.functions_note() {
+            let functions = shorten(&functions, LONGEST_REASON);
+            text += &format!("\nMachine code: {}.\n", escaped(&functions));
+        }
+        text
+    }
+
+    /// Commands to type, folded.
+    fn folded_steps(&self) -> String {
+        let steps = self.next_steps().into_iter();
+        let short = steps.filter(|step| step.command.len() + step.purpose.len() < LONGEST_REASON);
+        let commands: Vec<String> =
+            short.map(|step| format!("# {}\n{}\n", step.purpose, step.command)).collect();
+        let commands = commands.concat();
+        if commands.is_empty() {
+            return commands;
+        }
+        folded("to look deeper", &fenced(&commands))
+    }
+}

@@ -1,0 +1,168 @@
+//! The report of `compare`: every benchmark of two versions with its verdict.
+
+mod advice;
+mod json;
+mod markdown;
+mod notes;
+mod summary;
+mod text;
+mod warning;
+
+use std::{rc::Rc, time::SystemTime};
+
+pub use advice::{CommandLine, NextStep};
+pub use summary::{Counts, GeometricMean};
+
+use super::Report;
+use crate::{
+    code::FunctionDiff,
+    failure::{Failure, Result},
+    judge::JudgedRow,
+    machine::disturbance::Disturbance,
+    model::{BenchTarget, Benchmark, Dimensions, Machine, Version},
+    stats::Criteria,
+};
+
+/// The comparison of two versions.
+#[derive(Clone, Debug)]
+pub struct ComparisonReport {
+    /// The version that the other is compared with.
+    pub base: Version,
+    /// The version that is judged.
+    pub head: Version,
+    /// How benchmarks were judged.
+    pub criteria: Criteria,
+    /// What was requested of the experiment, as far as no benchmark has its own; absent where nothing was
+    /// measured, and for stored results, which have their own in [`stored`](Self::stored).
+    pub dimensions: Option<Dimensions>,
+    /// The machine that measured.
+    pub machine: Option<Machine>,
+    /// For stored results, the experiments that they are from, oldest first; empty where the results were
+    /// just measured.
+    pub stored: Vec<StoredExperiment>,
+    /// What makes the numbers less sure.
+    pub warnings: Vec<Warning>,
+    /// How the machine code of each bench target that was measured differs.
+    pub functions: Vec<(BenchTarget, FunctionDiff)>,
+    /// The benchmarks of both versions, a row for each metric, in the order of definition.
+    pub rows: Vec<JudgedRow>,
+    /// Benchmarks that only the head has.
+    pub added: Vec<Benchmark>,
+    /// Benchmarks that only the base has.
+    pub removed: Vec<Benchmark>,
+    /// Bench targets whose benchmarks could not be listed.
+    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    /// What writes the commands that are advised.
+    pub command_line: Rc<dyn CommandLine>,
+}
+
+impl ComparisonReport {
+    /// A comparison without benchmarks yet.
+    pub fn new(
+        base: Version,
+        head: Version,
+        criteria: Criteria,
+        command_line: Rc<dyn CommandLine>,
+    ) -> Self {
+        Self {
+            base,
+            head,
+            criteria,
+            dimensions: None,
+            machine: None,
+            stored: Vec::new(),
+            warnings: Vec::new(),
+            functions: Vec::new(),
+            rows: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
+            failed_targets: Vec::new(),
+            command_line,
+        }
+    }
+
+    /// Warns of what disturbs, or disturbed, the measurements: of each kind once.
+    pub fn add_disturbances(&mut self, disturbances: impl IntoIterator<Item = Disturbance>) {
+        for disturbance in disturbances {
+            let kind = std::mem::discriminant(&disturbance);
+            let is_known = self.warnings.iter().any(|warning| {
+                matches!(warning, Warning::Disturbance(known) if std::mem::discriminant(known) == kind)
+            });
+            if !is_known {
+                self.warnings.push(Warning::Disturbance(disturbance));
+            }
+        }
+    }
+}
+
+impl Report for ComparisonReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+
+    fn markdown(&self) -> String {
+        self.write_markdown()
+    }
+}
+
+/// An experiment whose stored results are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredExperiment {
+    /// By which it is known in every store: [`StoredExperiment::identity`](crate::store::StoredExperiment::identity).
+    pub identity: String,
+    /// When it began.
+    pub begun: SystemTime,
+    /// What was requested of it.
+    pub dimensions: Dimensions,
+}
+
+/// Something that makes a comparison less sure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// Something that disturbs, or disturbed, the measurements.
+    Disturbance(Disturbance),
+    /// Fewer builds of a bench target differ than were requested.
+    EqualBuilds {
+        /// The bench target.
+        target: BenchTarget,
+        /// How many differ.
+        distinct: usize,
+        /// How many were requested.
+        requested: usize,
+    },
+    /// Benchmarks of the head have other ids each time that they are listed, and so can be compared with
+    /// nothing.
+    ChangingIds {
+        /// The ids of one listing.
+        ids: Vec<String>,
+    },
+    /// The functions of the two versions could not be compared.
+    FunctionsUnknown {
+        /// Why.
+        reason: String,
+    },
+    /// Stored results of different experiments are compared.
+    AcrossExperiments {
+        /// How many benchmarks it is about.
+        benchmarks: usize,
+    },
+    /// Stored results of different experiments cannot be compared.
+    NotComparableAcrossExperiments {
+        /// How many benchmarks it is about.
+        benchmarks: usize,
+    },
+    /// Stored results of different machines or settings are compared, because the user allowed it.
+    DifferentConditions {
+        /// What differs, for people.
+        reasons: Vec<String>,
+    },
+    /// Anything else about the experiment, as a sentence.
+    Experiment(String),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! What a comparison comes to: counts, mean changes, the order of benchmarks, and the exit code.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::ComparisonReport;
+use crate::{
+    failure::Exit,
+    judge::JudgedRow,
+    model::Metric,
+    report::{
+        names::{Names, metric_name},
+        quantity,
+        verdict::VerdictKind,
+    },
+};
+
+/// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Rows with this verdict; so for the next seven.
+    pub regressed: usize,
+    #[expect(missing_docs)]
+    pub improved: usize,
+    #[expect(missing_docs)]
+    pub failed: usize,
+    #[expect(missing_docs)]
+    pub skipped: usize,
+    #[expect(missing_docs)]
+    pub not_comparable: usize,
+    #[expect(missing_docs)]
+    pub inconclusive: usize,
+    #[expect(missing_docs)]
+    pub unchanged: usize,
+    #[expect(missing_docs)]
+    pub identical: usize,
+    /// Benchmarks that only the head has.
+    pub added: usize,
+    /// Benchmarks that only the base has.
+    pub removed: usize,
+    /// Bench targets whose benchmarks could not be listed.
+    pub failed_targets: usize,
+}
+
+/// The geometric mean of the changes of all benchmarks that were judged in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeometricMean {
+    /// The metric's name.
+    pub metric: String,
+    /// 0.05 is 5 % more than the base.
+    pub change: f64,
+    /// How many benchmarks.
+    pub benchmarks: usize,
+}
+
+impl ComparisonReport {
+    /// How many there are of each kind.
+    pub fn counts(&self) -> Counts {
+        let of = |kind: VerdictKind| self.with_verdict(kind).count();
+        Counts {
+            regressed: of(VerdictKind::Regressed),
+            improved: of(VerdictKind::Improved),
+            failed: of(VerdictKind::Failed),
+            skipped: of(VerdictKind::Skipped),
+            not_comparable: of(VerdictKind::NotComparable),
+            inconclusive: of(VerdictKind::Inconclusive),
+            unchanged: of(VerdictKind::Unchanged),
+            identical: of(VerdictKind::Identical),
+            added: self.added.len(),
+            removed: self.removed.len(),
+            failed_targets: self.failed_targets.len(),
+        }
+    }
+
+    /// The exit code: a regression, unless they are only `advisory`, counts more than a failed benchmark,
+    /// and that more than an inconclusive verdict, where that counts at all.
+    pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
+        let counts = self.counts();
+        if counts.regressed > 0 && !advisory {
+            Exit::Regression
+        } else if counts.failed + counts.failed_targets > 0 {
+            Exit::Benchmark
+        } else if counts.inconclusive > 0 && inconclusive_counts {
+            Exit::Inconclusive
+        } else {
+            Exit::Success
+        }
+    }
+
+    /// The geometric mean of the changes in each metric.
+    pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
+        let mut logs: BTreeMap<&Metric, Vec<f64>> = BTreeMap::new();
+        for row in &self.rows {
+            if let (Some(metric), Some(stage)) = (&row.metric, row.decisive()) {
+                logs.entry(metric).or_default().push(stage.assessment.comparison.log_change);
+            }
+        }
+        let mean = |(metric, logs): (&Metric, Vec<f64>)| GeometricMean {
+            metric: metric.name.clone(),
+            change: (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1(),
+            benchmarks: logs.len(),
+        };
+        logs.into_iter().map(mean).collect()
+    }
+
+    /// The geometric means of more than one benchmark, each as a sentence.
+    pub(super) fn mean_texts(&self) -> impl Iterator<Item = String> {
+        let means = self.geometric_means().into_iter().filter(|mean| mean.benchmarks > 1);
+        means.map(|GeometricMean { metric, change, benchmarks }| {
+            let metric =
+                if metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
+            let change = quantity::percent(change);
+            format!("geometric mean of the {benchmarks} benchmarks judged{metric}: {change}")
+        })
+    }
+
+    /// The verdict that matters most, in a word.
+    pub(super) fn headline(&self) -> &'static str {
+        let failed = (!self.failed_targets.is_empty()).then_some(VerdictKind::Failed);
+        let kinds = self.rows.iter().map(|row| VerdictKind::of(&row.verdict)).chain(failed);
+        kinds.min().map_or("nothing to compare", VerdictKind::name)
+    }
+
+    /// `2 regressed, 7 unchanged`.
+    pub(super) fn verdicts_text(&self) -> String {
+        let counted = VerdictKind::ALL.into_iter().filter_map(|kind| {
+            let count = self.with_verdict(kind).count();
+            (count > 0).then(|| format!("{count} {}", kind.name()))
+        });
+        let mut counted: Vec<String> = counted.collect();
+        if !self.failed_targets.is_empty() {
+            counted.push(quantity::count(self.failed_targets.len(), "failed bench target"));
+        }
+        if counted.is_empty() {
+            "no benchmark in both versions".to_owned()
+        } else {
+            counted.join(", ")
+        }
+    }
+
+    /// The rows with this verdict, in the order of definition.
+    pub(super) fn with_verdict(&self, kind: VerdictKind) -> impl Iterator<Item = &JudgedRow> {
+        self.rows.iter().filter(move |row| VerdictKind::of(&row.verdict) == kind)
+    }
+
+    /// The rows of the table: what regressed, then all others in the order of definition, but none where
+    /// there was nothing to measure.
+    pub(super) fn ordered(&self) -> Vec<&JudgedRow> {
+        use VerdictKind::{Identical, Regressed, Skipped};
+        let others = self.rows.iter().filter(|row| {
+            let kind = VerdictKind::of(&row.verdict);
+            !matches!(kind, Regressed | Identical | Skipped)
+        });
+        self.with_verdict(Regressed).chain(others).collect()
+    }
+
+    /// The names of all benchmarks.
+    pub(super) fn names(&self) -> Names<'_> {
+        let compared = self.rows.iter().map(|row| &row.benchmark);
+        Names::of(compared.chain(&self.added).chain(&self.removed))
+    }
+}
+
+/// The name of a row: of its benchmark, and of its metric where that is not wall time.
+pub(super) fn name(names: &Names<'_>, row: &JudgedRow) -> String {
+    let name = names.name(&row.benchmark);
+    match metric_name(row.metric.as_ref()) {
+        "" => name,
+        metric => format!("{name} ({metric})"),
+    }
+}

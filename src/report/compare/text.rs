@@ -1,0 +1,192 @@
+//! The comparison for people at a terminal.
+
+use super::{ComparisonReport, StoredExperiment, notes::list, summary::name};
+use crate::{
+    judge::{JudgedRow, JudgedStage},
+    model::Dimensions,
+    report::{
+        date,
+        names::Names,
+        prose::{filled, first_line_filled},
+        quantity::{self, percent, size},
+        sentence,
+        shares::{self, Shares},
+        style::{self, paint},
+        table::{Cell, Column, Table},
+        verdict::VerdictKind,
+        visible::{visible, visible_lines},
+    },
+    stats::Interval,
+};
+
+impl ComparisonReport {
+    /// The report for a terminal with so many columns.
+    pub(super) fn write_text(&self, columns: usize) -> String {
+        let mut text = paint(style::HEAD, &format!("{} against {}", self.head, self.base)) + "\n";
+        for line in self.measured() {
+            text += &filled(&line, columns);
+        }
+        for warning in &self.warnings {
+            let warning = visible(&self.warning_text(warning)).into_owned();
+            text += &filled(&format!("{} {warning}", paint(style::DOUBTFUL, "warning:")), columns);
+        }
+        text += &format!("\n{}", filled(&paint(style::HEAD, &self.verdicts_text()), columns));
+        for mean in self.mean_texts() {
+            text += &filled(&visible(&mean), columns);
+        }
+        let rows = self.ordered();
+        if !rows.is_empty() {
+            text += &format!("\n{}", self.table(&rows).fit(columns));
+        }
+        for part in [self.explanations(columns), self.not_measured(columns), self.deeper()] {
+            if !part.is_empty() {
+                text += &format!("\n{part}");
+            }
+        }
+        text
+    }
+
+    /// How the results came about.
+    fn measured(&self) -> Vec<String> {
+        let shape = |Dimensions { builds, executions, measurements }: Dimensions| {
+            [(builds, "build"), (executions, "execution"), (measurements, "measurement")]
+                .map(|(number, thing)| quantity::count(number, thing))
+                .join(" × ")
+        };
+        let stored = |StoredExperiment { identity, begun, dimensions }: &StoredExperiment| {
+            let (begun, shape) = (date::minute(*begun), shape(*dimensions));
+            format!("stored results of experiment {}, {begun}: {shape}", visible(identity))
+        };
+        let mut lines: Vec<String> = self.dimensions.map(shape).into_iter().collect();
+        lines.extend(self.stored.iter().map(stored));
+        let criteria = &self.criteria;
+        let confirmed = if criteria.confirm { ", confirmed on fresh builds" } else { "" };
+        lines.push(format!(
+            "estimator {}, rule {} at {}, min-effect {}{confirmed}",
+            criteria.estimator.name(),
+            criteria.rule.name(),
+            size(criteria.false_alarm_rate),
+            size(criteria.min_effect),
+        ));
+        lines
+    }
+
+    fn table(&self, rows: &[&JudgedRow]) -> Table {
+        let names = self.names();
+        let level = |share: f64| format!("{} %", (1000.0 * share).round() / 10.0);
+        let of_value = format!("± ({})", level(self.criteria.confidence));
+        let of_change = format!("{} interval", level(1.0 - self.criteria.false_alarm_rate));
+        let mut table = Table::new([
+            Column::left("benchmark").names(),
+            Column::right("base"),
+            Column::right(of_value.clone()).joined().optional(1),
+            Column::right("head"),
+            Column::right(of_value).joined().optional(1),
+            Column::right("change"),
+            Column::right(of_change).dropped(0),
+            Column::left("verdict"),
+            Column::right(shares::HEAD).optional(0),
+        ]);
+        for row in rows {
+            table.row(self.cells(&names, row));
+        }
+        table
+    }
+
+    fn cells(&self, names: &Names<'_>, row: &JudgedRow) -> Vec<Cell> {
+        let kind = VerdictKind::of(&row.verdict);
+        let mut cells = vec![Cell::from(name(names, row))];
+        if let Some(stage) = row.decisive() {
+            let change = stage.assessment.comparison.change;
+            for summary in &stage.summaries {
+                let unit = summary.metric().unit;
+                let interval = Interval::three_level(summary, self.criteria.confidence);
+                cells.push(Cell::from(quantity::value(summary.values().mean, unit)));
+                cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
+            }
+            cells.push(Cell::styled(kind.style(), percent(change.estimate)));
+            cells.push(Cell::from(quantity::range(change.low, change.high)));
+        }
+        cells.resize_with(7, Cell::default);
+        cells.push(Cell::styled(kind.style(), kind.name()));
+        cells.push(row.decisive().map_or_else(Cell::default, shares_cell));
+        cells
+    }
+
+    /// What the table does not say of the benchmarks in it.
+    fn explanations(&self, columns: usize) -> String {
+        let names = self.names();
+        let mut text = String::new();
+        for row in self.ordered() {
+            use VerdictKind::{Failed, Improved, NotComparable, Regressed};
+            let kind = VerdictKind::of(&row.verdict);
+            if matches!(kind, Regressed | Improved | Failed | NotComparable) {
+                let name = paint(kind.style(), &name(&names, row));
+                text += &first_line_filled(&format!("{name}: {}", sentence::row(row)), columns);
+            }
+        }
+        for (target, failure) in &self.failed_targets {
+            let target = paint(style::DOUBTFUL, &target.to_string());
+            let failure = visible_lines(&failure.to_string()).into_owned();
+            text += &first_line_filled(&format!("{target}: failed: {failure}"), columns);
+        }
+        let notes = [
+            (VerdictKind::Inconclusive, self.inconclusive_note()),
+            (VerdictKind::Unchanged, self.too_small_note()),
+        ];
+        for (kind, note) in notes {
+            if let Some(note) = note {
+                let head = paint(kind.style(), &format!("{}:", kind.name()));
+                text += &filled(&format!("{head} {note}"), columns);
+            }
+        }
+        text
+    }
+
+    /// What there was nothing to measure of, and how the machine code differs.
+    fn not_measured(&self, columns: usize) -> String {
+        let names = self.names();
+        let mut lines = Vec::new();
+        let identical =
+            list(self.with_verdict(VerdictKind::Identical).map(|row| name(&names, row)));
+        if !identical.is_empty() {
+            lines.push(format!("identical machine code, not measured: {identical}"));
+        }
+        for row in self.with_verdict(VerdictKind::Skipped) {
+            lines.push(format!("{}: {}", visible(&name(&names, row)), sentence::row(row)));
+        }
+        for (benchmarks, version) in [(&self.added, &self.head), (&self.removed, &self.base)] {
+            let only = list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
+            if !only.is_empty() {
+                lines.push(format!("only in {}: {only}", visible(&version.to_string())));
+            }
+        }
+        if let Some(functions) = self.functions_note() {
+            lines.push(format!("machine code: {}", visible(&functions)));
+        }
+        lines.iter().map(|line| filled(line, columns)).collect()
+    }
+
+    /// Commands stay in one line each, to be copied.
+    fn deeper(&self) -> String {
+        let steps = self.next_steps();
+        if steps.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("{}\n", paint(style::HEAD, "to look deeper"));
+        for step in steps {
+            let purpose = paint(style::QUIET, &format!("# {}", step.purpose));
+            text += &format!("  {purpose}\n  {}\n", visible(&step.command));
+        }
+        text
+    }
+}
+
+/// Where the variance of the change lies.
+fn shares_cell(stage: &JudgedStage) -> Cell {
+    Cell::from(shares::text(Shares::of_change(stage)))
+}
+
+fn half_width(interval: &Interval) -> Cell {
+    Cell::from(quantity::plus_minus(interval))
+}

@@ -1,0 +1,85 @@
+//! The difference between two versions for programs.
+
+use serde::Serialize;
+
+use super::{DiffReport, TargetDiff};
+use crate::{
+    code::{ChangedFunction, SizedFunction},
+    failure::Result,
+    model::BenchTarget,
+    report::json::{Version, document},
+};
+
+#[derive(Serialize)]
+struct Diff<'r> {
+    base: Version<'r>,
+    head: Version<'r>,
+    targets: Vec<Target<'r>>,
+    only_base: &'r [BenchTarget],
+    only_head: &'r [BenchTarget],
+}
+
+#[derive(Serialize)]
+struct Target<'r> {
+    #[serde(flatten)]
+    target: &'r BenchTarget,
+    changed: Vec<Changed<'r>>,
+    added: Vec<Sized<'r>>,
+    removed: Vec<Sized<'r>>,
+    unchanged: usize,
+    not_comparable: Vec<Input<'r>>,
+}
+
+#[derive(Serialize)]
+struct Changed<'r> {
+    name: &'r str,
+    base_bytes: u64,
+    head_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Sized<'r> {
+    name: &'r str,
+    size_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Input<'r> {
+    input: &'r str,
+    reason: String,
+}
+
+impl DiffReport {
+    pub(super) fn write_json(&self) -> Result<String> {
+        document(&Diff {
+            base: (&self.base).into(),
+            head: (&self.head).into(),
+            targets: self.targets.iter().map(Target::from).collect(),
+            only_base: &self.only_base,
+            only_head: &self.only_head,
+        })
+    }
+}
+
+impl<'r> From<&'r TargetDiff> for Target<'r> {
+    fn from(TargetDiff { target, diff, not_comparable }: &'r TargetDiff) -> Self {
+        let changed = |ChangedFunction { name, base_size, head_size }: &'r ChangedFunction| {
+            Changed { name: name.as_str(), base_bytes: *base_size, head_bytes: *head_size }
+        };
+        let sized = |SizedFunction { name, size }: &'r SizedFunction| Sized {
+            name: name.as_str(),
+            size_bytes: *size,
+        };
+        let inputs = not_comparable.iter();
+        Self {
+            target,
+            changed: diff.changed.iter().map(changed).collect(),
+            added: diff.added.iter().map(sized).collect(),
+            removed: diff.removed.iter().map(sized).collect(),
+            unchanged: diff.unchanged,
+            not_comparable: inputs
+                .map(|one| Input { input: &one.input, reason: one.reason.to_string() })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The report of `history`: benchmarks over the stored versions, each version compared with the one before
+//! it.
+
+mod json;
+mod markdown;
+pub(super) mod sparkline;
+mod text;
+
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use super::{Report, names::Names, quantity::count, verdict::VerdictKind};
+use crate::{
+    failure::Result,
+    judge::JudgedRow,
+    model::{Benchmark, Machine, Metric, Version},
+    stats::{Criteria, SessionVariance, Summary, Verdict},
+};
+
+/// Benchmarks over the stored versions.
+#[derive(Clone, Debug)]
+pub struct HistoryReport {
+    /// How benchmarks were judged.
+    pub criteria: Criteria,
+    /// Whether people get one line for each benchmark, or all of its versions.
+    pub overview: bool,
+    /// How many stored versions are not shown.
+    pub hidden: usize,
+    /// How many experiments are left out because they are not finished.
+    pub unfinished: usize,
+    /// Whether the clone is shallow, so that the order of some versions is not known.
+    pub shallow: bool,
+    /// The benchmarks, one for each metric.
+    pub benchmarks: Vec<BenchmarkHistory>,
+}
+
+/// One benchmark in one metric over the stored versions.
+#[derive(Clone, Debug)]
+pub struct BenchmarkHistory {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// What was measured.
+    pub metric: Metric,
+    /// How much it varies between experiments; absent where nothing needs it, or no version was measured
+    /// twice.
+    pub sessions: Option<SessionVariance>,
+    /// The versions, oldest first.
+    pub versions: Vec<HistoryRow>,
+}
+
+/// A version of a benchmark's history.
+#[derive(Clone, Debug)]
+pub struct HistoryRow {
+    /// The version.
+    pub version: Version,
+    /// Whether the repository still has it.
+    pub in_repository: bool,
+    /// When its experiment began.
+    pub measured: SystemTime,
+    /// On which machine.
+    pub machine: Machine,
+    /// What `rustc -vV` said of the compiler.
+    pub toolchain: String,
+    /// What was measured, if it was.
+    pub summary: Option<Summary>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// Whether it was measured on the same machine and with the same settings as the newest version.
+    pub like_newest: bool,
+    /// How it differs from the version before it; absent where there is none.
+    pub against: Option<Against>,
+}
+
+/// A version compared with the one before it.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// The version before it.
+    pub version: Version,
+    /// How the two were measured.
+    pub relation: Relation,
+    /// How they differ.
+    pub row: JudgedRow,
+}
+
+/// How two versions were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// In one experiment, taking turns.
+    SameExperiment,
+    /// In two experiments on the same machine with the same settings.
+    AcrossExperiments,
+    /// On different machines or with different settings.
+    DifferentConditions,
+}
+
+impl HistoryReport {
+    /// What a reader must know, as sentences.
+    fn warnings(&self) -> Vec<String> {
+        let is_different = |row: &HistoryRow| {
+            row.against.as_ref().is_some_and(|against| {
+                against.relation == Relation::DifferentConditions
+                    && against.row.decisive().is_some()
+            })
+        };
+        let different = self.rows().any(is_different).then(|| {
+            "results of different machines or settings are compared, because of --allow-different"
+                .to_owned()
+        });
+        let shallow = self.shallow.then(|| {
+            "this clone is shallow and lacks older commits: git fetch --unshallow".to_owned()
+        });
+        let unfinished = (self.unfinished > 0).then(|| {
+            let verb = if self.unfinished == 1 { "is" } else { "are" };
+            let experiments = count(self.unfinished, "experiment");
+            format!(
+                "{experiments} {verb} not finished and left out; repeat the command that was \
+                 interrupted to resume"
+            )
+        });
+        [different, shallow, unfinished].into_iter().flatten().collect()
+    }
+
+    fn rows(&self) -> impl DoubleEndedIterator<Item = &HistoryRow> {
+        self.benchmarks.iter().flat_map(|benchmark| &benchmark.versions)
+    }
+
+    fn names(&self) -> Names<'_> {
+        Names::of(self.benchmarks.iter().map(|history| &history.benchmark))
+    }
+}
+
+impl HistoryRow {
+    /// What is said in place of a value where there is none.
+    fn without_value(&self) -> VerdictKind {
+        match &self.against {
+            Some(Against { row: JudgedRow { verdict: Verdict::Skipped { .. }, .. }, .. }) => {
+                VerdictKind::Skipped
+            }
+            _ => VerdictKind::Failed,
+        }
+    }
+}
+
+impl Against {
+    /// Whether the verdict is about results of two experiments.
+    fn is_across(&self) -> bool {
+        self.relation != Relation::SameExperiment
+            && !matches!(self.row.verdict, Verdict::Identical | Verdict::Skipped { .. })
+    }
+}
+
+impl Report for HistoryReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+
+    fn markdown(&self) -> String {
+        self.write_markdown()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,351 @@
+//! Values that the JSON of several reports has: everything in snake case, units in names, and intervals as
+//! `low` and `high`. A bound or number that is infinite or unknown is null.
+
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use super::sentence;
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    judge::JudgedRow,
+    model::{self, BenchTarget, Benchmark, Metric},
+    stats::{self, Basis, Comparison, Doubt, Method, Summary, Verdict},
+};
+
+/// The version of the JSON of every report.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// A document with the version of its shape, indented, with a line break at its end.
+pub fn document(report: &impl Serialize) -> Result<String> {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema_version: u32,
+        #[serde(flatten)]
+        report: &'a T,
+    }
+    let document = Document { schema_version: SCHEMA_VERSION, report };
+    let text = serde_json::to_string_pretty(&document);
+    Ok(text.or_fail(Exit::Internal, || "cannot write the report as JSON")? + "\n")
+}
+
+/// Seconds since 1970-01-01 UTC.
+pub fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// A version.
+#[derive(Serialize)]
+pub struct Version<'r> {
+    revision: &'r str,
+    commit: Option<&'r str>,
+    tree: &'r str,
+    dirty: bool,
+    summary: &'r str,
+    /// When the commit was made.
+    time_seconds: Option<i64>,
+}
+
+impl<'r> From<&'r model::Version> for Version<'r> {
+    fn from(version: &'r model::Version) -> Self {
+        Self {
+            revision: &version.revision,
+            commit: version.commit.as_deref(),
+            tree: &version.tree,
+            dirty: version.dirty,
+            summary: &version.summary,
+            time_seconds: version.time,
+        }
+    }
+}
+
+/// A machine.
+#[derive(Serialize)]
+pub struct Machine<'r> {
+    cpu: &'r str,
+    cores: u32,
+    memory_bytes: u64,
+    os: &'r str,
+    architecture: &'r str,
+    id: &'r str,
+}
+
+impl<'r> From<&'r model::Machine> for Machine<'r> {
+    fn from(machine: &'r model::Machine) -> Self {
+        let model::Machine { cpu, cores, memory, os, architecture, id } = machine;
+        Self { cpu, cores: *cores, memory_bytes: *memory, os, architecture, id }
+    }
+}
+
+/// How benchmarks were judged.
+#[derive(Serialize)]
+pub struct Criteria {
+    estimator: &'static str,
+    rule: &'static str,
+    false_alarm_rate: f64,
+    confidence: f64,
+    min_effect: f64,
+    confirm: bool,
+}
+
+impl From<&stats::Criteria> for Criteria {
+    fn from(criteria: &stats::Criteria) -> Self {
+        Self {
+            estimator: criteria.estimator.name(),
+            rule: criteria.rule.name(),
+            false_alarm_rate: criteria.false_alarm_rate,
+            confidence: criteria.confidence,
+            min_effect: criteria.min_effect,
+            confirm: criteria.confirm,
+        }
+    }
+}
+
+/// The full name of a benchmark.
+#[derive(Serialize)]
+pub struct Id<'r> {
+    package: &'r str,
+    target: &'r str,
+    id: &'r str,
+}
+
+impl<'r> From<&'r Benchmark> for Id<'r> {
+    fn from(benchmark: &'r Benchmark) -> Self {
+        let Benchmark { package, target, name } = benchmark;
+        Self { package, target, id: &name.id }
+    }
+}
+
+/// A bench target that failed as a whole.
+#[derive(Serialize)]
+pub struct FailedTarget<'r> {
+    package: &'r str,
+    target: &'r str,
+    error: String,
+}
+
+impl<'r> From<&'r (BenchTarget, Failure)> for FailedTarget<'r> {
+    fn from((BenchTarget { package, target }, failure): &'r (BenchTarget, Failure)) -> Self {
+        Self { package, target, error: failure.to_string() }
+    }
+}
+
+/// An interval, in the metric's unit.
+#[derive(Serialize)]
+pub struct Interval {
+    low: f64,
+    high: f64,
+}
+
+impl From<stats::Interval> for Interval {
+    fn from(stats::Interval { low, high, .. }: stats::Interval) -> Self {
+        Self { low, high }
+    }
+}
+
+/// The value of one version.
+#[derive(Serialize)]
+pub struct Value {
+    /// By the estimator, in the metric's unit.
+    value: f64,
+    /// The three-level interval at the confidence of the criteria; absent with less than two builds.
+    low: Option<f64>,
+    high: Option<f64>,
+    builds: usize,
+    /// Of all builds together.
+    executions: usize,
+    /// Of all executions together.
+    measurements: usize,
+}
+
+impl Value {
+    /// The value with its interval at this confidence.
+    pub fn of(summary: &Summary, confidence: f64) -> Self {
+        let interval = stats::Interval::three_level(summary, confidence).ok();
+        Self {
+            value: summary.values().mean,
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            builds: summary.builds().len(),
+            executions: summary.builds().iter().map(|build| build.executions).sum(),
+            measurements: summary.builds().iter().map(|build| build.measurements).sum(),
+        }
+    }
+}
+
+/// A relative change: 0.05 is 5 % more than the base.
+#[derive(Serialize)]
+pub struct Change {
+    estimate: f64,
+    /// The interval at 1 − the false-alarm rate.
+    low: f64,
+    high: f64,
+    /// Two-sided.
+    p: f64,
+    /// Whether builds of one layout seed were compared with each other.
+    paired: bool,
+}
+
+impl Change {
+    /// The change by the stage that decides, if there is one.
+    pub fn of(row: &JudgedRow) -> Option<Self> {
+        row.decisive().map(|stage| Self::from(&stage.assessment.comparison))
+    }
+}
+
+impl From<&Comparison> for Change {
+    fn from(Comparison { change, p, method, .. }: &Comparison) -> Self {
+        Self {
+            estimate: change.estimate,
+            low: change.low,
+            high: change.high,
+            p: *p,
+            paired: matches!(method, Method::Paired { .. }),
+        }
+    }
+}
+
+/// Why a verdict is what it is: as a sentence, and as values.
+#[derive(Serialize)]
+pub struct Reason {
+    #[serde(flatten)]
+    ground: Ground,
+    text: String,
+}
+
+/// The reason as values. Changes are relative: 0.05 is 5 % more than the base.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Ground {
+    Equivalent {
+        low: f64,
+        high: f64,
+        min_effect: f64,
+        difference: Option<Shown>,
+    },
+    NotFlagged,
+    Small {
+        min_effect: f64,
+    },
+    Unconfirmed,
+    NeedsFreshBuilds {
+        p: f64,
+        needed: f64,
+    },
+    Contradicted {
+        first_change: f64,
+    },
+    Weak {
+        first_change: f64,
+        p: f64,
+        needed: f64,
+    },
+    ConfirmedButSmall {
+        first_change: f64,
+        min_effect: f64,
+    },
+    SameMachineCode,
+    Skipped,
+    Failed,
+    NotComparable,
+    #[serde(untagged)]
+    Shown(Shown),
+}
+
+/// What shows a difference.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Shown {
+    Confirmed { p: f64, needed: f64 },
+    OneStage,
+    TwoExperiments { p: f64, needed: f64 },
+}
+
+impl From<Basis> for Shown {
+    fn from(basis: Basis) -> Self {
+        match basis {
+            Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
+            Basis::OneStage => Self::OneStage,
+            Basis::Stored { p, needed } => Self::TwoExperiments { p, needed },
+        }
+    }
+}
+
+impl Reason {
+    /// The reason of a row's verdict.
+    pub fn of(row: &JudgedRow) -> Self {
+        let ground = match row.verdict {
+            Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
+                Ground::Shown(basis.into())
+            }
+            Verdict::Unchanged { change, min_effect, difference } => Ground::Equivalent {
+                low: change.low,
+                high: change.high,
+                min_effect,
+                difference: difference.map(Shown::from),
+            },
+            Verdict::Inconclusive { doubt, .. } => match doubt {
+                Doubt::NotFlagged => Ground::NotFlagged,
+                Doubt::Small { min_effect } => Ground::Small { min_effect },
+                Doubt::Unconfirmed => Ground::Unconfirmed,
+                Doubt::NeedsFresh { p, needed } => Ground::NeedsFreshBuilds { p, needed },
+                Doubt::Contradicted { first } => Ground::Contradicted { first_change: first },
+                Doubt::Weak { first, p, needed } => Ground::Weak { first_change: first, p, needed },
+                Doubt::Shrunk { first, min_effect } => {
+                    Ground::ConfirmedButSmall { first_change: first, min_effect }
+                }
+            },
+            Verdict::Identical => Ground::SameMachineCode,
+            Verdict::Skipped { .. } => Ground::Skipped,
+            Verdict::Failed { .. } => Ground::Failed,
+            Verdict::NotComparable { .. } => Ground::NotComparable,
+        };
+        Self { ground, text: text(row) }
+    }
+}
+
+/// The sentence, in which nothing of a reason from elsewhere is escaped: JSON has strings as they are.
+fn text(row: &JudgedRow) -> String {
+    match &row.verdict {
+        Verdict::Skipped { reason }
+        | Verdict::Failed { reason }
+        | Verdict::NotComparable { reason } => reason.clone(),
+        _ => sentence::row(row),
+    }
+}
+
+/// What was measured, and its unit.
+#[derive(Serialize)]
+pub struct MetricFields<'r> {
+    metric: Option<&'r str>,
+    unit: Option<&'static str>,
+}
+
+impl<'r> From<Option<&'r Metric>> for MetricFields<'r> {
+    fn from(metric: Option<&'r Metric>) -> Self {
+        Self {
+            metric: metric.map(|metric| &*metric.name),
+            unit: metric.map(|metric| metric.unit.symbol()),
+        }
+    }
+}
+
+/// How much one iteration processes.
+#[derive(Serialize)]
+pub struct Throughput {
+    unit: &'static str,
+    amount: u64,
+}
+
+impl From<model::Throughput> for Throughput {
+    fn from(throughput: model::Throughput) -> Self {
+        let (unit, amount) = match throughput {
+            model::Throughput::Bytes(amount) | model::Throughput::BytesDecimal(amount) => {
+                ("bytes", amount)
+            }
+            model::Throughput::Bits(amount) => ("bits", amount),
+            model::Throughput::Elements(amount) => ("elements", amount),
+        };
+        Self { unit, amount }
+    }
+}

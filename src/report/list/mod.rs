@@ -1,0 +1,72 @@
+//! The report of `list`: the benchmarks of a version.
+
+mod json;
+mod text;
+
+use super::Report;
+use crate::{
+    failure::{Failure, Result},
+    model::{BenchTarget, Benchmark, HarnessKind, Version},
+};
+
+/// The benchmarks of a version.
+#[derive(Clone, Debug)]
+pub struct ListReport {
+    /// The version.
+    pub version: Version,
+    /// The benchmarks of each bench target in the order of definition, with their harness.
+    pub targets: Vec<(HarnessKind, Vec<Benchmark>)>,
+    /// Bench targets whose benchmarks could not be listed.
+    pub failed_targets: Vec<(BenchTarget, Failure)>,
+}
+
+impl Report for ListReport {
+    fn text(&self, _columns: usize) -> String {
+        self.write_text()
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        failure::Exit,
+        report::{
+            style,
+            testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
+        },
+    };
+
+    fn report(id: &str) -> ListReport {
+        let failure = Failure::new(Exit::Benchmark, format!("cannot list `{id}`"));
+        ListReport {
+            version: version("HEAD", 'a'),
+            targets: vec![(HarnessKind::Native, vec![benchmark("parse/1"), benchmark(id)])],
+            failed_targets: vec![(target("other"), failure)],
+        }
+    }
+
+    #[test]
+    fn each_bench_target_is_a_heading_and_each_id_a_line() {
+        let text = style::plain(&report("parse/2").text(80));
+        assert_eq!(text, "parser/work (native)\n  parse/1\n  parse/2\n");
+    }
+
+    #[test]
+    fn an_id_is_printed_so_that_nothing_of_it_is_lost_or_steers_the_terminal() {
+        assert!(report("a\u{1b}[2J").text(80).ends_with("  a\\u{1b}[2J\n"));
+        assert_harmless(&report(HOSTILE));
+    }
+
+    #[test]
+    fn a_program_reads_what_the_schema_says_and_ids_as_they_are() {
+        assert_keeps(include_str!("../../../schemas/list.json"), &report(HOSTILE));
+        let json = report(HOSTILE).json().unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["benchmarks"][1]["id"], HOSTILE);
+    }
+}

@@ -1,0 +1,110 @@
+//! Pieces of Markdown in which nothing from elsewhere is markup, and that are never longer than there is
+//! room.
+
+use super::visible::{visible, visible_lines};
+
+/// As much of `parts` as has room, in bytes, with the number of those that have not.
+pub fn cut(parts: impl Iterator<Item = String>, room: usize, things: &str) -> String {
+    let mut text = String::new();
+    let mut left_out = 0;
+    for part in parts {
+        if left_out > 0 || text.len() + part.len() > room {
+            left_out += 1;
+        } else {
+            text += &part;
+        }
+    }
+    if left_out > 0 {
+        text += &format!("\n… and {left_out} more {things}\n");
+    }
+    text
+}
+
+/// Text that a click unfolds.
+pub fn folded(summary: &str, text: &str) -> String {
+    format!("\n<details><summary>{summary}</summary>\n{text}\n</details>\n")
+}
+
+/// A message: one line as it is, several as a block.
+pub fn message(text: &str) -> String {
+    match text.split_once('\n') {
+        None => format!("{}\n", escaped(text)),
+        Some((first, rest)) => {
+            let block = fenced(&format!("{rest}\n")).replace('\n', "\n  ");
+            format!("{}\n{}\n", escaped(first), block.trim_end())
+        }
+    }
+}
+
+/// A block of text as it is, whatever backticks it has.
+pub fn fenced(text: &str) -> String {
+    let text = visible_lines(text);
+    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    format!("\n{fence}text\n{text}{fence}\n")
+}
+
+/// A span of text as it is: HTML and markup mean nothing in it. The fence is longer than any run of
+/// backticks in it.
+pub fn code(text: &str) -> String {
+    let text = visible(text);
+    match longest_run(&text) {
+        0 => format!("`{text}`"),
+        run => {
+            let fence = "`".repeat(run + 1);
+            format!("{fence} {text} {fence}")
+        }
+    }
+}
+
+/// The same in a cell of a table, where a bar would end the cell even in a span.
+pub fn code_in_table(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+/// Prose in which nothing is markup, on one line.
+pub fn escaped(text: &str) -> String {
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => {
+                out.push('\\');
+                out.push(character);
+            }
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_code_whatever_it_has() {
+        assert_eq!(code("a|b<i>"), "`a|b<i>`");
+        assert_eq!(code("a``b"), "``` a``b ```");
+        assert_eq!(code("a\nb\u{1b}"), r"`a\nb\u{1b}`");
+        assert_eq!(code_in_table("a|b"), r"`a\|b`");
+    }
+
+    #[test]
+    fn prose_has_no_markup_and_no_line_breaks() {
+        assert_eq!(escaped("<b> *x* @me\n# y"), r"&lt;b&gt; \*x\* \@me\\n\# y");
+    }
+
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let parts = || ["aaaa", "bbbb", "c"].map(str::to_owned).into_iter();
+        assert_eq!(cut(parts(), 4, "rows"), "aaaa\n… and 2 more rows\n");
+        assert_eq!(cut(parts(), 9, "rows"), "aaaabbbbc");
+    }
+}

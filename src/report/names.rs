@@ -1,0 +1,59 @@
+//! What benchmarks are called in a report: as short as they can be told apart.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::model::{Benchmark, Metric};
+
+/// The names of benchmarks: ids, with the bench target where another one has a benchmark of that id.
+#[derive(Clone, Debug)]
+pub struct Names<'b> {
+    targets: HashMap<&'b str, BTreeSet<(&'b str, &'b str)>>,
+}
+
+impl<'b> Names<'b> {
+    /// The names of all benchmarks of a report.
+    pub fn of(benchmarks: impl IntoIterator<Item = &'b Benchmark>) -> Self {
+        let mut targets: HashMap<&str, BTreeSet<(&str, &str)>> = HashMap::new();
+        for Benchmark { package, target, name } in benchmarks {
+            targets.entry(&name.id).or_default().insert((package, target));
+        }
+        Self { targets }
+    }
+
+    /// The name of a benchmark, not yet [visible](super::visible).
+    pub fn name(&self, Benchmark { package, target, name }: &Benchmark) -> String {
+        let is_unique = self.targets.get(&*name.id).is_none_or(|targets| targets.len() < 2);
+        if is_unique { name.id.clone() } else { format!("{package}/{target} {}", name.id) }
+    }
+}
+
+/// The name of a metric where a reader must be told it: wall time is what everybody expects.
+pub fn metric_name(metric: Option<&Metric>) -> &str {
+    metric.filter(|metric| **metric != Metric::wall()).map_or("", |metric| &metric.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Name;
+
+    #[test]
+    fn an_id_that_two_bench_targets_have_is_told_with_them() {
+        let benchmark = |target: &str, id: &str| Benchmark {
+            package: "p".to_owned(),
+            target: target.to_owned(),
+            name: Name::plain(id),
+        };
+        let all = [benchmark("a", "x"), benchmark("b", "x"), benchmark("b", "y")];
+        let names = Names::of(all.iter().chain(&all));
+        assert_eq!(all.each_ref().map(|one| names.name(one)), ["p/a x", "p/b x", "y"]);
+    }
+
+    #[test]
+    fn only_metrics_other_than_wall_time_are_named() {
+        let memory = Metric { name: "peak-memory".to_owned(), unit: crate::model::Unit::Bytes };
+        assert_eq!(metric_name(Some(&memory)), "peak-memory");
+        assert_eq!(metric_name(Some(&Metric::wall())), "");
+        assert_eq!(metric_name(None), "");
+    }
+}

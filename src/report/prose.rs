@@ -1,0 +1,33 @@
+//! Sentences on lines that are no longer than the terminal is wide.
+
+use textwrap::{Options, WordSeparator, WordSplitter};
+
+/// No sentence is broken into lines shorter than this.
+const NARROWEST: usize = 40;
+
+/// Before the lines after the first one.
+const INDENT: &str = "  ";
+
+/// `text` as lines of at most so many columns, those after the first indented. A number stays with its unit
+/// or flag.
+pub fn filled(text: &str, columns: usize) -> String {
+    const BOUND: [(&str, &str); 3] =
+        [(" %", "\u{a0}%"), (" -l ", " -l\u{a0}"), (" -m ", " -m\u{a0}")];
+    let bound = BOUND.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    let options = Options::new(columns.max(NARROWEST))
+        .subsequent_indent(INDENT)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(&bound, options).replace('\u{a0}', " ") + "\n"
+}
+
+/// The same, but only of the first line: a failure has lines of its own, with commands in them.
+pub fn first_line_filled(text: &str, columns: usize) -> String {
+    let mut lines = text.lines();
+    let mut filled = filled(lines.next().unwrap_or_default(), columns);
+    for line in lines {
+        filled += &format!("{INDENT}{line}\n");
+    }
+    filled
+}

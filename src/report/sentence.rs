@@ -1,0 +1,176 @@
+//! Verdicts as sentences for people. Programs read the values.
+
+use super::{
+    quantity::{p_value, percent, probability, size},
+    verdict::VerdictKind,
+    visible::visible_lines,
+};
+use crate::{
+    judge::{JudgedRow, JudgedStage},
+    stats::{Basis, Change, Doubt, Verdict},
+};
+
+/// An estimate below so many times the smallest change that would be flagged with 80 % power tends to be too
+/// large, given that it is reported at all: by a fifth on average at three quarters of that change, by 7 % at
+/// that change.
+const EXAGGERATED: f64 = 1.25;
+
+/// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
+pub fn verdict(verdict: &Verdict) -> String {
+    let reason = match verdict {
+        Verdict::Regressed { change, basis: why } | Verdict::Improved { change, basis: why } => {
+            format!("{}, {}", of_change(change), of_basis(*why))
+        }
+        Verdict::Unchanged { change, min_effect, difference } => {
+            let (change, size) = (of_change(change), size(*min_effect));
+            let difference = difference.map(|basis| {
+                format!("; there is a difference below the min-effect, {}", of_basis(basis))
+            });
+            format!("{change}, less than {size} either way{}", difference.unwrap_or_default())
+        }
+        Verdict::Inconclusive { change, detectable, doubt } => {
+            let reason = format!("{}, {}", of_change(change), of_doubt(*doubt));
+            match doubt {
+                Doubt::Small { .. } | Doubt::Shrunk { .. } => reason,
+                _ => reason + &format!("; {} would be flagged with 80 % power", size(*detectable)),
+            }
+        }
+        Verdict::Identical => "both versions have the same machine code".to_owned(),
+        Verdict::Skipped { reason }
+        | Verdict::Failed { reason }
+        | Verdict::NotComparable { reason } => visible_lines(reason).into_owned(),
+    };
+    format!("{}: {reason}", VerdictKind::of(verdict).name())
+}
+
+/// The same, with what only the stages of judging know.
+pub fn row(row: &JudgedRow) -> String {
+    let mut sentence = verdict(&row.verdict);
+    if is_exaggerated(row) {
+        sentence +=
+            "; an estimate so close to the smallest detectable change tends to be too large";
+    }
+    sentence
+}
+
+/// Whether a change is reported that is hardly larger than what can be detected at all: those that are seen
+/// are then mostly those that chance enlarged.
+pub fn is_exaggerated(row: &JudgedRow) -> bool {
+    matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
+        && row.decisive().is_some_and(|JudgedStage { assessment, .. }| {
+            let detectable = assessment.smallest_detectable().ln_1p();
+            assessment.comparison.log_change.abs() < EXAGGERATED * detectable
+        })
+}
+
+/// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`.
+fn of_change(change: &Change) -> String {
+    let [estimate, low, high] = [change.estimate, change.low, change.high].map(percent);
+    format!("{estimate} ({low} to {high})")
+}
+
+fn of_basis(basis: Basis) -> String {
+    match basis {
+        Basis::Confirmed { p, needed } => {
+            format!("confirmed by fresh builds ({})", reached(p, needed))
+        }
+        Basis::OneStage => "flagged by one stage, without confirmation".to_owned(),
+        Basis::Stored { p, needed } => {
+            format!("shown by the results of two experiments ({})", reached(p, needed))
+        }
+    }
+}
+
+fn of_doubt(doubt: Doubt) -> String {
+    match doubt {
+        Doubt::NotFlagged => "which chance can explain".to_owned(),
+        Doubt::Small { min_effect } => {
+            format!("flagged, but below the min-effect of {}", size(min_effect))
+        }
+        Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
+        Doubt::NeedsFresh { p, needed } => {
+            format!("flagged, but not surely enough without fresh builds ({})", reached(p, needed))
+        }
+        Doubt::Contradicted { first } => {
+            format!("which contradicts the {} of the first stage", percent(first))
+        }
+        Doubt::Weak { first, p, needed } => format!(
+            "which does not confirm the {} of the first stage ({})",
+            percent(first),
+            reached(p, needed)
+        ),
+        Doubt::Shrunk { first, min_effect } => format!(
+            "confirmed by fresh builds, but below the min-effect of {}, after {} in the first stage",
+            size(min_effect),
+            percent(first)
+        ),
+    }
+}
+
+/// A p value beside the one that it had to reach.
+fn reached(p: f64, needed: f64) -> String {
+    format!("one-sided {}, needed {}", p_value(p), probability(needed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(estimate: f64) -> Change {
+        Change { estimate, low: estimate - 0.01, high: estimate + 0.01 }
+    }
+
+    fn inconclusive(doubt: Doubt) -> Verdict {
+        Verdict::Inconclusive { change: change(0.05), detectable: 0.0312, doubt }
+    }
+
+    #[test]
+    fn each_verdict_is_a_sentence_with_its_reason() {
+        let (p, needed, first, min_effect) = (2e-5, 0.04, 0.08, 0.01);
+        let reason = || "exited with code 101".to_owned();
+        let verdicts = [
+            Verdict::Regressed { change: change(0.05), basis: Basis::Confirmed { p, needed } },
+            Verdict::Improved { change: change(-0.05), basis: Basis::OneStage },
+            Verdict::Regressed {
+                change: change(0.05),
+                basis: Basis::Stored { p: 0.0, needed: 0.001 },
+            },
+            Verdict::Unchanged { change: change(0.001), min_effect: 0.02, difference: None },
+            Verdict::Unchanged {
+                change: change(0.001),
+                min_effect: 0.02,
+                difference: Some(Basis::Confirmed { p, needed }),
+            },
+            inconclusive(Doubt::NotFlagged),
+            inconclusive(Doubt::Small { min_effect }),
+            inconclusive(Doubt::Unconfirmed),
+            inconclusive(Doubt::NeedsFresh { p: 0.012, needed: 0.001 }),
+            inconclusive(Doubt::Contradicted { first: -0.08 }),
+            inconclusive(Doubt::Weak { first, p: 0.241, needed }),
+            inconclusive(Doubt::Shrunk { first, min_effect }),
+            Verdict::Identical,
+            Verdict::Skipped { reason: "no GPU here".to_owned() },
+            Verdict::Failed { reason: reason() },
+            Verdict::NotComparable { reason: "another CPU".to_owned() },
+        ];
+        let sentences: Vec<String> = verdicts.iter().map(verdict).collect();
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
+
+    #[test]
+    fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
+        let change = Change { estimate: 0.0634, low: -0.9677, high: 5000.0 };
+        let open = Verdict::Inconclusive { change, detectable: 99.0, doubt: Doubt::NotFlagged };
+        assert_eq!(
+            verdict(&open),
+            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; more than \
+             1000 % would be flagged with 80 % power"
+        );
+    }
+
+    #[test]
+    fn no_reason_steers_the_terminal() {
+        let failed = Verdict::Failed { reason: "a\u{1b}[2J\n  b\u{202e}".to_owned() };
+        assert_eq!(verdict(&failed), "failed: a\\u{1b}[2J\n  b\\u{202e}");
+    }
+}

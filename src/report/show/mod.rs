@@ -1,0 +1,140 @@
+//! The report of `show`: everything that is stored of one version.
+
+mod json;
+mod range;
+mod raw;
+mod text;
+
+use std::time::{Duration, SystemTime};
+
+pub use range::RangeReport;
+pub use raw::RawMeasurements;
+
+use super::{Report, json::document};
+use crate::{
+    code::Digest,
+    failure::Result,
+    model::{Benchmark, Dimensions, Layout, LayoutSeed, Machine, Stage, Throughput, Version},
+    stats::{Criteria, Summary, impact::Impact},
+};
+
+/// One version and what is stored of it.
+#[derive(Clone, Debug)]
+pub struct ShowReport {
+    /// The version.
+    pub version: Version,
+    /// How values are estimated.
+    pub criteria: Criteria,
+    /// The experiments that it was part of, oldest first.
+    pub experiments: Vec<ShownExperiment>,
+    /// The newest results of each benchmark, one for each metric.
+    pub benchmarks: Vec<ShownBenchmark>,
+    /// Whether people get every build, or one line for each benchmark.
+    pub detailed: bool,
+}
+
+/// An experiment that a version was part of.
+#[derive(Clone, Debug)]
+pub struct ShownExperiment {
+    /// By which it is known in every store.
+    pub identity: String,
+    /// When it began.
+    pub begun: SystemTime,
+    /// When it was finished, if it is.
+    pub finished: Option<SystemTime>,
+    /// The version of rbench that made it.
+    pub rbench: String,
+    /// The machine that measured.
+    pub machine: Machine,
+    /// What `rustc -vV` said of the compiler.
+    pub toolchain: String,
+    /// All settings.
+    pub settings: serde_json::Value,
+    /// What was requested, as far as no benchmark has its own.
+    pub dimensions: Dimensions,
+    /// What all seeds are drawn from.
+    pub seed: u64,
+    /// The versions that were measured with it.
+    pub others: Vec<Version>,
+    /// Why it could not be built, if it could not.
+    pub failure: Option<String>,
+}
+
+/// The newest results of a benchmark in one metric.
+#[derive(Clone, Debug)]
+pub struct ShownBenchmark {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The index of the experiment in [`ShowReport::experiments`].
+    pub experiment: usize,
+    /// What the first stage measured, and in which metric; absent where every execution failed.
+    pub summary: Option<Summary>,
+    /// Why executions failed, if some did: as they were reported.
+    pub failures: Vec<String>,
+    /// How much one iteration processes.
+    pub throughput: Vec<Throughput>,
+    /// The most memory that any execution had resident, in bytes.
+    pub peak_memory: Option<u64>,
+    /// Impact factors, where they were requested.
+    pub impact: ImpactFactors,
+    /// Every build, of the first stage and then of the second, where they were requested.
+    pub builds: Vec<ShownBuild>,
+}
+
+/// How much starting the program and building it spread the measurements; absent where that was not
+/// requested, or the shape of the data does not allow it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImpactFactors {
+    /// Of starting the program again.
+    pub executions: Option<Impact>,
+    /// Of building it again.
+    pub builds: Option<Impact>,
+}
+
+/// One build of a version.
+#[derive(Clone, Debug)]
+pub struct ShownBuild {
+    /// The seed of its layout.
+    pub seed: LayoutSeed,
+    /// The stage that it is of.
+    pub stage: Stage,
+    /// Its layout, if that is stored.
+    pub layout: Option<Layout>,
+    /// The digest of its loadable sections, if that is stored.
+    pub digest: Option<Digest>,
+    /// The mean of the estimates of its executions, in the metric's unit.
+    pub value: f64,
+    /// The estimate of each execution, in the order of rounds.
+    pub executions: Vec<f64>,
+    /// Whether it is [slow](crate::stats::slow::slow) beyond what the spread of the others makes likely.
+    pub slow: bool,
+    /// The most memory that any of its executions had resident, in bytes.
+    pub peak_memory: Option<u64>,
+    /// The CPU time of its executions.
+    pub cpu_time: Duration,
+}
+
+impl ShowReport {
+    /// Whether the newest results of any benchmark are failures.
+    pub fn has_failures(&self) -> bool {
+        self.benchmarks.iter().any(has_failed)
+    }
+}
+
+/// Whether there are failures among the executions of a benchmark.
+fn has_failed(shown: &ShownBenchmark) -> bool {
+    !shown.failures.is_empty()
+}
+
+impl Report for ShowReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        document(&self.fields())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! A stored version as people and programs read it.
+
+use super::*;
+use crate::{
+    model::Metric,
+    report::{
+        style,
+        testing::{
+            HOSTILE, assert_harmless, assert_keeps, benchmark, machine, memory, summary, version,
+        },
+    },
+    stats::Estimator,
+};
+
+const SCHEMA: &str = include_str!("../../../schemas/show.json");
+const RANGE_SCHEMA: &str = include_str!("../../../schemas/run-range.json");
+
+fn time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds)
+}
+
+fn experiment(identity: &str) -> ShownExperiment {
+    ShownExperiment {
+        identity: identity.to_owned(),
+        begun: time(0),
+        finished: Some(time(60)),
+        rbench: "0.1.0".to_owned(),
+        machine: machine(),
+        toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
+        settings: serde_json::json!({"layout": "matched", "cpu": null}),
+        dimensions: Dimensions { builds: 10, executions: 2, measurements: 3 },
+        seed: 1,
+        others: vec![version("main", 'a')],
+        failure: None,
+    }
+}
+
+fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
+    ShownBenchmark {
+        benchmark: benchmark(id),
+        experiment: 0,
+        summary: Some(summary(metric, value, 0.05, 0.01, 0)),
+        failures: Vec::new(),
+        throughput: vec![Throughput::Bytes(4096)],
+        peak_memory: Some(3 << 20),
+        impact: ImpactFactors::default(),
+        builds: Vec::new(),
+    }
+}
+
+fn build(seed: u32, stage: Stage, value: f64) -> ShownBuild {
+    ShownBuild {
+        seed: LayoutSeed::new(seed).unwrap(),
+        stage,
+        layout: Some(Layout::Matched),
+        digest: Some(Digest::of(&seed.to_le_bytes())),
+        value,
+        executions: vec![value, 1.01 * value],
+        slow: seed == 2,
+        peak_memory: Some(3 << 20),
+        cpu_time: Duration::from_millis(250),
+    }
+}
+
+/// One benchmark in two metrics, and one that failed.
+fn report(detailed: bool) -> ShowReport {
+    let failed = ShownBenchmark {
+        experiment: 1,
+        summary: None,
+        failures: vec!["cannot execute `broken`\n  it ended with exit status: 101".to_owned()],
+        throughput: Vec::new(),
+        peak_memory: None,
+        ..shown("broken", Metric::wall(), 1.0)
+    };
+    let mut wall = shown("words/1024", Metric::wall(), 4384.0);
+    if detailed {
+        let impact = Impact { factor: 1.8, without_shift: f64::INFINITY };
+        wall.impact = ImpactFactors { executions: None, builds: Some(impact) };
+        wall.builds = vec![
+            build(1, Stage::First, 4300.0),
+            build(2, Stage::First, 5300.0),
+            build(3, Stage::Second, 4310.0),
+        ];
+    }
+    let failure = Some("cannot build bench target `work`".to_owned());
+    ShowReport {
+        version: version("HEAD", 'b'),
+        criteria: Criteria { estimator: Estimator::Mean, ..Criteria::default() },
+        experiments: vec![
+            experiment("1a2b"),
+            ShownExperiment {
+                failure,
+                finished: None,
+                settings: serde_json::json!("as written by hand"),
+                ..experiment("3c4d")
+            },
+        ],
+        benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed],
+        detailed,
+    }
+}
+
+#[test]
+fn an_overview_has_a_row_for_each_benchmark_and_metric() {
+    insta::assert_snapshot!("overview", style::plain(&report(false).text(120)));
+}
+
+#[test]
+fn details_have_a_row_for_each_build() {
+    insta::assert_snapshot!("details", style::plain(&report(true).text(120)));
+}
+
+#[test]
+fn a_program_reads_what_the_schema_says() {
+    for detailed in [false, true] {
+        assert_keeps(SCHEMA, &report(detailed));
+        let range = RangeReport { versions: vec![report(detailed), report(false)] };
+        assert_keeps(RANGE_SCHEMA, &range);
+    }
+    let json = report(true).json().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["experiments"][0]["settings"]["layout"], "matched");
+    assert_eq!(json["benchmarks"][1]["metric"], "peak-memory");
+}
+
+#[test]
+fn a_range_has_a_line_for_each_version() {
+    let mut other = report(false);
+    other.version = version("HEAD~1", 'c');
+    other.benchmarks.truncate(2);
+    let range = RangeReport { versions: vec![report(false), other] };
+    assert_eq!(
+        style::plain(&range.text(80)),
+        "version  benchmarks  failed  subject\n\
+         bbbbbbb           1       1  Parse faster\n\
+         ccccccc           1          Parse faster\n\n\
+         how benchmarks changed: cargo rbench history\n"
+    );
+    assert_eq!(RangeReport::default().text(80), "no version was measured\n");
+}
+
+#[test]
+fn nothing_from_elsewhere_steers_the_terminal() {
+    let hostile = || HOSTILE.to_owned();
+    for detailed in [false, true] {
+        let mut report = report(detailed);
+        report.version.summary = hostile();
+        report.version.revision = hostile();
+        for experiment in &mut report.experiments {
+            experiment.rbench = hostile();
+            experiment.toolchain = hostile();
+            experiment.machine.cpu = hostile();
+            experiment.settings = serde_json::json!({ HOSTILE: HOSTILE });
+            experiment.failure = Some(hostile());
+        }
+        let metric = Metric { name: hostile(), ..memory() };
+        report.benchmarks.push(shown(HOSTILE, metric, 1.0));
+        report.benchmarks.push(ShownBenchmark {
+            summary: None,
+            failures: vec![hostile()],
+            ..shown(HOSTILE, Metric::wall(), 1.0)
+        });
+        assert_harmless(&report);
+        assert_harmless(&RangeReport { versions: vec![report] });
+    }
+}

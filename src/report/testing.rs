@@ -1,0 +1,125 @@
+//! Versions, benchmarks and judged rows for the tests of reports, and what every report must keep.
+
+use super::{Report, style, visible::is_hidden};
+use crate::{
+    judge::{Advice, JudgedRow, JudgedStage, Repetition},
+    model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
+    stats::{Assessment, Criteria, Measurements, Pairing, Summary, Verdict},
+};
+
+/// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
+/// turn the direction of writing, beside Markdown and HTML.
+pub const HOSTILE: &str = "a\u{1b}[2J\r\u{7}\0\u{9b}31m\n\u{202e}b\u{2066}|`<i>*c*";
+
+pub fn version(revision: &str, digit: char) -> Version {
+    Version {
+        revision: revision.to_owned(),
+        commit: Some(digit.to_string().repeat(40)),
+        tree: digit.to_string().repeat(40),
+        dirty: false,
+        summary: "Parse faster".to_owned(),
+        time: Some(1_700_000_000),
+    }
+}
+
+pub fn machine() -> Machine {
+    Machine {
+        cpu: "Example 9000".to_owned(),
+        cores: 2,
+        memory: 1 << 33,
+        os: "linux".to_owned(),
+        architecture: "x86_64".to_owned(),
+        id: "0123".to_owned(),
+    }
+}
+
+pub fn target(name: &str) -> BenchTarget {
+    BenchTarget { package: "parser".to_owned(), target: name.to_owned() }
+}
+
+pub fn benchmark(id: &str) -> Benchmark {
+    Benchmark { package: "parser".to_owned(), target: "work".to_owned(), name: Name::plain(id) }
+}
+
+pub fn memory() -> Metric {
+    Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes }
+}
+
+/// One version of ten builds of two executions: about `value`, builds apart by `layout` and executions by
+/// `noise`, both shares of the value, in an order that `phase` moves.
+pub fn summary(metric: Metric, value: f64, layout: f64, noise: f64, phase: usize) -> Summary {
+    let wave = |at: usize| [0.3, -1.0, 0.8, -0.4, 1.2, -0.9, 0.1, 0.6, -0.7, 0.0][at % 10];
+    let builds = (0..10).map(|build| {
+        let of_build = value * (1.0 + layout * wave(build));
+        let execution = |at: usize| {
+            let of_execution = of_build * (1.0 + noise * wave(3 * build + 7 * at + phase));
+            [0.998, 1.001, 1.001].map(|step| of_execution * step)
+        };
+        (build as u64, [execution(0), execution(1)])
+    });
+    Summary::of(&Measurements::new(metric, builds).unwrap(), Criteria::default().estimator)
+}
+
+/// A benchmark judged by default criteria, among five: the head is `factor` times the base in each stage.
+pub fn judged_in(
+    metric: &Metric,
+    id: &str,
+    value: f64,
+    factors: &[f64],
+    layout: f64,
+    noise: f64,
+) -> JudgedRow {
+    let criteria = Criteria::default();
+    let stage = |factor: &f64| {
+        let base = summary(metric.clone(), value, layout, noise, 0);
+        let head = summary(metric.clone(), value * factor, layout, noise, 4);
+        let assessment = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
+        JudgedStage { summaries: [base, head], assessment }
+    };
+    let stages: Vec<JudgedStage> = factors.iter().map(stage).collect();
+    let second = stages.get(1).map(|stage| &stage.assessment);
+    let verdict = Verdict::of(&stages[0].assessment, second, 5, &criteria);
+    JudgedRow {
+        benchmark: benchmark(id),
+        metric: Some(metric.clone()),
+        verdict,
+        stages,
+        advice: None,
+    }
+}
+
+/// The same in wall time.
+pub fn judged(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) -> JudgedRow {
+    judged_in(&Metric::wall(), id, value, factors, layout, noise)
+}
+
+/// An inconclusive benchmark, with advice.
+pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> JudgedRow {
+    let advice = Advice { what, number, smallest_detectable: detectable };
+    JudgedRow { advice: Some(advice), ..judged(id, 4384.0, &[1.004], 0.05, 0.02) }
+}
+
+/// Asserts that nothing of a report steers a terminal or the direction of writing, in any form for people.
+#[track_caller]
+pub fn assert_harmless(report: &dyn Report) {
+    let text = report.text(100);
+    let styled = text.matches("\u{1b}[").count();
+    assert_eq!(text.matches('\u{1b}').count(), styled, "{text:?}");
+    for text in [style::plain(&text), report.markdown()] {
+        let hidden: Vec<char> = text.chars().filter(|c| is_hidden(*c) && *c != '\n').collect();
+        assert_eq!(hidden, [], "{text:?}");
+    }
+    assert!(style::plain(&text).contains(r"\u{1b}[2J"), "the name is shown escaped: {text:?}");
+}
+
+/// Asserts that the JSON of a report is as a schema has it.
+#[track_caller]
+pub fn assert_keeps(schema: &str, report: &dyn Report) {
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let json = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let errors: Vec<String> = schema
+        .iter_errors(&json)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert_eq!(errors, [""; 0]);
+}

@@ -1,0 +1,81 @@
+//! The kinds of verdicts: their names, their styles, and which matters most.
+
+use anstyle::Style;
+use serde::Serialize;
+
+use super::style;
+use crate::stats::Verdict;
+
+/// A verdict without its reason. What matters most comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// It costs more.
+    Regressed,
+    /// There are no measurements.
+    Failed,
+    /// It costs less.
+    Improved,
+    /// The measurements must not be compared.
+    NotComparable,
+    /// Neither a change nor its absence is shown.
+    Inconclusive,
+    /// It costs the same.
+    Unchanged,
+    /// It has the same machine code.
+    Identical,
+    /// It chose not to be measured.
+    Skipped,
+}
+
+impl VerdictKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Regressed,
+        Self::Failed,
+        Self::Improved,
+        Self::NotComparable,
+        Self::Inconclusive,
+        Self::Unchanged,
+        Self::Identical,
+        Self::Skipped,
+    ];
+
+    /// The kind of a verdict.
+    pub const fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Regressed { .. } => Self::Regressed,
+            Verdict::Improved { .. } => Self::Improved,
+            Verdict::Unchanged { .. } => Self::Unchanged,
+            Verdict::Inconclusive { .. } => Self::Inconclusive,
+            Verdict::Identical => Self::Identical,
+            Verdict::Skipped { .. } => Self::Skipped,
+            Verdict::Failed { .. } => Self::Failed,
+            Verdict::NotComparable { .. } => Self::NotComparable,
+        }
+    }
+
+    /// Its name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regressed => "regressed",
+            Self::Failed => "failed",
+            Self::Improved => "improved",
+            Self::NotComparable => "not comparable",
+            Self::Inconclusive => "inconclusive",
+            Self::Unchanged => "unchanged",
+            Self::Identical => "identical",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Its style at a terminal.
+    pub const fn style(self) -> Style {
+        match self {
+            Self::Regressed => style::BAD,
+            Self::Improved => style::GOOD,
+            Self::Failed | Self::NotComparable | Self::Inconclusive => style::DOUBTFUL,
+            Self::Unchanged | Self::Identical | Self::Skipped => Style::new(),
+        }
+    }
+}

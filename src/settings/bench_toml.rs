@@ -1,0 +1,331 @@
+//! The configuration file `bench.toml`: its tables, and what is refused, with the line.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de::Error};
+use toml::Spanned;
+
+use crate::{
+    cli::{CriteriaOptions, EffortOptions, values::key},
+    failure::{Exit, Failure, OrFail, Result},
+    model::{BenchTarget, Benchmark, HarnessKind, Layout, Strategy},
+};
+
+/// The name of the file.
+const FILE_NAME: &str = "bench.toml";
+
+/// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
+const STORE: &str = ".rbench/results.sqlite";
+
+/// Keys of earlier versions, and how to write them now.
+const RENAMED: [(&str, &str); 3] = [
+    ("warm-up-ms", "write the time with its unit: warm-up = \"10ms\""),
+    ("floor-ms", "write the time with its unit: floor = \"5ms\""),
+    ("builds", "`builds` is a key of [experiment]"),
+];
+
+/// The contents of `bench.toml`.
+#[derive(Clone, Debug, Default)]
+pub struct BenchToml {
+    path: PathBuf,
+    text: String,
+    tables: Tables,
+}
+
+/// Every table of the file; every key may be missing.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Tables {
+    build: BuildTable,
+    experiment: EffortOptions,
+    benchmark: Vec<Spanned<BenchmarkTable>>,
+    verdict: CriteriaOptions,
+    store: StoreTable,
+    harness: Vec<Spanned<HarnessTable>>,
+    command: Vec<Spanned<CommandTable>>,
+}
+
+/// `[build]`: how versions are built.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct BuildTable {
+    pub(super) layout: Option<Layout>,
+    pub(super) strategy: Option<Strategy>,
+    pub(super) seed: Option<u64>,
+    pub(super) profile: Option<String>,
+    pub(super) features: Vec<String>,
+    pub(super) all_features: bool,
+    pub(super) no_default_features: bool,
+    pub(super) locked: bool,
+    pub(super) offline: bool,
+    pub(super) jobs: Option<u32>,
+    pub(super) cargo_args: Vec<String>,
+}
+
+/// `[[benchmark]]`: some benchmarks that get other settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct BenchmarkTable {
+    /// A regular expression for their ids.
+    #[serde(deserialize_with = "regex")]
+    pub(super) filter: Regex,
+    pub(super) package: Option<String>,
+    pub(super) bench: Option<String>,
+    #[serde(default, deserialize_with = "key::builds")]
+    builds: Option<u32>,
+    #[serde(default, deserialize_with = "key::count")]
+    executions: Option<u32>,
+    #[serde(default, deserialize_with = "key::count")]
+    measurements: Option<u32>,
+    #[serde(default, deserialize_with = "key::time")]
+    warm_up: Option<std::time::Duration>,
+    #[serde(default, deserialize_with = "key::time")]
+    floor: Option<std::time::Duration>,
+    #[serde(default, deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
+/// `[store]`: where results are kept.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StoreTable {
+    #[serde(deserialize_with = "file")]
+    path: Option<PathBuf>,
+}
+
+/// `[[harness]]`: names the harness of a bench target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HarnessTable {
+    package: Option<String>,
+    bench: String,
+    #[serde(deserialize_with = "harness")]
+    harness: HarnessKind,
+}
+
+/// `[[command]]`: a run of a whole program as a benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandTable {
+    /// The benchmark's id.
+    #[serde(deserialize_with = "not_empty")]
+    pub id: String,
+    package: Option<String>,
+    bench: String,
+    /// The program, relative to the package; the bench target's executable if absent.
+    pub program: Option<PathBuf>,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+}
+
+impl BenchToml {
+    /// Reads the file in `directory`, if there is one.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let path = directory.join(FILE_NAME);
+        let what = || format!("cannot read {}", path.display());
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            other => other.or_fail(Exit::Usage, what)?,
+        };
+        // What is no file, like a pipe, may never end.
+        if !fs::metadata(&path).or_fail(Exit::Usage, what)?.is_file() {
+            return Err(Failure::new(Exit::Usage, what()).because("it is not a file"));
+        }
+        let text = fs::read_to_string(&path).or_fail(Exit::Usage, what)?;
+        Self::parse(text, path)
+    }
+
+    pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
+        let tables = toml::from_str(&text).map_err(|error| {
+            let failure = Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because(error.to_string());
+            let unknown = |(key, _): &&(&str, &str)| {
+                error.message().starts_with(&format!("unknown field `{key}`"))
+            };
+            let renamed = RENAMED.iter().find(unknown).map(|(_, now)| *now);
+            let every_key = "bench.toml.example in rbench's repository has every key";
+            failure.hint(renamed.unwrap_or(every_key))
+        })?;
+        let file = Self { path, text, tables };
+        file.check_commands()?;
+        Ok(file)
+    }
+
+    /// Refuses commands that cannot be told apart.
+    fn check_commands(&self) -> Result<()> {
+        for (index, table) in self.tables.command.iter().enumerate() {
+            let CommandTable { id, package, bench, .. } = table.get_ref();
+            let same = |other: &&Spanned<CommandTable>| {
+                let other = other.get_ref();
+                let may_be_one = package.is_none() || other.package.is_none();
+                other.id == *id
+                    && other.bench == *bench
+                    && (may_be_one || other.package == *package)
+            };
+            if let Some(other) = self.tables.command[..index].iter().find(same) {
+                let reason = format!(
+                    "[[command]] `{id}` of bench target `{bench}` is in line {} already",
+                    self.line(other)
+                );
+                return Err(self
+                    .refused(table, &reason)
+                    .hint("give each command an id of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses tables for bench targets that are not among `known`, those of the workspace.
+    pub fn check_targets(&self, known: &[BenchTarget]) -> Result<()> {
+        let Tables { benchmark, harness, command, .. } = &self.tables;
+        let benchmarks =
+            benchmark.iter().map(|t| ("benchmark", self.line(t), t.get_ref().target()));
+        let harnesses = harness.iter().map(|t| ("harness", self.line(t), t.get_ref().target()));
+        let commands = command.iter().map(|t| ("command", self.line(t), t.get_ref().target()));
+        for (kind, line, target) in benchmarks.chain(harnesses).chain(commands) {
+            if known.iter().any(|known| target.is(&known.package, &known.target)) {
+                continue;
+            }
+            let names: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
+            let what = format!("cannot use {}", self.path.display());
+            return Err(Failure::new(Exit::Usage, what)
+                .because(format!("line {line}: [[{kind}]]: there is no bench target {target}"))
+                .hint(match names.as_slice() {
+                    [] => "the workspace has no bench target".to_owned(),
+                    names => format!("the bench targets are {}", names.join(", ")),
+                }));
+        }
+        Ok(())
+    }
+
+    fn refused<T>(&self, table: &Spanned<T>, reason: &str) -> Failure {
+        Failure::new(Exit::Usage, format!("cannot use {}", self.path.display()))
+            .because(format!("line {}: {reason}", self.line(table)))
+    }
+
+    /// The line that a table begins in.
+    fn line<T>(&self, table: &Spanned<T>) -> usize {
+        let before = self.text.get(..table.span().start).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    pub(super) fn build(&self) -> BuildTable {
+        self.tables.build.clone()
+    }
+
+    pub(super) const fn effort(&self) -> EffortOptions {
+        self.tables.experiment
+    }
+
+    pub(super) fn criteria(&self) -> CriteriaOptions {
+        self.tables.verdict.clone()
+    }
+
+    pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {
+        self.tables.benchmark.iter().map(|table| table.get_ref().clone()).collect()
+    }
+
+    /// The file that keeps results, in the workspace or at an absolute path.
+    pub fn store(&self, workspace: &Path) -> PathBuf {
+        workspace.join(self.tables.store.path.as_deref().unwrap_or(Path::new(STORE)))
+    }
+
+    /// The harness that the file names for a bench target.
+    pub fn harness_of(&self, target: &BenchTarget) -> Option<HarnessKind> {
+        let mut tables = self.tables.harness.iter().map(Spanned::get_ref);
+        let table = tables.find(|table| table.target().is(&target.package, &target.target))?;
+        Some(table.harness)
+    }
+
+    /// The commands that the file runs a bench target with.
+    pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
+        let tables = self.tables.command.iter().map(Spanned::get_ref);
+        tables.filter(|table| table.target().is(&target.package, &target.target))
+    }
+}
+
+/// The bench targets that a table is about.
+struct TableTarget<'t> {
+    package: Option<&'t str>,
+    bench: Option<&'t str>,
+}
+
+impl TableTarget<'_> {
+    fn is(&self, package: &str, bench: &str) -> bool {
+        self.package.is_none_or(|name| name == package)
+            && self.bench.is_none_or(|name| name == bench)
+    }
+}
+
+impl std::fmt::Display for TableTarget<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.package, self.bench) {
+            (Some(package), Some(bench)) => write!(f, "`{package}/{bench}`"),
+            (Some(package), None) => write!(f, "in a package `{package}`"),
+            (None, bench) => write!(f, "`{}`", bench.unwrap_or_default()),
+        }
+    }
+}
+
+impl BenchmarkTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: self.bench.as_deref() }
+    }
+
+    /// Whether the table is about this benchmark.
+    pub(super) fn names(&self, benchmark: &Benchmark) -> bool {
+        self.target().is(&benchmark.package, &benchmark.target)
+            && self.filter.is_match(&benchmark.name.id)
+    }
+
+    pub(super) const fn effort(&self) -> EffortOptions {
+        let Self { builds, executions, measurements, warm_up, floor, .. } = *self;
+        EffortOptions { builds, executions, measurements, warm_up, floor, deadline: None }
+    }
+}
+
+impl HarnessTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: Some(&self.bench) }
+    }
+}
+
+impl CommandTable {
+    fn target(&self) -> TableTarget<'_> {
+        TableTarget { package: self.package.as_deref(), bench: Some(&self.bench) }
+    }
+}
+
+fn regex<'de, D: Deserializer<'de>>(value: D) -> Result<Regex, D::Error> {
+    Regex::new(&String::deserialize(value)?).map_err(Error::custom)
+}
+
+fn file<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PathBuf>, D::Error> {
+    let path = PathBuf::deserialize(value)?;
+    if path.file_name().is_none() {
+        return Err(Error::custom("the path names no file"));
+    }
+    Ok(Some(path))
+}
+
+fn not_empty<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    let text = String::deserialize(value)?;
+    if text.trim().is_empty() { Err(Error::custom("an id cannot be empty")) } else { Ok(text) }
+}
+
+fn harness<'de, D: Deserializer<'de>>(value: D) -> Result<HarnessKind, D::Error> {
+    let name = String::deserialize(value)?;
+    HarnessKind::from_name(&name).ok_or_else(|| {
+        let known = HarnessKind::ALL.map(HarnessKind::name).join(", ");
+        Error::custom(format!("there is no harness `{name}`; the harnesses are {known}"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! How benchmarks are judged: flags > `[verdict]` > the defaults, and for the smallest change of
+//! interest flags > the first `[[benchmark]]` that names the benchmark > `[verdict]`.
+
+use super::bench_toml::{BenchToml, BenchmarkTable};
+use crate::{
+    cli::CriteriaOptions,
+    failure::{Exit, Failure, Result},
+    model::Benchmark,
+    stats::Criteria,
+};
+
+/// How benchmarks are judged.
+#[derive(Clone, Debug)]
+pub struct VerdictSettings {
+    /// The criteria of benchmarks that no `[[benchmark]]` names.
+    pub criteria: Criteria,
+    /// The names of the metrics that are judged and reported; empty for all.
+    pub metrics: Vec<String>,
+    /// Empty if a flag decides for all benchmarks.
+    tables: Vec<BenchmarkTable>,
+}
+
+impl VerdictSettings {
+    /// The settings by flags, file and defaults.
+    pub fn resolve(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
+        let default = Criteria::default();
+        let options = flags.clone().or(file.criteria());
+        let criteria = Criteria {
+            estimator: options.estimator.unwrap_or(default.estimator),
+            rule: options.rule.unwrap_or(default.rule),
+            false_alarm_rate: options.false_alarm_rate.unwrap_or(default.false_alarm_rate),
+            confidence: options.confidence.unwrap_or(default.confidence),
+            min_effect: options.min_effect.unwrap_or(default.min_effect),
+            confirm: options.confirm.unwrap_or(default.confirm),
+            seed: default.seed,
+        };
+        let criteria = criteria.checked().map_err(|refusal| {
+            Failure::new(Exit::Usage, "cannot use the settings for verdicts")
+                .because(refusal.to_string())
+        })?;
+        let tables = if flags.min_effect.is_some() { Vec::new() } else { file.benchmarks() };
+        Ok(Self { criteria, metrics: options.metrics, tables })
+    }
+
+    /// The criteria of a benchmark.
+    pub fn of(&self, benchmark: &Benchmark) -> Criteria {
+        Criteria { min_effect: self.min_effect_of(benchmark), ..self.criteria }
+    }
+
+    /// The smallest relative change of interest in a benchmark: 0.01 is 1 %.
+    fn min_effect_of(&self, benchmark: &Benchmark) -> f64 {
+        let table = self.tables.iter().find(|table| table.names(benchmark));
+        table.and_then(|table| table.min_effect).unwrap_or(self.criteria.min_effect)
+    }
+
+    /// Whether a metric of this name is judged and reported.
+    pub fn includes(&self, metric: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    }
+}
+
+#[cfg(test)]
+mod tests;

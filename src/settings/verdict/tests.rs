@@ -1,0 +1,56 @@
+//! Who decides how benchmarks are judged.
+
+use super::*;
+use crate::model::Name;
+
+fn file(text: &str) -> BenchToml {
+    BenchToml::parse(text.to_owned(), "bench.toml".into()).unwrap()
+}
+
+fn benchmark(id: &str) -> Benchmark {
+    Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
+}
+
+#[test]
+fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+    let file = file("[verdict]\nrule = 'paper'\nconfirm = false\nmetrics = ['wall', 'user']\n");
+    let flags = CriteriaOptions { rule: Some("overlap-95".parse().unwrap()), ..Default::default() };
+    let settings = VerdictSettings::resolve(&file, &flags).unwrap();
+    assert_eq!(settings.criteria.rule.to_string(), "overlap-95");
+    assert!(!settings.criteria.confirm);
+    assert_eq!(settings.criteria.estimator, Criteria::default().estimator);
+    assert!(settings.includes("wall") && !settings.includes("system"));
+    let flags = CriteriaOptions { metrics: vec!["system".to_owned()], ..flags };
+    let settings = VerdictSettings::resolve(&file, &flags).unwrap();
+    assert!(settings.includes("system") && !settings.includes("wall"));
+}
+
+#[test]
+fn every_metric_is_judged_unless_some_are_chosen() {
+    let settings = VerdictSettings::resolve(&file(""), &CriteriaOptions::default()).unwrap();
+    assert!(settings.includes("wall") && settings.includes("anything"));
+}
+
+#[test]
+fn a_benchmark_has_its_own_smallest_change_unless_a_flag_decides() {
+    let file = file(
+        "[verdict]\nmin-effect = '3%'\n[[benchmark]]\nfilter = '^noisy/'\nmin-effect = '10%'\n\
+         [[benchmark]]\nfilter = 'small'\nbuilds = 20\n",
+    );
+    let settings = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap();
+    let of = |settings: &VerdictSettings, id| settings.min_effect_of(&benchmark(id)).to_string();
+    let ids = ["noisy/x", "small", "other"];
+    assert_eq!(ids.map(|id| of(&settings, id)), ["0.1", "0.03", "0.03"]);
+    let flags = CriteriaOptions { min_effect: Some(0.005), ..Default::default() };
+    let settings = VerdictSettings::resolve(&file, &flags).unwrap();
+    assert_eq!(ids.map(|id| of(&settings, id)), ["0.005"; 3]);
+}
+
+#[test]
+fn criteria_that_make_no_sense_are_a_usage_error() {
+    for text in ["false-alarm-rate = 0.0", "confidence = '100%'"] {
+        let file = file(&format!("[verdict]\n{text}\n"));
+        let refused = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Usage, "{text}");
+    }
+}

@@ -1,0 +1,294 @@
+//! Executions of one benchmark, version and stage as bytes, without any loss, in about as many bytes as
+//! the measurements alone have as doubles.
+//!
+//! A part is a [`Head`], then one [`Record`] for each execution, each in the
+//! [postcard](https://postcard.jamesmunns.com/wire-format) format, where small numbers take few bytes, and
+//! the CRC-32 of all this, since SQLite does not notice that a disk returns other bytes than were written.
+//! The numbers of an execution are written as differences to those of the one before it, and measurements
+//! as the totals that the clock gave, where exactly the measurements come back from these.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Damage;
+use crate::model::{
+    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Series, Throughput, Unmeasured,
+    nanoseconds,
+};
+
+/// A part of so many bytes gets no more executions. To store an execution is to write its part again,
+/// and SQLite keeps rows of up to 8 kB together.
+pub(super) const FULL: usize = 4096;
+
+/// How many bytes of checksum there are.
+const CHECKSUM: usize = 4;
+
+/// The outcome of one execution, and which of its benchmark, version and stage it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) round: u32,
+    pub(super) seed: LayoutSeed,
+    pub(super) outcome: Result<Execution, Unmeasured>,
+}
+
+/// What is known of a part without reading its executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// The metrics that were measured, in the order in which they were met.
+    pub(super) metrics: Vec<Metric>,
+    /// How many executions there are.
+    executions: usize,
+    /// How many of them gave no measurements.
+    pub(super) failures: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    round: u32,
+    seed: LayoutSeed,
+    outcome: Result<Measured, Unmeasured>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Measured {
+    /// See [`numbers`], less those of the last execution that did not fail.
+    differences: [i64; NUMBERS],
+    series: Vec<Values>,
+    throughput: Vec<Throughput>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Values {
+    /// The index of the metric in the head.
+    metric: usize,
+    /// One number if all measurements have the same.
+    iterations: Vec<u64>,
+    /// Each less the one before it, if the clock gave whole numbers ...
+    totals: Vec<i64>,
+    /// ... else the measurements themselves.
+    values: Vec<f64>,
+    /// None is 0.
+    resolution: Option<f64>,
+}
+
+/// How many numbers of fixed meaning an execution has.
+const NUMBERS: usize = 13;
+
+/// The numbers of an execution that have a fixed meaning. Times are in nanoseconds; what may be absent is
+/// one more than it is, and 0 where it is absent.
+fn numbers(execution: &Execution) -> [u64; NUMBERS] {
+    let Execution { asked, warm_up, resources, .. } = execution;
+    let optional = |number: Option<u64>| number.map_or(0, |number| number.saturating_add(1));
+    [
+        asked.measurements as u64,
+        nanoseconds::from_duration(asked.warm_up),
+        nanoseconds::from_duration(asked.floor),
+        optional(asked.iterations),
+        asked.seed,
+        optional(warm_up.map(nanoseconds::from_duration)),
+        nanoseconds::from_time(resources.start).cast_unsigned(),
+        nanoseconds::from_duration(resources.wall),
+        nanoseconds::from_duration(resources.user),
+        nanoseconds::from_duration(resources.system),
+        optional(resources.peak_memory),
+        resources.voluntary_switches,
+        resources.involuntary_switches,
+    ]
+}
+
+/// The execution with these [`numbers`].
+fn execution(
+    numbers: [u64; NUMBERS],
+    series: Vec<Series>,
+    throughput: Vec<Throughput>,
+) -> Execution {
+    let [
+        measurements,
+        warm_up,
+        floor,
+        iterations,
+        seed,
+        spent,
+        start,
+        wall,
+        user,
+        system,
+        peak_memory,
+        voluntary_switches,
+        involuntary_switches,
+    ] = numbers;
+    let optional = |number: u64| number.checked_sub(1);
+    Execution {
+        asked: ExecutionRequest {
+            measurements: usize::try_from(measurements).unwrap_or(usize::MAX),
+            warm_up: Duration::from_nanos(warm_up),
+            floor: Duration::from_nanos(floor),
+            iterations: optional(iterations),
+            seed,
+        },
+        series,
+        throughput,
+        warm_up: optional(spent).map(Duration::from_nanos),
+        resources: Resources {
+            start: nanoseconds::to_time(start.cast_signed()),
+            wall: Duration::from_nanos(wall),
+            user: Duration::from_nanos(user),
+            system: Duration::from_nanos(system),
+            peak_memory: optional(peak_memory),
+            voluntary_switches,
+            involuntary_switches,
+        },
+        incidents: Vec::new(),
+    }
+}
+
+/// The executions as parts, in the order given: all but the last are full. They must be
+/// [sound](Execution::defect).
+pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
+    let mut parts = Vec::new();
+    let mut rest = entries;
+    while !rest.is_empty() {
+        let mut head = Head::default();
+        let mut last = [0; NUMBERS];
+        let mut records = Vec::new();
+        while let [entry, more @ ..] = rest
+            && records.len() < FULL
+        {
+            head.executions += 1;
+            head.failures += usize::from(entry.outcome.is_err());
+            let outcome = entry.outcome.as_ref().map_err(Clone::clone).map(|execution| {
+                let numbers = numbers(execution);
+                let differences = std::array::from_fn(|index| {
+                    numbers[index].wrapping_sub(last[index]).cast_signed()
+                });
+                last = numbers;
+                let values = |series| Values::new(series, &mut head.metrics);
+                let series = execution.series.iter().map(values).collect();
+                Measured { differences, series, throughput: execution.throughput.clone() }
+            });
+            let record = Record { round: entry.round, seed: entry.seed, outcome };
+            records = postcard::to_extend(&record, records)?;
+            rest = more;
+        }
+        let mut part = postcard::to_stdvec(&head)?;
+        part.extend(records);
+        part.extend(checksum(&part));
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// The executions of a part.
+pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
+    let (head, mut rest): (Head, _) = postcard::take_from_bytes(content(part)?)?;
+    let mut last = [0_u64; NUMBERS];
+    let mut entries = Vec::new();
+    for _ in 0..head.executions {
+        let (Record { round, seed, outcome }, after) = postcard::take_from_bytes(rest)?;
+        rest = after;
+        let outcome = match outcome {
+            Err(unmeasured) => Err(unmeasured),
+            Ok(Measured { differences, series, throughput }) => {
+                for (number, difference) in last.iter_mut().zip(differences) {
+                    *number = number.wrapping_add(difference.cast_unsigned());
+                }
+                let series = series.into_iter().map(|values| values.series(&head.metrics));
+                Ok(execution(last, series.collect::<Result<_, _>>()?, throughput))
+            }
+        };
+        entries.push(Entry { round, seed, outcome });
+    }
+    Ok(entries)
+}
+
+/// The head of a part.
+pub(super) fn head(part: &[u8]) -> Result<Head, Damage> {
+    Ok(postcard::take_from_bytes(content(part)?)?.0)
+}
+
+/// What stands before the checksum.
+fn content(part: &[u8]) -> Result<&[u8], Damage> {
+    let (content, sum) = part.split_last_chunk().ok_or("it is cut off")?;
+    if checksum(content) == *sum { Ok(content) } else { Err("its checksum is wrong".into()) }
+}
+
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+    crc32fast::hash(bytes).to_le_bytes()
+}
+
+impl Values {
+    fn new(
+        Series { metric, values, iterations, resolution }: &Series,
+        metrics: &mut Vec<Metric>,
+    ) -> Self {
+        let known = metrics.iter().position(|known| known == metric);
+        let metric = known.unwrap_or_else(|| {
+            metrics.push(metric.clone());
+            metrics.len() - 1
+        });
+        let (totals, values) = match totals(values, iterations) {
+            Some(totals) => (totals, Vec::new()),
+            None => (Vec::new(), values.clone()),
+        };
+        let resolution = Some(*resolution).filter(|resolution| *resolution != 0.0);
+        let same = iterations.windows(2).all(|pair| pair[0] == pair[1]);
+        let iterations =
+            &iterations[..if same { iterations.len().min(1) } else { iterations.len() }];
+        Self { metric, iterations: iterations.to_vec(), totals, values, resolution }
+    }
+
+    fn series(self, metrics: &[Metric]) -> Result<Series, Damage> {
+        let Self { metric, mut iterations, totals, mut values, resolution } = self;
+        let metric = metrics.get(metric).ok_or("a metric is unknown")?.clone();
+        let count = totals.len().max(values.len());
+        if let [all] = *iterations {
+            iterations.resize(count, all);
+        }
+        if !totals.is_empty() {
+            if iterations.len() != count || !values.is_empty() {
+                return Err("totals and iterations do not fit together".into());
+            }
+            let mut total = 0_i64;
+            let next = |(difference, iterations): (&i64, &u64)| {
+                total = total.wrapping_add(*difference);
+                measurement(total, *iterations)
+            };
+            values = totals.iter().zip(&iterations).map(next).collect();
+        }
+        let resolution = resolution.unwrap_or_default();
+        Ok(Series { metric, values, iterations, resolution })
+    }
+}
+
+/// The total of each measurement less the total before it, if all are whole numbers from which exactly
+/// the measurements come back.
+fn totals(values: &[f64], iterations: &[u64]) -> Option<Vec<i64>> {
+    if iterations.len() != values.len() {
+        return None;
+    }
+    let mut last = 0;
+    let difference = |(value, iterations): (&f64, &u64)| {
+        let total = (value * *iterations as f64).round();
+        // Whole numbers below 2^53 are the ones that a double holds exactly.
+        let total = (0.0..9_007_199_254_740_992.0).contains(&total).then(|| whole(total))?;
+        let exact = measurement(total, *iterations).to_bits() == value.to_bits();
+        let difference = exact.then_some(total - last);
+        last = total;
+        difference
+    };
+    values.iter().zip(iterations).map(difference).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "it is a whole number between 0 and 2^53")]
+fn whole(total: f64) -> i64 {
+    total as i64
+}
+
+/// The measurement that a harness made of a total.
+fn measurement(total: i64, iterations: u64) -> f64 {
+    total as f64 / iterations as f64
+}
+
+#[cfg(test)]
+mod tests;

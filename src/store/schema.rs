@@ -1,0 +1,83 @@
+//! The schema: made in a new file, recognised in an old one.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::error::Error;
+use crate::failure::{Exit, Failure};
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of the schema: raised whenever it changes.
+pub(super) const VERSION: i64 = 2;
+
+/// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
+pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An empty database.
+    Empty,
+    /// A store with a schema of this version.
+    Store(i64),
+    /// A database of another program.
+    Foreign,
+}
+
+impl Kind {
+    /// Finds out. Only reads, and all of one moment: another process may be making the store.
+    pub(super) fn of(connection: &Connection) -> Result<Self, Error> {
+        let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+        let application: i32 =
+            moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let version = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let tables: u32 =
+            moment.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
+        Ok(match (application, version, tables) {
+            (APPLICATION_ID, version, _) => Self::Store(version),
+            (0, 0, 0) => Self::Empty,
+            _ => Self::Foreign,
+        })
+    }
+
+    /// Why this rbench cannot use such a file, named `shown`; `None` if it can.
+    pub(super) fn refusal(self, shown: &str) -> Option<Failure> {
+        let failure = Failure::new(Exit::Usage, format!("cannot use {shown} as the store"));
+        match self {
+            Self::Empty | Self::Store(VERSION) => None,
+            Self::Foreign => Some(
+                failure
+                    .because("it is an SQLite database of another program")
+                    .hint("name another file as `path` in [store] of bench.toml, or move this one"),
+            ),
+            Self::Store(older) if older < VERSION => Some(
+                failure
+                    .because(format!(
+                        "an older rbench wrote it: its schema is {older}, this rbench uses {VERSION}"
+                    ))
+                    .hint("with the older rbench: cargo rbench export results.jsonl")
+                    .hint(format!("then move {shown} away, and: cargo rbench import results.jsonl")),
+            ),
+            Self::Store(newer) => Some(
+                failure
+                    .because(format!(
+                        "a newer rbench wrote it: its schema is {newer}, this rbench knows up to \
+                         {VERSION}"
+                    ))
+                    .hint("update rbench from its repository: git pull && cargo install --path ."),
+            ),
+        }
+    }
+}
+
+/// Makes the schema, unless another process has made it since.
+pub(super) fn create(connection: &Connection) -> Result<(), Error> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version == 0 {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(transaction.commit()?)
+}

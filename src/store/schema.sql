@@ -1,0 +1,118 @@
+-- Schema 2. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same
+-- bits. Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its
+-- position in it, from 0.
+
+-- What many experiments share.
+CREATE TABLE machine (
+    id           INTEGER PRIMARY KEY,
+    cpu          TEXT NOT NULL,
+    cores        INTEGER NOT NULL,
+    memory_bytes INTEGER NOT NULL,
+    os           TEXT NOT NULL,
+    architecture TEXT NOT NULL,
+    installation TEXT NOT NULL,
+    UNIQUE (installation, cpu, cores, memory_bytes, os, architecture)
+) STRICT;
+
+CREATE TABLE toolchain (
+    id      INTEGER PRIMARY KEY,
+    version TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE settings (
+    id   INTEGER PRIMARY KEY,
+    key  TEXT NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (key, json)
+) STRICT;
+
+CREATE TABLE version (
+    id          INTEGER PRIMARY KEY,
+    commit_hash TEXT NOT NULL, -- empty: no commit
+    tree        TEXT NOT NULL,
+    dirty       INTEGER NOT NULL,
+    summary     TEXT NOT NULL,
+    time_s      INTEGER, -- since 1970-01-01 UTC
+    UNIQUE (commit_hash, tree, dirty)
+) STRICT;
+
+CREATE TABLE benchmark (
+    id        INTEGER PRIMARY KEY,
+    package   TEXT NOT NULL,
+    target    TEXT NOT NULL,
+    name      TEXT NOT NULL, -- its id in the target
+    "group"   TEXT, -- from here on: for people, as it was listed last
+    function  TEXT,
+    parameter TEXT,
+    UNIQUE (package, target, name)
+) STRICT;
+
+CREATE TABLE experiment (
+    id           INTEGER PRIMARY KEY,
+    identity     TEXT NOT NULL UNIQUE, -- the same in every store that it is imported into
+    begun_ns     INTEGER NOT NULL,
+    finished_ns  INTEGER,
+    machine      INTEGER NOT NULL REFERENCES machine,
+    settings     INTEGER NOT NULL REFERENCES settings,
+    rbench       TEXT NOT NULL,
+    builds       INTEGER NOT NULL,
+    executions   INTEGER NOT NULL,
+    measurements INTEGER NOT NULL,
+    seed         INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE planned_version (
+    experiment INTEGER NOT NULL REFERENCES experiment,
+    position   INTEGER NOT NULL,
+    version    INTEGER NOT NULL REFERENCES version,
+    revision   TEXT NOT NULL,
+    toolchain  INTEGER NOT NULL REFERENCES toolchain,
+    failure    TEXT, -- why it could not be built
+    PRIMARY KEY (experiment, position)
+) STRICT, WITHOUT ROWID;
+
+-- Experiments that came from schema 1 have none.
+CREATE TABLE planned_benchmark (
+    experiment   INTEGER NOT NULL REFERENCES experiment,
+    position     INTEGER NOT NULL, -- from 0
+    benchmark    INTEGER NOT NULL REFERENCES benchmark,
+    builds       INTEGER NOT NULL,
+    executions   INTEGER NOT NULL,
+    measurements INTEGER NOT NULL,
+    PRIMARY KEY (experiment, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE build (
+    experiment INTEGER NOT NULL,
+    version    INTEGER NOT NULL,
+    package    TEXT NOT NULL,
+    target     TEXT NOT NULL,
+    seed       INTEGER NOT NULL,
+    layout     TEXT NOT NULL,
+    digest     BLOB NOT NULL,
+    PRIMARY KEY (experiment, version, package, target, seed),
+    FOREIGN KEY (experiment, version) REFERENCES planned_version (experiment, position)
+) STRICT, WITHOUT ROWID;
+
+-- All executions, failed ones included. The benchmark comes first, so that its history lies together. Of
+-- two executions with the same round and seed the one that stands later counts.
+CREATE TABLE executions (
+    benchmark  INTEGER NOT NULL REFERENCES benchmark,
+    experiment INTEGER NOT NULL,
+    version    INTEGER NOT NULL,
+    stage      INTEGER NOT NULL, -- 1 or 2
+    part       INTEGER NOT NULL, -- from 0
+    bytes      BLOB NOT NULL, -- see encoding.rs
+    PRIMARY KEY (benchmark, experiment, version, stage, part),
+    FOREIGN KEY (experiment, version) REFERENCES planned_version (experiment, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX executions_of_experiment ON executions (experiment);
+
+CREATE TABLE tuning (
+    benchmark  INTEGER NOT NULL REFERENCES benchmark,
+    machine    INTEGER NOT NULL REFERENCES machine,
+    floor_ns   INTEGER NOT NULL, -- how long a measurement was to last at least
+    iterations INTEGER NOT NULL,
+    PRIMARY KEY (benchmark, machine, floor_ns)
+) STRICT, WITHOUT ROWID;

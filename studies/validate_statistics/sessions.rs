@@ -1,0 +1,73 @@
+//! Verdicts from stored results of two sessions, where no version differs.
+
+use cargo_rbench::{
+    model::Metric,
+    stats::{
+        Assessment, Criteria, Estimator, Measurements, Pairing, Random, Repeat, SessionVariance,
+        Summary, Verdict,
+    },
+};
+
+use super::sheet::{Sheet, Target};
+
+/// Builds of a version in a session.
+const BUILDS: u64 = 10;
+
+/// The standard deviation of a build's value in a session; relative, as all effects here.
+const NOISE: f64 = 0.003;
+
+/// The standard deviation between layouts.
+const LAYOUTS: f64 = 0.01;
+
+/// Benchmarks judged together: .2 % of false verdicts are meant for each, of either direction.
+const SUITE: usize = 50;
+
+/// False verdicts with one commit measured three times, so that the variance between sessions has two
+/// degrees of freedom.
+pub fn false_verdicts(sheet: &mut Sheet) {
+    // Of two sessions, paired by seed.
+    let standard_error = NOISE * (2.0 / BUILDS as f64).sqrt();
+    for times in [0.0, 1.0, 3.0] {
+        let between = times * standard_error;
+        let estimate = sheet.trials(100_000).rate(|random| is_false(between, random));
+        let check = format!("two sessions, 3 repeats, sd between {times} SE: false verdicts");
+        sheet.estimated(check, Target::AtMost(0.0025), estimate);
+    }
+}
+
+/// Whether two versions that do not differ get a verdict that says so.
+fn is_false(between: f64, random: &mut Random) -> Option<bool> {
+    let criteria = Criteria { estimator: Estimator::Mean, min_effect: 0.0, ..Criteria::default() };
+    let layouts = draw_layouts(random);
+    let again = [0; 3].map(|_| session(&layouts, between, random));
+    let sessions: Vec<(usize, &Summary)> = again
+        .iter()
+        .enumerate()
+        .map(|(index, one)| Some((index, one.as_ref()?)))
+        .collect::<Option<_>>()?;
+    let variance = SessionVariance::of(&[Repeat { sessions, same_programs: true }])?;
+    let layouts = draw_layouts(random);
+    let (base, head) = (session(&layouts, between, random)?, session(&layouts, between, random)?);
+    let stage = Assessment::across(&base, &head, Pairing::BySeed, &variance, &criteria).ok()?;
+    // What is not flagged is no change: a verdict would only look for the reason, which takes its time.
+    if stage.flag.is_none() {
+        return Some(false);
+    }
+    let verdict = Verdict::of_stored(&stage, SUITE, &criteria);
+    Some(matches!(verdict, Verdict::Regressed { .. } | Verdict::Improved { .. }))
+}
+
+/// The effects of the layouts of a commit.
+fn draw_layouts(random: &mut Random) -> Vec<f64> {
+    (0..BUILDS).map(|_| LAYOUTS * random.normal()).collect()
+}
+
+/// What a session measures of a commit.
+fn session(layouts: &[f64], between: f64, random: &mut Random) -> Option<Summary> {
+    let shift = between * random.normal();
+    let builds = (1..).zip(layouts).map(|(seed, layout)| {
+        (seed, [[1000.0 * (shift + layout + NOISE * random.normal()).exp()]])
+    });
+    let data = Measurements::new(Metric::wall(), builds).ok()?;
+    Some(Summary::of(&data, Estimator::Mean))
+}

@@ -1,0 +1,180 @@
+//! Two stages: a regression is what is flagged and, on fresh builds alone, confirmed.
+
+use cargo_rbench::{
+    model::Dimensions,
+    stats::{Assessment, Criteria, Estimator, Levels, Pairing, Random, Summary, Verdict},
+};
+
+use super::{
+    multiplicity::{benjamini_hochberg, holm},
+    replicate::Estimate,
+    sheet::{Sheet, Target},
+    simulation::Simulation,
+};
+
+/// Builds per version and stage.
+const BUILDS: usize = 10;
+
+/// Benchmarks judged together.
+const SUITE: usize = 50;
+
+/// No change is too small to be of interest: the smallest of interest would only lower the false alarms.
+fn criteria() -> Criteria {
+    Criteria { estimator: Estimator::Mean, min_effect: 0.0, ..Criteria::default() }
+}
+
+/// Measures a benchmark once, or twice if need be.
+fn judge(
+    simulation: &Simulation,
+    pairing: Pairing,
+    criteria: &Criteria,
+    random: &mut Random,
+) -> Option<(Assessment, Option<Assessment>)> {
+    let stage = |random: &mut Random| {
+        let [base, head] =
+            simulation.two(random).ok()?.map(|data| Summary::of(&data, criteria.estimator));
+        Assessment::new(&base, &head, pairing, criteria).ok()
+    };
+    let first = stage(random)?;
+    let second = if first.needs_confirmation(criteria) { Some(stage(random)?) } else { None };
+    Some((first, second))
+}
+
+/// The verdict where there may be a change: where nothing was measured again, it would only look for the reason
+/// of there being none, which takes its time.
+fn verdict(first: &Assessment, second: Option<&Assessment>) -> Option<Verdict> {
+    second.map(|second| Verdict::of(first, Some(second), SUITE, &criteria()))
+}
+
+fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
+    matches!(verdict(first, second), Some(Verdict::Regressed { .. }))
+}
+
+/// Builds of which each contributes a variance of 1 to the difference of two versions.
+fn of_difference() -> Simulation {
+    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
+    // With correlation 1/2 the differences have the variance of the builds.
+    Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
+}
+
+/// False regressions, and what they cost in builds.
+pub fn two_stages(sheet: &mut Sheet) {
+    let simulation = of_difference();
+    let [alarms, builds] = sheet.trials(1_000_000).means(|random| {
+        let (first, second) = judge(&simulation, Pairing::BySeed, &criteria(), random)?;
+        let builds = if second.is_some() { 2 * BUILDS } else { BUILDS };
+        Some([f64::from(is_regression(&first, second.as_ref())), builds as f64])
+    });
+    let stages = "two stages, paired, l=10+10, G=50";
+    let check = format!("{stages}: false regressions per benchmark");
+    sheet.estimated(check, Target::AtMost(0.002), alarms);
+    let check = format!("{stages}: P(any false regression)");
+    sheet.estimated(check, Target::AtMost(0.05), any_of_suite(alarms));
+    let check = format!("{stages}: builds per version, no change");
+    sheet.estimated(check, Target::AtMost(10.6), builds);
+}
+
+/// How often a change is reported, and by how much too large it is then, though fresh builds alone say so: only
+/// what they happen to overestimate reaches the rate that they must.
+pub fn reported(sheet: &mut Sheet) {
+    let table = [
+        (0.5, 0.11, 1.58),
+        (0.75, 0.37, 1.21),
+        (1.0, 0.70, 1.07),
+        (1.25, 0.91, 1.02),
+        (1.5, 0.98, 1.0),
+    ];
+    for (effect, power, factor) in table {
+        let simulation = Simulation { shift: effect, ..of_difference() };
+        let truth = (1.0 + effect / simulation.mean).ln();
+        let trials = sheet.trials(25_000);
+        let [reported, sum, squares] = trials.means(|random| {
+            let (first, second) = judge(&simulation, Pairing::BySeed, &criteria(), random)?;
+            let Some(Verdict::Regressed { change, .. }) = verdict(&first, second.as_ref()) else {
+                return Some([0.0; 3]);
+            };
+            let factor = change.estimate.ln_1p() / truth;
+            Some([1.0, factor, factor * factor])
+        });
+        let check = format!("two stages, paired, l=10+10, G=50: power at {effect} sd of d");
+        sheet.estimated(check, Target::Rounded(power, 0.01), reported);
+        let mean = sum.mean / reported.mean;
+        let variance = squares.mean / reported.mean - mean * mean;
+        let count = trials.count as f64 * reported.mean;
+        let obtained = Estimate { mean, error: (variance / count).sqrt() };
+        let check = format!("reported / true change where reported, true {effect} sd of d");
+        sheet.estimated(check, Target::Rounded(factor, 0.01), obtained);
+    }
+}
+
+/// A change of just the smallest size of interest, with builds that tell it precisely.
+pub fn unchanged(sheet: &mut Sheet) {
+    let criteria = Criteria { min_effect: 0.002, ..criteria() };
+    let simulation = of_difference();
+    let simulation = Simulation { shift: 0.002 * simulation.mean, ..simulation };
+    let unchanged = sheet.trials(60_000).rate(|random| {
+        let (first, second) = judge(&simulation, Pairing::BySeed, &criteria, random)?;
+        // As the verdict has it: by whichever stage is the last.
+        Some(second.map_or(first.equivalent, |second| second.equivalent))
+    });
+    let check = "two stages, l=10+10, change of min-effect = 2 sd of d: unchanged".to_owned();
+    sheet.estimated(check, Target::AtMost(0.05), unchanged);
+}
+
+/// A suite of 50, unpaired, of which 5 benchmarks change by 2 sd of their build means: what each way of
+/// judging many benchmarks reports falsely, and what it finds.
+pub fn suites(sheet: &mut Sheet) {
+    const CHANGED: usize = 5;
+    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
+    let same = Simulation::new(truth, dimensions);
+    let changed = Simulation { shift: 2.0, ..same };
+    // For each way: any false report, share of the changes found.
+    let score = |reported: &dyn Fn(usize) -> bool| {
+        let found = (0..CHANGED).filter(|&index| reported(index)).count();
+        let any_false = (CHANGED..SUITE).any(reported);
+        [f64::from(any_false), found as f64 / CHANGED as f64]
+    };
+    let estimates = sheet.trials(5_000).means(|random| {
+        let (mut p, mut regressed) = (vec![], vec![]);
+        for index in 0..SUITE {
+            let simulation = if index < CHANGED { &changed } else { &same };
+            let (first, second) = judge(simulation, Pairing::Unpaired, &criteria(), random)?;
+            p.push(first.comparison.p);
+            regressed.push(is_regression(&first, second.as_ref()));
+        }
+        let (holm, bh) = (holm(&p), benjamini_hochberg(&p));
+        let ways = [
+            score(&|index| p[index] <= 0.05),
+            score(&|index| holm[index] <= 0.05),
+            score(&|index| bh[index] <= 0.05),
+            score(&|index| regressed[index]),
+        ];
+        ways.concat().try_into().ok()
+    });
+    let ways = [
+        ("raw 5 %", 0.90, None),
+        ("Holm", 0.04, Some(0.68)),
+        ("Benjamini-Hochberg", 0.20, Some(0.86)),
+        ("two stages", 0.039, Some(0.98)),
+    ];
+    let estimates: &[Estimate; 8] = &estimates;
+    for ((way, any_false, power), pair) in ways.into_iter().zip(estimates.chunks(2)) {
+        let check = format!("suite of 50, 5 changed by 2 sd, {way}: P(any false)");
+        sheet.estimated(check, Target::Rounded(any_false, 0.01), pair[0]);
+        if let Some(power) = power {
+            let check = format!("suite of 50, 5 changed by 2 sd, {way}: power");
+            sheet.estimated(check, Target::Rounded(power, 0.01), pair[1]);
+        }
+    }
+}
+
+/// `1 − (1 − p)^G`: the benchmarks of a suite are independent here.
+fn any_of_suite(per_benchmark: Estimate) -> Estimate {
+    let Estimate { mean, error } = per_benchmark;
+    let suite = SUITE as f64;
+    let none = (1.0 - mean).powf(suite);
+    // The delta method.
+    Estimate { mean: 1.0 - none, error: suite * none / (1.0 - mean) * error }
+}

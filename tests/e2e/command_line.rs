@@ -1,0 +1,76 @@
+//! What cannot work is refused before anything is compiled, with what to type instead.
+
+use crate::support::{TestProject, rbench::Outcome};
+
+#[track_caller]
+fn assert_nothing_was_compiled(outcome: &Outcome) {
+    assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_at_once() {
+    let project = TestProject::of("sums");
+    for (file, words) in [
+        ("report.csv", [".json, .md, .txt", "--output"]),
+        ("report", [".json, .md, .txt", "--output"]),
+        ("absent/report.md", ["cannot write the report absent/report.md", "no directory absent"]),
+    ] {
+        for more in [&[][..], &["--dry-run"], &["--stored"]] {
+            let arguments = [&["compare", "HEAD", ".", "--output", file], more].concat();
+            let outcome = project.rbench(&arguments).fails_with(2);
+            outcome.assert_stderr_has(&words);
+            assert_nothing_was_compiled(&outcome);
+        }
+    }
+}
+
+#[test]
+fn a_cpu_and_a_temporary_directory_that_do_not_exist_are_refused_at_once() {
+    let project = TestProject::of("sums");
+    for command in ["compare", "run", "exec"] {
+        let words = if command == "compare" { &[command, "HEAD", "."][..] } else { &[command] };
+        let outcome = project.rbench(&[words, &["--cpu", "9999"]].concat()).fails_with(2);
+        outcome.assert_stderr_has(&["CPU 9999"]);
+        assert_nothing_was_compiled(&outcome);
+        let outcome = project.rbench(words).env("TMPDIR", "/nonexistent").fails_with(2);
+        outcome.assert_stderr_has(&["/nonexistent", "TMPDIR"]);
+        assert_nothing_was_compiled(&outcome);
+    }
+}
+
+#[test]
+fn a_word_that_is_no_revision_is_proposed_as_a_filter() {
+    let project = TestProject::of("sums");
+    let outcome = project.rbench(&["list", "f64", "-F", "simd"]).fails_with(2);
+    let hint = "did you mean `cargo rbench list . --filter f64 --features simd`?";
+    outcome.assert_stderr_has(&["cannot find revision `f64`", hint]);
+    assert_nothing_was_compiled(&outcome);
+}
+
+#[test]
+fn a_table_for_a_bench_target_that_does_not_exist_is_refused_with_its_line() {
+    let project = TestProject::of("sums");
+    let table = "[build]\nseed = 2\n\n[[command]]\nid = \"x\"\nbench = \"nonexist\"\n";
+    project.write("bench.toml", table);
+    let outcome = project.rbench(&["list"]).fails_with(2);
+    outcome.assert_stderr_has(&["line 4: [[command]]", "`nonexist`", "the bench targets are"]);
+    assert_nothing_was_compiled(&outcome);
+}
+
+#[test]
+fn the_only_commit_of_a_repository_can_be_compared_with_the_uncommitted_tree() {
+    let project = TestProject::of("sums");
+    let outcome = project.rbench(&["compare"]).fails_with(2);
+    outcome.assert_stderr_has(&["HEAD~1", "cargo rbench compare HEAD ."]);
+}
+
+#[test]
+fn help_has_the_default_of_every_option_and_examples() {
+    let project = TestProject::of("sums");
+    let help = project.rbench(&["compare", "--help"]).ok().stdout();
+    for part in ["[default: 10ms]", "[default: HEAD~1]", "Stored results:", "Examples:"] {
+        assert!(help.contains(part), "no `{part}` in {help}");
+    }
+    let builds = project.rbench(&["compare", "-l", "1"]).fails_with(2);
+    builds.assert_stderr_has(&["at least 2 builds are needed to know how layouts vary"]);
+}
