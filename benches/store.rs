@@ -6,7 +6,7 @@
 //!
 //! `cargo bench --bench store -- [C] [B] [clock|any] [FILE]`: `clock` makes measurements as harnesses do,
 //! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The store is
-//! kept if it is told a file that is not there yet.
+//! kept if FILE is given, which must not be there yet.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::{

@@ -13,22 +13,22 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
-    OutputFile, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use options::{CriteriaOptions, EffortOptions};
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 
-use crate::report::compare::CommandLine;
+use crate::report::CommandLine;
 
 /// Regression benchmarking across builds.
 ///
-/// rbench builds each commit several times with different code layouts, the same layouts for both
-/// commits, and reports a regression only when it is larger than what layouts, process starts and
-/// noise explain.
+/// rbench builds each commit several times with different code layouts, uses the same layouts for
+/// both commits, and reports a regression only if layouts, process starts and noise cannot explain
+/// it.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-rbench", bin_name = "cargo rbench", version, max_term_width = 100)]
-#[command(after_help = "Defaults can be set in bench.toml, beside the workspace's Cargo.toml.")]
+#[command(after_help = "Set defaults in bench.toml, next to the workspace's Cargo.toml.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -52,35 +52,35 @@ pub struct Cli {
 pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
-    /// Measure two versions against each other and judge every benchmark.
+    /// Compare two versions: measure both, and give a verdict on every benchmark.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
-    /// Show how benchmarks changed over the stored commits: an overview, or with a filter each commit.
+    /// Show how benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
-    /// Show the stored results of a version: an overview, or with a filter each build and execution.
+    /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
-    /// Write all stored results as lines of JSON.
+    /// Export all stored results as JSON Lines.
     Export(ExportArgs),
-    /// Add results that `export` wrote, here or on another machine, to the stored ones.
+    /// Import results that `export` wrote, on this or another machine.
     Import(ImportArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
-    /// Run one execution of one benchmark, or of a whole target, and print its measurements.
+    /// Execute one benchmark, or all of one bench target, once and print the measurements.
     Exec(ExecArgs),
-    /// Prune the cache of checkouts, compilations and builds.
+    /// Remove old checkouts, compilations and builds from the cache.
     Gc(GcArgs),
-    /// Show what comparisons look like, in a small project made for it; takes one to three minutes.
+    /// Show example comparisons in a small temporary project; takes one to three minutes.
     Demo(DemoArgs),
 }
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  cargo rbench compare                          the last commit with the one before it
-  cargo rbench compare main .                   the uncommitted tree with main
+  cargo rbench compare                          the last two commits
+  cargo rbench compare main .                   main and the uncommitted tree
   cargo rbench compare main..topic --quick      a first look, with wide intervals
   cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds";
 
@@ -91,7 +91,7 @@ pub struct BuildArgs {
     /// the uncommitted tree.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
-    /// How many builds of each bench target [default: 10]
+    /// Number of builds of each bench target [default: 10]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::count)]
     pub builds: Option<u32>,
     /// How builds are laid out.
@@ -123,7 +123,7 @@ pub struct CompareArgs {
         "deadline", "layout", "strategy", "seed",
     ])]
     pub stored: bool,
-    /// With --stored: also compare results of different machines or settings.
+    /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub allow_different: bool,
     /// What is measured, and how.
@@ -144,13 +144,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub given: GivenOptions,
     /// Versions to measure: anything git understands, `.` for the uncommitted tree, or a range `A..B`,
-    /// newest first. Of several versions, those that were measured before are left out.
+    /// newest first. With several versions, benchmarks that have results already are skipped.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
-    /// Of a range, measure at most this many versions, evenly spread.
+    /// Measure at most this many of the versions, evenly spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
-    /// Report only this metric, for instance wall, user, system or peak-memory; may be repeated
+    /// Report only this metric: wall, user, system or peak-memory, for example; may be repeated
     /// [default: all]
     #[arg(long = "metric", value_name = "NAME")]
     pub metrics: Vec<String>,
@@ -165,6 +165,9 @@ pub struct RunArgs {
 /// `cargo rbench diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
@@ -214,29 +217,29 @@ pub struct ExecArgs {
     /// Which benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Run all benchmarks that match, of one bench target, in one process: for those that share an
+    /// Run all matching benchmarks of one bench target in one process, for benchmarks that share an
     /// expensive set-up.
     #[arg(long)]
     pub whole_target: bool,
-    /// How many measurements to take.
+    /// Number of measurements.
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = values::count)]
     pub measurements: u32,
-    /// How long to run before the first measurement.
+    /// Duration of the warm-up before the first measurement.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::time)]
     pub warm_up: Duration,
-    /// How long each measurement lasts at least.
+    /// Minimum duration of each measurement.
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::time)]
     pub floor: Duration,
-    /// Iterations of every measurement [default: as many as reach the floor]
+    /// Iterations of every measurement [default: as many as the floor needs]
     #[arg(long, value_name = "I", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
-    /// The seed of the initial state: environment, stack, heap.
+    /// Seed of the initial state: environment, stack and heap.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// The CPU to run on.
+    /// Pin the benchmark to this CPU.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
-    /// How long the process may take [default: 5min and ten times what it should take]
+    /// Maximum duration of the process [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub deadline: Option<Duration>,
     /// Which bench targets.
@@ -253,14 +256,14 @@ pub struct ExecArgs {
 /// `cargo rbench gc`.
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Remove what has not been used for this long.
+    /// Remove entries that have not been used for this long.
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = values::duration)]
     pub max_age: Duration,
-    /// Then remove what has not been used for longest, until at most this much is left: a number
-    /// of bytes with an optional K, M or G.
+    /// Then remove the least recently used entries until at most this much is left: bytes, with an
+    /// optional K, M or G.
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = values::size)]
     pub max_size: u64,
-    /// Show what would be removed, and remove nothing.
+    /// Show what would be removed without removing it.
     #[arg(long)]
     pub dry_run: bool,
     /// The format of the result on standard output.
@@ -280,7 +283,7 @@ pub struct DemoArgs {
     /// Keep the project instead of removing it at the end.
     #[arg(long)]
     pub keep: bool,
-    /// Show the exact commands of cargo and the linker.
+    /// Show the exact cargo and linker commands.
     #[arg(short, long)]
     pub verbose: bool,
 }

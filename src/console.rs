@@ -1,4 +1,4 @@
-//! The terminal: the only place that prints, apart from the failure that ends the process.
+//! Prints progress, notes and results to the terminal.
 
 use std::{
     collections::HashSet,
@@ -77,7 +77,7 @@ impl Console {
     pub fn result(text: &str) -> Result<()> {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.or_fail(Exit::Internal, || "cannot write the result"),
+            other => other.or_fail(Exit::Usage, || "cannot write the result"),
         }
     }
 
@@ -124,11 +124,11 @@ impl build::Observer for Console {
                 self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
             }
             Event::Compiled { version, took: None } => {
-                self.line_once(format!("{version} was compiled before"));
+                self.line_once(format!("{version} is already compiled"));
             }
             Event::Linked { target, done, of } => self.linked(target, *done, *of),
             Event::Locked(path) => self.line(&format!(
-                "waiting for another rbench of this repository ({})",
+                "waiting for another rbench process in this repository ({})",
                 path.display()
             )),
             Event::Note(text) => self.line_once(format!("note: {text}")),
@@ -145,7 +145,7 @@ impl build::Observer for Console {
 
 impl store::Observer for Console {
     fn store_waits(&self) {
-        self.line("waiting for another rbench that writes results");
+        self.line("waiting for another rbench process that is writing results");
     }
 }
 
@@ -155,7 +155,7 @@ impl experiment::Observer for Console {
     }
 
     fn note(&self, note: &str) {
-        self.line(&format!("note: {note}"));
+        self.line_once(format!("note: {note}"));
     }
 
     fn executed(&self, done: usize, of: usize) {

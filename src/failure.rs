@@ -1,5 +1,4 @@
-//! What went wrong, told with the operation, the object, the cause and the next step; and the one
-//! table of exit codes.
+//! Errors for users, with the operation, the cause and hints; and the exit codes.
 
 use std::fmt;
 

@@ -1,13 +1,13 @@
 //! Regression benchmarking across builds.
 //!
-//! A tool that measures one binary of a commit reports where the linker happened to put a function
-//! as if the programmer had made it slower. rbench builds each version several times with different
-//! code layouts, executes each build several times, and says *regressed* only when the intervals of
-//! two versions fail to overlap, and do so again on fresh builds.
+//! A tool that measures one binary per commit cannot tell a slower function from an unlucky address.
+//! rbench builds each version several times with different code layouts, executes each build several
+//! times, and reports a regression only if a test that treats layouts as random finds a difference,
+//! and finds it again on fresh builds.
 //!
-//! Data moves one way: [`cli`] says what was typed, [`command`] holds one recipe per subcommand,
-//! [`model`] has the words that all others share, [`stats`] and [`code`] are pure, and the modules at
-//! the edges ([`source`], [`build`]) each own one part of the world.
+//! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand,
+//! [`model`] has the shared types, [`stats`] and [`code`] are pure, and modules such as [`source`] and
+//! [`build`] each handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

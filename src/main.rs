@@ -1,5 +1,5 @@
-//! `cargo rbench`: parse, dispatch, exit code. Cargo and rustc may also have started this program as
-//! their wrapper or linker.
+//! `cargo rbench`: parse, dispatch, exit code. This program may also have been started as rustc's
+//! wrapper, as the linker, or as the supervisor of cargo.
 
 use std::{io::Write as _, process::ExitCode};
 

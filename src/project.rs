@@ -1,5 +1,5 @@
-//! The user's project: repository, workspace, target dir and configuration, found from where the
-//! command was given.
+//! The user's project: repository, workspace, target dir and configuration, found from the current
+//! directory.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     judge,
     model::{BenchTarget, CompileSettings, Version},
     settings::BenchToml,
-    source::{Checkouts, Repository},
+    source::{Checkouts, Repository, UNCOMMITTED},
     store::{self, Store},
 };
 
@@ -25,6 +25,10 @@ pub struct Project {
     pub file: BenchToml,
     /// Where rbench keeps things.
     pub site: Site,
+    /// The manifest of the workspace, if it was given.
+    pub manifest: Option<PathBuf>,
+    /// The bench targets of the working tree.
+    bench_targets: Vec<BenchTarget>,
 }
 
 impl Project {
@@ -53,8 +57,24 @@ impl Project {
         let site =
             Site::new(&cache, &repository.identity()?, metadata.target_directory.as_std_path());
         let file = BenchToml::read(&workspace)?;
-        file.check_targets(&bench_targets(&metadata))?;
-        Ok(Self { repository, workspace, file, site })
+        let bench_targets = bench_targets(&metadata);
+        let manifest = manifest.map(Path::to_owned);
+        Ok(Self { repository, workspace, file, site, manifest, bench_targets })
+    }
+
+    /// Checks that the configuration file is about bench targets of the working tree, for a command about
+    /// these revisions: other versions may have had others, so for them what is unknown is only a warning.
+    pub fn check_tables<R: AsRef<str>>(
+        &self,
+        revisions: &[R],
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        let Some(unknown) = self.file.unknown_target(&self.bench_targets) else { return Ok(()) };
+        if revisions.iter().all(|revision| revision.as_ref() == UNCOMMITTED) {
+            return Err(unknown);
+        }
+        observer.build_event(&Event::Warning(unknown.what()));
+        Ok(())
     }
 
     /// The file that keeps what was measured.

@@ -1,8 +1,7 @@
 //! The settings of one run: flags, else `bench.toml`, else the defaults.
 //!
-//! `bench.toml` lies beside the workspace's `Cargo.toml`, in the working tree: it is about how to
-//! benchmark, and must be the same for all versions of an experiment. A list of a flag replaces the
-//! file's list.
+//! `bench.toml` is next to the workspace's `Cargo.toml`, in the working tree: it must be the same
+//! for all versions of an experiment. A list given by flags replaces the file's list.
 
 mod bench_toml;
 mod effort;

@@ -1,4 +1,4 @@
-//! Words for a shell: the commands that rbench shows can be typed.
+//! Quotes words for a shell, so that the commands that rbench shows can be typed.
 
 use std::{borrow::Cow, ffi::OsStr};
 

@@ -1,5 +1,5 @@
-//! Starts programs for rbench, which finds it beside itself: see `src/process/launcher.rs`. It is a
-//! program of its own because what a child is charged with begins with the memory of its maker.
+//! Starts programs for rbench: see `src/process/launcher.rs`. It is a separate program because the
+//! kernel starts a child's peak memory with that of its parent.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Builds as values: what is requested, and what is made of a version.
+//! Builds as values: the request, and the resulting builds of a version.
 
 use std::{collections::BTreeSet, path::Path};
 

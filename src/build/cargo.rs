@@ -1,4 +1,4 @@
-//! Cargo's command lines, composed purely: what is run is decided here, and run elsewhere.
+//! Cargo's command lines. Nothing is run here.
 
 use std::{
     collections::BTreeSet,
@@ -115,14 +115,12 @@ pub fn reproduction(
     targets: &[Discovered],
 ) -> String {
     let worktree = Path::new("/tmp/at").join(commit);
-    let elsewhere =
-        |word: String| word.replace(&source.display().to_string(), &worktree.display().to_string());
     let mut words: Vec<String> = ["cargo", "bench", "--no-run"].map(str::to_owned).into();
     if settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
     words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
-    words.extend(packages_and_benches(targets).map(elsewhere));
+    words.extend(packages_and_benches(targets).map(|word| moved(word, source, &worktree)));
     words.extend(settings.cargo_args.iter().cloned());
     let words: Vec<String> = words.iter().map(quoted).collect();
     format!(
@@ -131,6 +129,19 @@ pub fn reproduction(
         quoted(worktree.join(workspace)),
         words.join(" ")
     )
+}
+
+/// The specification of a package below `source` as one below `worktree`.
+fn moved(spec: String, source: &Path, worktree: &Path) -> String {
+    // In a URL, the user's directories may be written otherwise; those at the end are rbench's own.
+    let source = source.display().to_string();
+    let own = source.rmatch_indices('/').nth(2).map_or(0, |(start, _)| start);
+    match (spec.split_once("://"), spec.split_once(&source[own..])) {
+        (Some((scheme, _)), Some((_, rest))) => {
+            format!("{scheme}://{}{rest}", worktree.display())
+        }
+        _ => spec,
+    }
 }
 
 fn packages_and_benches(targets: &[Discovered]) -> impl Iterator<Item = String> {
@@ -203,7 +214,7 @@ mod tests {
         Discovered {
             target: BenchTarget { package: package.to_owned(), target: target.to_owned() },
             package_id: String::new(),
-            package_spec: format!("path+file:///at/src/{package}#{package}@1.0.0"),
+            package_spec: format!("path+file:///a%20b/0/at/src/{package}#{package}@1.0.0"),
             package_root: PathBuf::new(),
             required_features: Vec::new(),
         }
@@ -217,8 +228,8 @@ mod tests {
             "bench --no-run --message-format=json-render-diagnostics \
              --manifest-path /at/src/Cargo.toml --config /home/u/.cargo/config.toml \
              --target-dir /at/target --profile bench \
-             --package path+file:///at/src/json#json@1.0.0 \
-             --package path+file:///at/src/xml#xml@1.0.0 --bench parse --bench print"
+             --package path+file:///a%20b/0/at/src/json#json@1.0.0 \
+             --package path+file:///a%20b/0/at/src/xml#xml@1.0.0 --bench parse --bench print"
         );
     }
 
@@ -263,7 +274,7 @@ mod tests {
         assert_eq!(
             reproduction(
                 "1a2b3c4",
-                Path::new("/at/src"),
+                Path::new("/a b/0/at/src"),
                 Path::new("rust"),
                 &CompileSettings::default(),
                 &[target("json", "parse")]

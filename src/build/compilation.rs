@@ -1,4 +1,4 @@
-//! A compilation as a value: what one run of cargo made for a checkout, in a target dir of its own,
+//! A compilation as a value: the results of one run of cargo for a checkout, in its own target dir,
 //! with the link recipe of each bench target.
 
 use std::{

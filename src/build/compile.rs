@@ -1,4 +1,4 @@
-//! From a checkout to its compilation: found from before, or made by cargo.
+//! From a checkout to its compilation: found in the cache, or made by cargo.
 
 use std::{
     path::{Path, PathBuf},
@@ -33,6 +33,11 @@ impl Workshop<'_> {
     /// What comes of it is passed to [`link`](Self::link) and [`functions`](Self::functions).
     pub fn compile(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
         self.compile_instance(source, filter, Instance::First, "")
+    }
+
+    /// The compiler that a version is compiled by: all of `rustc -vV`.
+    pub fn compiler(&self, source: Source<'_>) -> Result<String> {
+        Ok(Toolchain::at(&self.cargo_context(source, None)?)?.version)
     }
 
     /// What cargo knows of the packages of a version whose compilation is the active one.
@@ -141,14 +146,14 @@ impl Workshop<'_> {
             .find(|made| made.package == found.package_id && made.target == found.target.target)
             .ok_or_else(|| {
                 Failure::new(Exit::Build, what())
-                    .because("cargo compiled without an error, yet made no executable for it")
-                    .hint("look whether its required-features are on")
+                    .because("cargo reported success, but made no executable for it")
+                    .hint("check that its required-features are enabled")
             })?;
         let recipe_name = made.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let recipe_home = job.home.join("recipes").join(&recipe_name);
         let recipe = Recipe::load(&recipe_home).map_err(|failure| {
             Failure::new(Exit::Build, what())
-                .because("rustc linked it without the linker that rbench gave it")
+                .because("rustc did not use the linker that rbench passed to it")
                 .because(failure.to_string())
         })?;
         let build_path = self.site.build_path();

@@ -74,8 +74,8 @@ impl Workspace {
         if all.is_empty() {
             let what = format!("no package of {version} has a bench target");
             let mut failure = Failure::new(Exit::Usage, what)
-                .because("benchmarks are looked for in [[bench]] targets and benches/*.rs")
-                .hint("add a bench target, or name a version that has one");
+                .because("rbench looks for [[bench]] targets and benches/*.rs")
+                .hint("add a bench target, or use a version that has one");
             for manifest in self.manifests_outside() {
                 failure = failure.hint(format!(
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
@@ -104,7 +104,7 @@ impl Workspace {
             failure = failure.because(format!("  -p {package} --bench {target}{needed}"));
         }
         if filter == &TargetFilter::default() {
-            return failure.hint("turn on the features that they need, with --features");
+            return failure.hint("enable the features that they need with --features");
         }
         failure.hint("correct -p, --bench or --exclude")
     }
@@ -153,7 +153,7 @@ impl Workspace {
             .and_then(|package| Some((package, package.targets.iter().find(is_target)?)))
             .ok_or_else(|| {
                 Failure::new(Exit::Build, format!("cannot find bench target {}", compiled.target))
-                    .because("it was compiled, but is not in the workspace any more")
+                    .because("it was compiled, but is no longer in the workspace")
             })
     }
 

@@ -1,10 +1,10 @@
-//! Dependencies that another version has compiled already.
+//! Reuses dependencies that were compiled for another version.
 //!
 //! A new compilation starts from a copy of the newest target dir of its family (same toolchain,
-//! settings, flags and path) without anything made from a path package: what is left are crates from
-//! registries, which cargo identifies by version and checksum. Path packages are compiled again from
-//! nothing, whatever the times of their files are: a file that git wrote before the donor was
-//! compiled would otherwise look unchanged to cargo.
+//! settings, flags and path), without the artifacts of path packages. What remains are dependencies
+//! that cargo identifies by version and checksum or commit. Path packages are always compiled from
+//! scratch: cargo would judge them by modification times, and a file that git wrote before the donor
+//! was compiled would look unchanged.
 
 use std::{
     fs, io,
@@ -75,4 +75,31 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn the_donor_is_the_newest_of_its_family_and_is_found_without_reading_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let compiled = |name: &str, seconds_ago| {
+            let home = directory.path().join(name);
+            let record = home.join("compilation.json");
+            files::write_whole(&record, b"nobody parses this").unwrap();
+            let made = SystemTime::now() - Duration::from_secs(seconds_ago);
+            fs::File::options().append(true).open(record).unwrap().set_modified(made).unwrap();
+            home
+        };
+        let newest = compiled("own-b", 10);
+        compiled("own-a", 30);
+        compiled("own-c", 20);
+        compiled("other-d", 0);
+        fs::create_dir(directory.path().join("own-unfinished")).unwrap();
+        assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
+        assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+    }
 }

@@ -1,5 +1,5 @@
-//! The environment of a cargo run: the user's, without what would mix two builds up; and which of
-//! its variables identify a compilation.
+//! The environment of a cargo run: the user's, without variables that would mix up two builds; and
+//! which of its variables identify a compilation.
 //!
 //! Cargo with an inherited `CARGO_TARGET_DIR` builds into a directory that another version may
 //! share, and then runs the wrong commit's code. Variables that an outer cargo sets for its own

@@ -1,4 +1,4 @@
-//! What happens during a build, for whoever observes it.
+//! Events of a build, for observers.
 
 use std::{path::Path, time::Duration};
 

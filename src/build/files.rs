@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic operations on files: a file appears complete or not at all.
 
 use std::{
     fs,
@@ -92,7 +92,7 @@ pub fn or_full_disk(failure: Failure, path: &Path) -> Failure {
     match free_space(path) {
         Some(free) if free < LITTLE => failure
             .because(format!("the disk of {} has only {free} bytes left", path.display()))
-            .hint("make room, for example by: cargo rbench gc --max-size 1G"),
+            .hint("free some space, for example with: cargo rbench gc --max-size 1G"),
         _ => failure,
     }
 }

@@ -1,7 +1,7 @@
-//! Prunes what was made for versions: by age, then by size, least recently used first.
+//! Prunes the cache: by age, then by size, least recently used first.
 //!
-//! When an entry was last used is the time of its directory or file. Nothing is lost but time: all of
-//! it can be made again.
+//! The modification time of an entry's directory or file records when it was last used. Pruning only
+//! costs time: all entries can be made again.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,4 @@
-//! Keys of the cache: everything a product depends on, hashed.
+//! Cache keys: hashes of everything that an entry depends on.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Links the builds of a bench target from its recipe: one for every layout seed, in parallel.
+//! Links the builds of a bench target from its recipe, one per layout seed, in parallel.
 
 use std::{
     fs,
@@ -92,7 +92,7 @@ impl Linkable {
         let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
         if !linker.is_the_users() {
             observer.build_event(&Event::Note(&format!(
-                "{}: the chosen linker cannot make the layout `{layout}`; linked with {}",
+                "{}: your linker cannot make the layout `{layout}`; linking with {}",
                 target.target, linker.version
             )));
         }

@@ -42,7 +42,7 @@ impl Workshop<'_> {
             let what = format!("cannot compile {} with --locked", source.version);
             return Err(Failure::new(Exit::Build, what)
                 .because(format!("it has no {}", self.workspace.join(NAME).display()))
-                .hint(format!("commit {NAME}, or leave --locked out")));
+                .hint(format!("commit {NAME}, or omit --locked")));
         }
         let what = || format!("cannot give {} a {NAME}", source.version);
         fs::write(&added, "").or_fail(Exit::Build, what)?;

@@ -1,5 +1,5 @@
-//! The link recipe of a bench target: everything that links its executable again, at any time and
-//! with any layout.
+//! The link recipe of a bench target: everything that is needed to link its executable again, with
+//! any layout.
 
 use std::{
     ffi::{OsStr, OsString},

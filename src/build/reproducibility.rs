@@ -1,4 +1,4 @@
-//! Whether compiling twice gives the same program: found out by compiling once more, and remembered.
+//! Whether compiling is reproducible: checked by compiling twice, and cached.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl Workshop<'_> {
         if !answer.is_reproducible {
             let builds = request.seeds.len();
             self.note(&format!(
-                "{}: {}, so each of the {builds} builds is compiled by itself",
+                "{}: {}, so each of the {builds} builds is compiled separately",
                 source.version, answer.reason
             ));
         }
@@ -66,7 +66,7 @@ impl Workshop<'_> {
     ) -> Result<Remembered> {
         // If compiling is not reproducible, it is the compilation of the first build.
         let seed = request.seeds.first().copied().unwrap_or_else(|| LayoutSeed::derive(0, 0));
-        let purpose = "again, to find out whether compiling is reproducible (once per toolchain, \
+        let purpose = "again, to check that compiling is reproducible (once per toolchain, \
                        settings and lock file)";
         let second =
             self.compile_instance(source, &request.filter, Instance::Again(seed), purpose)?;

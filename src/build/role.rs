@@ -1,8 +1,8 @@
-//! The names under which this program calls itself: as rustc's wrapper, as rustc's linker, and as the
+//! The roles of this program besides the command line: rustc's wrapper, the linker, and the
 //! supervisor of cargo.
 //!
-//! Cargo and rustc take a path for either and nothing else, so the role is in the name: links to
-//! this executable, made by [`install_wrapper`] and [`install_shim`], in a directory of their own.
+//! Cargo and rustc only accept the path of a program for these, so the name of the program selects the
+//! role: [`install_wrapper`] and [`install_shim`] make links to this executable.
 
 use std::{
     ffi::OsStr,

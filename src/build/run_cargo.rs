@@ -1,4 +1,4 @@
-//! Runs a compilation by cargo: its messages read as they come, its output shown and logged.
+//! Runs cargo to compile: reads its messages as they arrive, shows and logs its output.
 
 use std::{
     fs::File,
@@ -68,12 +68,12 @@ pub fn compile(
     let mut failure = Failure::new(Exit::Build, what(&failed(&text)))
         .because(format!("cargo ended with {status}; the end of its output:"))
         .because(indented(&tool::tail(&text)))
-        .because(format!("all of it: {}", log.display()))
+        .because(format!("full output: {}", log.display()))
         .hint(hint);
     if text.contains(UNSTABLE_FEATURE) {
         failure = failure.hint(
-            "libtest's `test` and other unstable features need a nightly toolchain: put +nightly \
-             before rbench",
+            "libtest's `test` and other unstable features need a nightly toolchain: use cargo \
+             +nightly rbench",
         );
     }
     if text.contains(RUST_VERSION) {
@@ -81,7 +81,7 @@ pub fn compile(
             .hint(
                 "update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
             )
-            .hint("to compile all the same: --cargo-arg=--ignore-rust-version");
+            .hint("to compile anyway: --cargo-arg=--ignore-rust-version");
     }
     Err(super::files::or_full_disk(failure, log))
 }
@@ -206,7 +206,7 @@ mod tests {
         let failure =
             compile(shell(script), &directory.path().join("x.log"), &(), what, "try harder")
                 .unwrap_err();
-        assert!(failure.to_string().ends_with("put +nightly before rbench"), "{failure}");
+        assert!(failure.to_string().ends_with("use cargo +nightly rbench"), "{failure}");
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         assert!(text.contains("\n    line 100\n"), "{text}");
         assert!(!text.contains("line 70\n"), "{text}");
         assert!(
-            text.ends_with(&format!("all of it: {}\nhint: try harder", log.display())),
+            text.ends_with(&format!("full output: {}\nhint: try harder", log.display())),
             "{text}"
         );
         assert_eq!(failure.exit(), Exit::Build);

@@ -1,4 +1,4 @@
-//! The linker shim: keeps the link recipe of a bench target, then lets the real linker do its work.
+//! The linker shim: records the link recipe of a bench target, then runs the real linker.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! From compilations to builds: linked from one compilation, or each from one of its own.
+//! From compilations to builds: all linked from one compilation, or each from its own.
 
 use super::{
     builds::{BuildRequest, TargetBuilds, VersionBuilds},
@@ -72,7 +72,7 @@ impl Workshop<'_> {
         else {
             let reason = format!("no linker here can make the layout `{}`", request.layout);
             self.warn(&format!(
-                "{reason}: every build is compiled with a salt of its own, which moves few functions"
+                "{reason}: every build is compiled with its own salt, which moves few functions"
             ));
             return self.compile_each(source, request, Layout::Salted, reason);
         };
@@ -153,8 +153,8 @@ impl Workshop<'_> {
             return Ok(None);
         };
         self.warn(&format!(
-            "no linker here can make the layout `{wanted}`; functions are shuffled, and layouts of \
-             versions are unrelated"
+            "no linker here can make the layout `{wanted}`; functions are shuffled, and the \
+             layouts of the versions are unrelated"
         ));
         Ok(Some((linkables, Layout::Shuffle)))
     }

@@ -1,10 +1,10 @@
-//! The supervisor of cargo: a process between rbench and cargo that ends everything cargo started
-//! before another rbench can take the site's lock, however this one ended.
+//! The supervisor of cargo: a process between rbench and cargo that ends everything that cargo started
+//! before another rbench process can take the site's lock, however this one ended.
 //!
-//! When rbench is killed, the kernel can end its own children, but not theirs: build scripts and
-//! rustc would go on writing at the path that the next run gives to another version. So cargo runs
-//! in a process group of its own below the supervisor, which has the open file of the lock as its
-//! standard input, and so keeps the lock until the last process of the group is gone.
+//! When rbench is killed, the kernel can kill its children, but not their children: build scripts and
+//! rustc would still write at the path that the next run uses for another version. So cargo runs
+//! in its own process group below the supervisor. The supervisor has the open lock file as its
+//! standard input, and so holds the lock until the last process of the group has ended.
 
 use std::{
     ffi::OsString,

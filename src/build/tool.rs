@@ -1,4 +1,4 @@
-//! Runs the tools a build needs (cargo, rustc, linkers): the only spawning this part does.
+//! Runs the tools of a build: cargo, rustc, linkers.
 
 use std::{
     ffi::OsStr,

@@ -1,4 +1,4 @@
-//! The toolchain of one version, as its own files and the user's environment choose it.
+//! The toolchain of a version, selected by its files and the user's environment.
 
 use std::{path::PathBuf, process::Command};
 

@@ -1,8 +1,8 @@
 //! Where a version keeps the sources of registry crates (`cargo vendor`), overridden so that cargo
 //! sees them below the build path of all versions.
 //!
-//! Cargo takes a relative directory in a config file to be relative to the checkout's own path. That
-//! path would get into every panic message of such a crate, and no two versions would have it alike.
+//! Cargo resolves a relative directory in a config file against the checkout's own path. That
+//! path would be in every panic message of such a crate, and differ between versions.
 
 use std::{
     collections::BTreeMap,

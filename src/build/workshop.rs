@@ -95,7 +95,8 @@ impl Workshop<'_> {
         match gc::prune(&self.site, gc::Limits::default(), since) {
             Ok(Pruned { entries: 0, .. }) => {}
             Ok(Pruned { entries, size }) => self.note(&format!(
-                "removed {entries} entries of the cache ({} MiB) that were not used for longest",
+                "removed {entries} {} of the cache ({} MiB), the least recently used",
+                if entries == 1 { "entry" } else { "entries" },
                 size >> 20
             )),
             Err(failure) => self.warn(&failure.to_string()),

@@ -1,8 +1,8 @@
-//! The rustc wrapper: lets every compiler call through, and gives the final one of each bench
-//! target the linker shim as its linker.
+//! The rustc wrapper: passes every compiler call through, and sets the linker shim as the linker of
+//! each bench target.
 //!
-//! At this point the command is final: whatever config file, `[target]` table or `RUSTFLAGS` made
-//! it, nothing of the user's has to be parsed or passed on.
+//! At this point the command is final, whatever config file, `[target]` table or `RUSTFLAGS` produced
+//! it, so none of the user's settings have to be parsed or repeated.
 
 use std::{
     ffi::OsString,

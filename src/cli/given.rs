@@ -1,5 +1,5 @@
-//! The options of the present command, for the commands that it suggests: what was measured with a
-//! feature turned on is looked into with it, too.
+//! The options of the current command, for the commands that it suggests: a suggestion repeats the
+//! options that it shares with the current command, such as `--features`.
 
 #[cfg(test)]
 mod tests;
@@ -10,13 +10,16 @@ use clap::{
 
 use super::Cli;
 use crate::{
-    report::compare::CommandLine,
+    report::CommandLine,
     shell::{option, quoted},
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 7] =
-    ["format", "output", "verbose", "color", "dry-run", "stored", "allow-different"];
+const OWN: [&str; 8] =
+    ["format", "output", "verbose", "color", "dry-run", "raw", "stored", "allow-different"];
+
+/// The id of the filters that are given without a flag.
+const FILTERS: &str = "positional";
 
 /// The options that were given on the command line, by their long names; a switch has no value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,12 +33,15 @@ impl GivenOptions {
         Self(options.cloned().collect())
     }
 
-    /// The same command with `word`, which names no revision, as a filter of `revision`'s benchmarks;
-    /// none if the word can be no filter.
+    /// The same command with `word`, which is not a revision, as a filter of `revision`'s benchmarks;
+    /// `None` if the word cannot be a filter.
     pub fn as_filter(&self, subcommand: &str, revision: &str, word: &str) -> Option<String> {
         let is_revision =
             word.is_empty() || word.contains(['~', '^', ':', '@']) || word == revision;
-        let command = || self.suggest(subcommand, &[revision], &[("filter", Some(word))]);
+        let others = self.0.iter().filter(|(name, _)| name == "filter");
+        let others = others.map(|(name, filter)| (name.as_str(), filter.as_deref()));
+        let filters: Vec<_> = std::iter::once(("filter", Some(word))).chain(others).collect();
+        let command = || self.suggest(subcommand, &[revision], &filters);
         (!is_revision).then(|| format!("did you mean `{}`?", command()))
     }
 }
@@ -73,11 +79,12 @@ impl FromArgMatches for GivenOptions {
         let known: Vec<&Arg> = cli.get_subcommands().flat_map(Command::get_arguments).collect();
         let mut options = Vec::new();
         for id in matches.ids().map(clap::Id::as_str) {
-            let option =
-                known.iter().find(|known| known.get_id() == id && known.get_long().is_some());
             let given = matches.value_source(id) == Some(ValueSource::CommandLine);
-            let Some(option) = option.filter(|_| given) else { continue };
-            let name = option.get_long().unwrap_or_default().to_owned();
+            let option = known.iter().filter(|_| given).find_map(|known| {
+                let long = known.get_long().or((id == FILTERS).then_some("filter"));
+                long.filter(|_| known.get_id() == id).map(|long| (*known, long.to_owned()))
+            });
+            let Some((option, name)) = option else { continue };
             let takes_none = option.get_num_args().is_some_and(|number| !number.takes_values());
             if takes_none || !option.get_action().takes_values() {
                 options.push((name, None));

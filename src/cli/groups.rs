@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{CriteriaOptions, EffortOptions};
 use crate::model::{Layout, Strategy};
 
-/// Which benchmarks are meant, for commands with room for filters after what else they name.
+/// Which benchmarks are meant, for commands that take filters as their last positional arguments.
 #[derive(Debug, Args)]
 pub struct FilterArgs {
     /// Only benchmarks whose id matches one of these regular expressions, as with --filter.
@@ -16,7 +16,7 @@ pub struct FilterArgs {
     /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long, value_name = "REGEX")]
     filter: Vec<String>,
-    /// Take each filter as the whole id of a benchmark, not as a regular expression.
+    /// Match filters against whole benchmark ids, not as regular expressions.
     #[arg(long)]
     pub exact: bool,
 }
@@ -38,7 +38,7 @@ pub struct TargetArgs {
     /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// No bench target of this package; may be repeated.
+    /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
     /// The manifest of the workspace [default: that of the current directory]
@@ -53,25 +53,25 @@ pub struct CompileArgs {
     /// The cargo profile [default: bench]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Features to turn on, separated by commas.
+    /// Features to enable, separated by commas.
     #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
     pub features: Vec<String>,
-    /// Turn all features on.
+    /// Enable all features.
     #[arg(long)]
     pub all_features: bool,
-    /// Turn the default feature off.
+    /// Do not enable the default features.
     #[arg(long)]
     pub no_default_features: bool,
-    /// Refuse to change Cargo.lock.
+    /// Require that Cargo.lock does not change.
     #[arg(long)]
     pub locked: bool,
     /// Do not use the network.
     #[arg(long)]
     pub offline: bool,
-    /// How many jobs cargo and the linking may run at a time [default: one per core]
+    /// Number of parallel jobs for cargo and for linking [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
-    /// Pass this argument to cargo, for instance --cargo-arg=--ignore-rust-version; may be repeated.
+    /// Pass this argument to cargo, for example --cargo-arg=--ignore-rust-version; may be repeated.
     #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
     pub cargo_args: Vec<String>,
 }
@@ -83,10 +83,10 @@ pub struct LayoutArgs {
     /// How functions are arranged [default: matched]
     #[arg(long)]
     pub layout: Option<Layout>,
-    /// Where builds come from [default: auto]
+    /// How builds are made [default: auto]
     #[arg(long)]
     pub strategy: Option<Strategy>,
-    /// The seed that layouts, order and initial states are drawn from [default: 1]
+    /// Seed for layouts, the order of executions and initial states [default: 1]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
 }
@@ -95,13 +95,13 @@ pub struct LayoutArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct MeasureArgs {
-    /// A first look: 5 builds, 1 execution, 5 measurements.
+    /// A quick first look: 5 builds, 1 execution, 5 measurements.
     #[arg(long)]
     pub quick: bool,
     /// How much is measured.
     #[command(flatten)]
     pub effort: EffortOptions,
-    /// The CPU to run benchmarks on.
+    /// Pin benchmarks to this CPU.
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<usize>,
 }
@@ -112,10 +112,10 @@ pub struct ExperimentArgs {
     /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long = "filter", value_name = "REGEX")]
     pub patterns: Vec<String>,
-    /// Take each filter as the whole id of a benchmark, not as a regular expression.
+    /// Match filters against whole benchmark ids, not as regular expressions.
     #[arg(long)]
     pub exact: bool,
-    /// Show what would be measured and the least time it would take, and measure nothing.
+    /// Print the plan with its minimum duration, without measuring (compiles to list benchmarks).
     #[arg(long)]
     pub dry_run: bool,
     /// How versions are measured.
@@ -127,32 +127,32 @@ pub struct ExperimentArgs {
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What cargo is told.
+    /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
 }
 
-/// How benchmarks are judged, and what the caller makes of it.
+/// How benchmarks are judged, and how verdicts affect the exit code.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
     /// The criteria.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// Which verdicts end the command with an exit code other than 0, as a failure always does.
+    /// Verdicts that make the command fail; a failed benchmark always does.
     #[arg(long, value_name = "WHAT", default_value = "regression")]
     pub fail_on: FailOn,
-    /// Exit with 0 whatever the verdicts are; a benchmark that fails still counts.
+    /// Report regressions without failing; a failed benchmark still makes the command fail.
     #[arg(long, conflicts_with = "fail_on")]
     pub advisory: bool,
 }
 
-/// Verdicts that a caller wants to be stopped by.
+/// Verdicts that make the command fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// A regression: 1.
+    /// A regression (exit code 1).
     Regression,
-    /// A regression, or without one a verdict that is inconclusive: 5.
+    /// A regression (exit code 1), or an inconclusive verdict (exit code 5).
     Inconclusive,
 }
 
@@ -163,7 +163,7 @@ pub struct OutputArgs {
     /// The format of the result on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
-    /// Show the exact commands of cargo and the linker.
+    /// Show the exact cargo and linker commands.
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -175,13 +175,21 @@ pub struct ReportArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: ReportFormat,
-    /// Write the report to this file too, in the format of its ending: .json, .md or .txt; may be
-    /// repeated.
-    #[arg(long, value_name = "FILE", value_parser = OutputFile::parse)]
-    pub output: Vec<OutputFile>,
-    /// Show the exact commands of cargo and the linker.
+    /// Where the report is also written.
+    #[command(flatten)]
+    pub output: OutputFileArgs,
+    /// Show the exact cargo and linker commands.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// The files that a report is written to.
+#[derive(Debug, Args)]
+pub struct OutputFileArgs {
+    /// Write the report to this file too, in the format of its ending: .json, .md or .txt; may be
+    /// repeated.
+    #[arg(long = "output", id = "output", value_name = "FILE", value_parser = OutputFile::parse)]
+    pub files: Vec<OutputFile>,
 }
 
 /// The formats of a result.
@@ -205,7 +213,7 @@ pub enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// The endings of files in each format.
+    /// The file extensions of each format.
     const ENDINGS: [(&str, Self); 3] =
         [("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
 }
@@ -215,7 +223,7 @@ impl ReportFormat {
 pub struct OutputFile {
     /// Where it is.
     pub path: PathBuf,
-    /// The format that its ending means.
+    /// The format that its extension selects.
     pub format: ReportFormat,
 }
 
@@ -226,7 +234,7 @@ impl OutputFile {
         let known = ReportFormat::ENDINGS.iter().find(|(known, _)| ending == Some(known));
         let (_, format) = *known.ok_or_else(|| {
             let known = ReportFormat::ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ");
-            format!("the ending chooses the format; known are {known}")
+            format!("the file extension selects the format: use one of {known}")
         })?;
         Ok(Self { path, format })
     }

@@ -13,27 +13,27 @@ use crate::stats::{Estimator, Rule};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Experiment")]
 pub struct EffortOptions {
-    /// How many builds of each version are measured, each with another code layout [default: 10]
+    /// Number of builds of each version, each with a different code layout [default: 10]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
     pub builds: Option<u32>,
-    /// How many times each build is executed [default: 2]
+    /// Number of executions of each build [default: 2]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
-    /// How many measurements each execution takes [default: 10]
+    /// Number of measurements in each execution [default: 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub measurements: Option<u32>,
-    /// How long to run before the first measurement [default: 10ms]
+    /// Duration of the warm-up before the first measurement [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[serde(deserialize_with = "key::time")]
     pub warm_up: Option<Duration>,
-    /// How long each measurement lasts at least [default: 5ms]
+    /// Minimum duration of each measurement [default: 5ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[serde(deserialize_with = "key::time")]
     pub floor: Option<Duration>,
-    /// How long one execution may take [default: 5min and ten times what it should take]
+    /// Maximum duration of one execution [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
@@ -69,32 +69,35 @@ impl EffortOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Verdict")]
 pub struct CriteriaOptions {
-    /// Judge and report only this metric, for instance wall, user, system or peak-memory; may be
+    /// Judge and report only this metric: wall, user, system or peak-memory, for example; may be
     /// repeated [default: all]
     #[arg(long = "metric", value_name = "NAME")]
     pub metrics: Vec<String>,
-    /// What stands for one execution: mean, trimmed-mean, median, lower-quartile or minimum
-    /// [default: minimum]
+    /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
+    /// minimum [default: minimum]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,
-    /// What flags a benchmark: overlap, overlap-95, paper or permutation [default: overlap]
+    /// Test that flags benchmarks: overlap, a t test at the false-alarm rate, paired if both versions have
+    /// the same layouts; overlap-95 or paper, intervals of the two values that do not overlap; or
+    /// permutation [default: overlap]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::rule")]
     pub rule: Option<Rule>,
-    /// How often one stage may flag a benchmark that did not change [default: 5%]
+    /// How often the test may flag a benchmark that did not change [default: 5%]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub false_alarm_rate: Option<f64>,
-    /// The confidence of the intervals of one version [default: 95%]
+    /// Confidence level of the intervals of base and head, which overlap-95 and paper compare
+    /// [default: 95%]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub confidence: Option<f64>,
-    /// The smallest change of interest [default: 1%]
+    /// Smallest change to report [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub min_effect: Option<f64>,
-    /// Report what is flagged without measuring it again on fresh builds
+    /// Report flagged benchmarks without confirming them on fresh builds
     #[arg(long = "no-confirm", num_args = 0, default_missing_value = "false")]
     pub confirm: Option<bool>,
 }

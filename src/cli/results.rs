@@ -1,10 +1,10 @@
-//! Commands about results that are stored.
+//! The command lines of the commands that read or write stored results.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, ReportFormat};
+use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ReportFormat};
 
 /// Which stored benchmarks are meant.
 #[derive(Debug, Args)]
@@ -27,21 +27,24 @@ pub struct HistoryArgs {
     /// The options among all these that were given.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// Which benchmarks to show commit by commit; without one, an overview of all.
+    /// Which benchmarks to show commit by commit; without a filter, an overview of all.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Only this revision and later ones.
+    /// Show only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Only the newest N stored versions [default: 20, or with --since all]
+    /// Show only the newest N stored versions [default: 20, or all with --since]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: Option<u32>,
-    /// Also compare results of different machines or settings.
+    /// Also compare results from different machines, compilers or settings.
     #[arg(long)]
     pub allow_different: bool,
-    /// The format of the report.
+    /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: ReportFormat,
+    /// Where the report goes besides.
+    #[command(flatten)]
+    pub output: OutputFileArgs,
     /// How consecutive versions are judged.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
@@ -59,15 +62,18 @@ pub struct ShowArgs {
     /// The version: anything git understands, or `.` for the uncommitted tree.
     #[arg(value_name = "REV", default_value = "HEAD")]
     pub revision: String,
-    /// Which benchmarks to show with every build and execution; without one, a line for each.
+    /// Which benchmarks to show with every build and execution; without a filter, one line for each.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Print all measurements as CSV instead, one line for each.
-    #[arg(long, conflicts_with = "format")]
+    /// Print all measurements as CSV, one per line.
+    #[arg(long, conflicts_with_all = ["format", "output"])]
     pub raw: bool,
-    /// The format of the report.
+    /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
+    /// Where the report goes besides.
+    #[command(flatten)]
+    pub output: OutputFileArgs,
     /// How values are estimated.
     #[command(flatten)]
     pub criteria: CriteriaOptions,

@@ -27,21 +27,26 @@ impl RevisionPair {
                 let other = other.unwrap_or_default();
                 let what = format!("cannot compare `{one}` with `{other}`");
                 Err(Failure::new(Exit::Usage, what)
-                    .because("a range names both versions by itself")
-                    .hint("give a range A..B alone, or two revisions"))
+                    .because("a range already names both versions")
+                    .hint("use either a range A..B or two revisions"))
             }
             (base, head) => Ok([base.unwrap_or("HEAD~1"), head.unwrap_or("HEAD")]),
         }
     }
 
-    /// What `resolve` makes of base and head.
-    pub fn resolve<T>(&self, resolve: impl Fn(&str) -> Result<T>) -> Result<[T; 2]> {
+    /// What `resolve` makes of base and head. `uncommitted` is the command for the uncommitted tree, which
+    /// the only commit of a repository can be compared with.
+    pub fn resolve<T>(
+        &self,
+        resolve: impl Fn(&str) -> Result<T>,
+        uncommitted: impl FnOnce(&[&str]) -> String,
+    ) -> Result<[T; 2]> {
         let [base, head] = self.names()?;
         let base = resolve(base).map_err(|failure| match self.base {
-            None => failure.hint(
-                "of a repository with one commit, the uncommitted tree can be compared: \
-                 cargo rbench compare HEAD .",
-            ),
+            None => failure.hint(format!(
+                "if the repository has only one commit, compare it with the uncommitted tree: {}",
+                uncommitted(&["HEAD", "."])
+            )),
             Some(_) => failure,
         })?;
         Ok([base, resolve(head)?])
@@ -55,7 +60,7 @@ mod tests {
     fn names(words: &[&str]) -> Result<[String; 2]> {
         let word = |index: usize| words.get(index).map(|word| (*word).to_owned());
         let pair = RevisionPair { base: word(0), head: word(1) };
-        pair.resolve(|name| Ok(name.to_owned()))
+        pair.resolve(|name| Ok(name.to_owned()), |_| String::new())
     }
 
     #[test]
@@ -76,7 +81,7 @@ mod tests {
     fn a_range_and_another_revision_are_one_too_many() {
         for words in [["a..b", "c"], ["c", "a..b"]] {
             let text = names(&words).unwrap_err().to_string();
-            assert!(text.contains("give a range A..B alone"), "{text}");
+            assert!(text.contains("use either a range A..B"), "{text}");
         }
         assert_eq!(names(&["a...b"]).unwrap_err().exit(), Exit::Usage);
     }
@@ -86,9 +91,11 @@ mod tests {
         let nothing = |_: &str| -> Result<String> { Err(Failure::new(Exit::Usage, "unknown")) };
         let failed = |base: Option<&str>| {
             let pair = RevisionPair { base: base.map(str::to_owned), head: None };
-            pair.resolve(nothing).unwrap_err().to_string()
+            pair.resolve(nothing, |words| format!("compare {}", words.join(" ")))
+                .unwrap_err()
+                .to_string()
         };
-        assert!(failed(None).contains("cargo rbench compare HEAD ."));
+        assert!(failed(None).contains("compare it with the uncommitted tree: compare HEAD ."));
         assert!(!failed(Some("main")).contains("compare HEAD ."));
     }
 }

@@ -1,4 +1,4 @@
-//! Values as people write them, the same in flags and in `bench.toml`: `5ms`, `5%`, `10G`.
+//! Parses values such as `5ms`, `5%` and `10G`, for flags and for `bench.toml`.
 
 #[cfg(test)]
 mod tests;
@@ -17,20 +17,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return Err(format!(
-            "`{text}` has no unit: write for example {text}ms, {text}s or {text}min"
-        ));
+        return Err(format!("`{text}` has no unit: write {text}ms, {text}s or {text}min"));
     }
     let parsed = SpanParser::new().parse_span(text);
     let parsed = parsed.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()));
     let positive = parsed.and_then(Duration::try_from);
-    positive.map_err(|_| format!("`{text}` is not a duration: write for example 5ms, 2s or 10min"))
+    positive.map_err(|_| format!("`{text}` is not a duration; examples: 5ms, 2s, 10min"))
 }
 
 /// The length of a warm-up or of a measurement.
 pub fn time(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        time if time > LONGEST => Err(format!("{text} is longer than 1h, the longest possible")),
+        time if time > LONGEST => Err(format!("{text} is longer than the maximum of 1h")),
         time => Ok(time),
     }
 }
@@ -38,7 +36,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 /// How long an execution may take.
 pub fn deadline(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        Duration::ZERO => Err("no execution ends in no time: write for example 30s".to_owned()),
+        Duration::ZERO => Err("a deadline must be longer than zero; example: 30s".to_owned()),
         deadline => Ok(deadline),
     }
 }
@@ -49,7 +47,7 @@ pub fn share(text: &str) -> Result<f64, String> {
         let number = text.trim().parse().ok();
         number.filter(|number: &f64| number.is_finite() && number.is_sign_positive())
     };
-    let what = || format!("`{}` is not a share: write for example 5% or 0.05", text.trim());
+    let what = || format!("`{}` is not a percentage; examples: 5%, 0.05", text.trim());
     if let Some(percent) = text.trim().strip_suffix('%') {
         return Ok(number(percent).ok_or_else(what)? / 100.0);
     }
@@ -76,8 +74,8 @@ fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
     let number: u32 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
     let (least, most) = (range.start(), range.end());
     match number {
-        number if number < *least => Err(format!("at least {least} is needed")),
-        number if number > *most => Err(format!("at most {most} is possible")),
+        number if number < *least => Err(format!("the minimum is {least}")),
+        number if number > *most => Err(format!("the maximum is {most}")),
         number => Ok(number),
     }
 }

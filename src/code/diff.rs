@@ -1,4 +1,4 @@
-//! Which functions of two builds have other machine code.
+//! Which functions of two builds have different machine code.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Opens ELF files, and says in one place what is supported and why something is not.
+//! Opens ELF files, and reports which are not supported.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl fmt::Display for Unreadable {
                 write!(f, "ELF machine {machine} is not supported, only x86-64 and aarch64 are")
             }
             Self::Type(kind) => write!(f, "an ELF file of type {kind} is not expected here"),
-            Self::Bitcode => f.write_str("it holds bitcode and no machine code"),
+            Self::Bitcode => f.write_str("it contains bitcode and no machine code"),
             Self::ThinArchive => {
                 f.write_str("it is a thin archive, whose members are files of their own")
             }
@@ -109,7 +109,7 @@ mod tests {
         let reason = |bytes: &[u8]| executable(bytes).err().unwrap().to_string();
         assert_eq!(reason(b"\xcf\xfa\xed\xfe...."), "Mach-O is not supported, only ELF is");
         assert_eq!(reason(b"MZ......"), "COFF is not supported, only ELF is");
-        assert_eq!(reason(b"BC\xc0\xde"), "it holds bitcode and no machine code");
+        assert_eq!(reason(b"BC\xc0\xde"), "it contains bitcode and no machine code");
         assert_eq!(reason(b""), "an unknown file format is not supported, only ELF is");
         assert!(reason(b"\x7fELF\x02\x01").starts_with("it is damaged"));
     }

@@ -1,4 +1,4 @@
-//! The machine code of each function of a build, read from what was linked, before any layout.
+//! The machine code of each function of a build, read from the link inputs, before any layout.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The little that has to be known about instructions to tell what they refer to.
+//! Decodes as much of instructions as is needed to find what they refer to.
 //!
 //! Where several functions share a section, assemblers resolve the calls between them at once and
 //! leave no relocation, so that the bytes of a call depend on what lies between. And an x86-64

@@ -59,14 +59,3 @@ fn expand<'data>(
     }
     Ok(())
 }
-
-/// The files that a thin archive stands for, as paths relative to its directory; none if the bytes
-/// are no thin archive.
-pub fn thin_archive_members(bytes: &[u8]) -> Vec<String> {
-    let Ok(archive) = ArchiveFile::parse(bytes) else { return Vec::new() };
-    if !archive.is_thin() {
-        return Vec::new();
-    }
-    let names = archive.members().map_while(Result::ok);
-    names.map(|member| String::from_utf8_lossy(member.name()).into_owned()).collect()
-}

@@ -1,10 +1,11 @@
-//! What machine code a build holds: pure functions from the bytes of executables, objects and
-//! archives to values.
+//! The machine code of a build: pure functions from the bytes of executables, objects and archives to
+//! values.
 //!
-//! [`loadable_digest`] tells whether two builds are the same program; [`kept_functions`] lists what
-//! the linker kept; [`FunctionSet`] digests each kept function from the *link inputs*, before any
-//! layout, so that equal digests mean the same code wherever it lands; [`Placement`] says where each
-//! function landed. ELF for x86-64 and aarch64 is read; anything else gives [`Unreadable`].
+//! [`loadable_digest`] is equal for builds that are the same program; [`kept_functions`] lists the
+//! functions that the linker kept; [`FunctionSet`] digests each kept function from the *link inputs*,
+//! before any layout, so that equal digests mean the same code at any address; [`Placement`] has the
+//! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
+//! [`Unreadable`].
 
 mod defined;
 mod diff;
@@ -30,6 +31,6 @@ pub use elf::Unreadable;
 pub use functions::{FunctionCode, FunctionSet};
 pub use kept::{KeptFunction, kept_functions};
 pub use loadable::loadable_digest;
-pub use members::{NotComparable, thin_archive_members};
+pub use members::NotComparable;
 pub use name::{Name, stable_symbol};
 pub use placement::{Agreement, Placed, Placement, agreement};

@@ -1,4 +1,4 @@
-//! What identifies a function across versions: its name without what only a compiler put there.
+//! Names that identify functions across versions: without the parts that vary between compilations.
 
 use std::borrow::Cow;
 use std::fmt;

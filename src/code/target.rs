@@ -1,7 +1,8 @@
-//! What a relocation refers to, told in a way that no other code of the program changes.
+//! What a relocation refers to, described independently of the rest of the program.
 //!
-//! Compilers number their constants, so that one more shifts the names of all that follow: a
-//! constant is told by its content, with what it refers to in turn, and everything else by name.
+//! Compilers number their constants, so one more constant changes the names of all that follow. A
+//! constant is therefore described by its content, including what it refers to, and everything else
+//! by name.
 
 use std::collections::HashMap;
 

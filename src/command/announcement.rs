@@ -1,4 +1,6 @@
-//! Lines about an experiment before and while it is measured.
+//! Progress lines about an experiment: its plan, and what is resumed and confirmed.
+
+use std::time::SystemTime;
 
 use crate::{
     console::Console,
@@ -14,12 +16,17 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     let Dimensions { builds, executions, measurements } = dimensions;
     let own = match with_own_numbers {
         0 => String::new(),
-        some => format!(" ({some} with numbers of their own)"),
+        some => format!(" ({some} with their own numbers)"),
     };
-    let again = if confirms { ", and again for what is flagged" } else { "" };
+    let again = if confirms {
+        let twice = duration(least_time.saturating_mul(2));
+        format!(", {twice} if all benchmarks are flagged and measured again")
+    } else {
+        String::new()
+    };
     console.line(&format!(
         "plan: {} of {}, {builds} builds x {executions} executions x {measurements} measurements{own}, \
-         layout {layout}; measuring takes at least {}{again}",
+         layout {layout}; measuring all of them takes at least {}{again}",
         count(benchmarks, "benchmark"),
         count(versions, "version"),
         duration(least_time),
@@ -34,15 +41,21 @@ pub fn resumed(console: &Console, begun: &Begun) {
     }
     if !begun.not_resumed.is_empty() {
         console.line(&format!(
-            "the last run of the same versions was interrupted and is not resumed, since it differs: {}",
+            "the last run of these versions was interrupted and cannot be resumed, because it \
+             differs: {}",
             begun.not_resumed.join("; ")
         ));
     }
 }
 
+/// How long it all took, compiling and linking included.
+pub fn finished(console: &Console, start: SystemTime) {
+    console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
+}
+
 /// That flagged benchmarks are measured again, and with which layouts.
 pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
-    let first = seeds.first().map_or(String::new(), |seed| format!(", the first of seed {seed}"));
+    let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
     console.line(&format!(
         "measuring {} again on {} with fresh layouts{first}",
         count(benchmarks, "flagged benchmark"),

@@ -22,6 +22,7 @@ use crate::{
 pub fn run(args: &BuildArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
     let common = Efforts::resolve(&project.file, &MeasureArgs::default()).common();
     let builds = args.builds.unwrap_or(common.builds);

@@ -1,8 +1,10 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
+use std::time::SystemTime;
+
 use super::{announcement, output::Output, stored};
 use crate::{
-    cli::{CompareArgs, FailOn, VerdictArgs},
+    cli::{CompareArgs, FailOn},
     code::FunctionSet,
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
@@ -15,7 +17,10 @@ use crate::{
     model::{Benchmark, Resources, Stage},
     process::Interrupt,
     project::Project,
-    report::compare::{ComparisonReport, Warning},
+    report::{
+        CommandLine as _,
+        compare::{ComparisonReport, Warning},
+    },
     settings::VerdictSettings,
     stats::Verdict,
     store::ExperimentId,
@@ -28,10 +33,11 @@ const HEAD: usize = 1;
 
 /// Measures or reads, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let console = Console::new(args.report.verbose);
-    let output = Output::with_files(args.report.format, &args.report.output)?;
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals()?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    project.check_tables(&args.versions.names()?, &console)?;
     let report = if args.stored {
         Some(stored::report(&project, args, &console)?)
     } else {
@@ -39,7 +45,10 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     };
     let Some(report) = report else { return Ok(Exit::Success) };
     output.write(&report)?;
-    Ok(exit(&report, &args.verdict))
+    if !args.stored {
+        announcement::finished(&console, start);
+    }
+    Ok(report.exit(args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive))
 }
 
 /// The comparison as it was typed, in this project, by measuring; none if only the plan is wanted.
@@ -49,11 +58,12 @@ pub fn measured(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
+    let start = SystemTime::now();
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
     let report = compare(project, &runner, args, &verdicts, console);
-    runner.prune();
+    runner.prune(start);
     report.map_err(|failure| runner.with_what_is_kept(failure))
 }
 
@@ -68,7 +78,8 @@ fn compare(
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
     let resolve = |revision: &str| project.repository.resolve(revision);
-    let [base, head] = args.versions.resolve(resolve)?;
+    let uncommitted = |words: &[&str]| args.given.suggest("compare", words, &[]);
+    let [base, head] = args.versions.resolve(resolve, uncommitted)?;
     let versions = [runner.list(base)?, runner.list(head)?];
     let common = common_benchmarks(&versions);
     announcement::plan(console, &runner.outline(&versions, &common), verdicts.criteria.confirm);
@@ -260,22 +271,5 @@ fn compare_functions(
         if let Some((_, head)) = same.filter(|_| is_measured) {
             report.functions.push((target.clone(), FunctionSet::diff(base, head)));
         }
-    }
-}
-
-/// The exit code: a regression counts more than a failed benchmark, and that more than an inconclusive
-/// verdict.
-pub fn exit(report: &ComparisonReport, wanted: &VerdictArgs) -> Exit {
-    let any = |is: fn(&Verdict) -> bool| report.rows.iter().any(|row| is(&row.verdict));
-    let failed = any(|verdict| matches!(verdict, Verdict::Failed { .. }));
-    let inconclusive = any(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
-    if any(|verdict| matches!(verdict, Verdict::Regressed { .. })) && !wanted.advisory {
-        Exit::Regression
-    } else if failed || !report.failed_targets.is_empty() {
-        Exit::Benchmark
-    } else if inconclusive && wanted.fail_on == FailOn::Inconclusive {
-        Exit::Inconclusive
-    } else {
-        Exit::Success
     }
 }

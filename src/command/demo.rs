@@ -1,5 +1,5 @@
-//! `cargo rbench demo`: makes a small project with a short history, compares its commits one after the
-//! other as a user would, and explains what came of it.
+//! `cargo rbench demo`: makes a small project with a short history, compares its commits as a user
+//! would, and explains the results.
 
 use std::{
     path::{Path, PathBuf},
@@ -143,10 +143,11 @@ fn introduction(workspace: &Path, kept: bool) -> String {
         "{}\n{}\n\n  {} ({fate})\n",
         style::paint(style::HEAD, "Is this commit slower, or is it only its code layout?"),
         wrapped(&format!(
-            "A project with {commits} commits, {comparisons} comparisons, one to three minutes. Each \
-             comparison builds both commits ten times, with the same ten code layouts, and runs all \
-             builds interleaved. A benchmark is called slower or faster only if that shows across the \
-             layouts, and then again on fresh ones. The project:"
+            "The demo makes a project with {commits} commits and runs {comparisons} comparisons, \
+             which takes one to three minutes. Each comparison builds both commits ten times, \
+             with the same ten code layouts, and runs all builds interleaved. A benchmark is \
+             reported as slower or faster only if these builds show it and fresh builds with new \
+             layouts confirm it. The project:"
         )),
         workspace.display()
     )
@@ -158,7 +159,7 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
         "\n{}\n",
         style::paint(
             style::HEAD,
-            &format!("In short, after {}", quantity::duration(start.elapsed()))
+            &format!("Summary, after {}", quantity::duration(start.elapsed()))
         )
     );
     for (Chapter { title, .. }, explanation) in CHAPTERS.iter().zip(explanations) {
@@ -166,10 +167,11 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
         let mark = style::paint(style, mark);
         text += &format!("  {title:width$}  {mark}: {}\n", explanation.summary);
     }
-    text + "\nIn a project of yours with bench targets (criterion, divan, libtest or rbench-harness):\n\n  \
+    text + "\nIn your own project with bench targets (criterion, divan, libtest or \
+            rbench-harness):\n\n  \
             $ cargo rbench list                    # the benchmarks it has\n  \
             $ cargo rbench compare HEAD~1 HEAD     # is anything slower? exit code 1 if so\n  \
-            $ cargo rbench diff HEAD~1 HEAD        # which functions have other machine code\n"
+            $ cargo rbench diff HEAD~1 HEAD        # the functions whose machine code changed\n"
 }
 
 fn marked(explanation: &Explanation) -> (&'static str, anstyle::Style) {

@@ -9,7 +9,10 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, Result},
     model::BenchTarget,
-    report::diff::{DiffReport, TargetDiff},
+    report::{
+        CommandLine as _,
+        diff::{DiffReport, TargetDiff},
+    },
     settings::{self, BuildSettings},
 };
 
@@ -19,7 +22,10 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     let project = Project::find(args.target.manifest_path.as_deref())?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let filter = settings::target_filter(&args.target);
-    let versions = args.versions.resolve(|revision| project.repository.resolve(revision))?;
+    let versions = args.versions.resolve(
+        |revision| project.repository.resolve(revision),
+        |words| args.given.suggest("diff", words, &[]),
+    )?;
 
     let workshop = project.workshop(settings.compile, &console)?;
     let mut functions = Vec::with_capacity(versions.len());
@@ -30,7 +36,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     }
 
     let [of_base, of_head] = &functions[..] else {
-        return Err(Failure::new(Exit::Internal, "cannot compare other than two versions"));
+        return Err(Failure::new(Exit::Internal, "only two versions can be compared"));
     };
     let names = |functions: &[(BenchTarget, FunctionSet)],
                  others: &[(BenchTarget, FunctionSet)]| {

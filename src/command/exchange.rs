@@ -1,4 +1,4 @@
-//! `cargo rbench export` and `cargo rbench import`: results from one store to another, as lines of JSON.
+//! `cargo rbench export` and `cargo rbench import`: results as JSON Lines.
 
 use std::{
     fs::File,
@@ -64,7 +64,7 @@ fn summary(imported: &Imported, path: &Path) -> String {
     );
     if known > 0 {
         let were = if known == 1 { "was" } else { "were" };
-        text += &format!("; {} {were} there before", count(known, "experiment"));
+        text += &format!("; {} {were} already stored", count(known, "experiment"));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `cargo rbench exec`: one execution of one benchmark, or of a whole target, for people who debug it.
+//! `cargo rbench exec`: one execution of a benchmark, or of a whole bench target, for debugging.
 
 use std::slice;
 
@@ -23,6 +23,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let conditions = Conditions { interrupt: &interrupt, deadline: args.deadline, cpu: args.cpu };
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let patterns = args.filter.patterns();
     let filter =
@@ -120,9 +121,12 @@ fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
         ([], [(_, failure), ..]) => Err(failure.clone()),
         (several, _) => {
             let all = several.iter().filter_map(|target| target.benchmarks.first());
-            let what = format!("benchmarks of {} targets match, not of one", several.len());
+            let what = format!(
+                "the benchmarks that match are in {} bench targets, not in one",
+                several.len()
+            );
             Err(with_first(Failure::new(Exit::Usage, what), &all.collect::<Vec<_>>())
-                .hint("choose a target with -p and --bench"))
+                .hint("select a bench target with -p and --bench"))
         }
     }
 }
@@ -141,8 +145,8 @@ fn only_benchmark(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {
             let all: Vec<_> = several.iter().flat_map(|target| &target.benchmarks).collect();
             let what = format!("{} benchmarks match, not one", all.len());
             Err(with_first(Failure::new(Exit::Usage, what), &all)
-                .hint("give the whole id with --exact, and -p or --bench if that is not enough")
-                .hint("or execute all of a target in one process with --whole-target"))
+                .hint("use the whole id with --exact, and -p or --bench if needed")
+                .hint("or run all of them in one process with --whole-target"))
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `cargo rbench history`: how benchmarks changed over the stored commits, in the order of the repository.
+//! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, rc::Rc};
 
 use super::output::Output;
 use crate::{
@@ -14,7 +14,10 @@ use crate::{
     },
     model::{Benchmark, Metric, Stage},
     project::Project,
-    report::history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow},
+    report::{
+        CommandLine as _,
+        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow},
+    },
     settings::VerdictSettings,
     source::Repository,
     stats::Criteria,
@@ -32,8 +35,9 @@ const NEWEST: usize = 4;
 /// Reads, judges, reports.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::new(false);
-    let output = Output::new(args.format)?;
+    let output = Output::with_files(args.format, &args.output.files)?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&["HEAD"], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
     let filter =
@@ -63,6 +67,7 @@ fn report(
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
         benchmarks: Vec::new(),
+        command_line: Rc::new(args.given.clone()),
     };
     for benchmark in benchmarks {
         report.benchmarks.extend(histories.of(benchmark, &verdicts.of(benchmark))?);
@@ -103,8 +108,11 @@ fn chosen(
     let kept: Vec<bool> = entries.iter().map(is_candidate).collect();
     let count = kept.iter().filter(|kept| **kept).count();
     if let (0, Some(revision)) = (count, &args.since) {
-        return Err(Failure::new(Exit::Usage, format!("nothing is stored since `{revision}`"))
-            .hint(format!("measure what came since with: cargo rbench run {revision}..HEAD")));
+        let measure = args.given.suggest("run", &[&format!("{revision}..HEAD")], &[]);
+        let what = format!("no results are stored since `{revision}`");
+        return Err(
+            Failure::new(Exit::Usage, what).hint(format!("measure newer commits with: {measure}"))
+        );
     }
     let skipped = count.saturating_sub(shown);
     Ok((retain(entries, &kept, skipped), all - count + skipped))
@@ -256,7 +264,7 @@ impl History<'_> {
             machine: stored.plan.machine.clone(),
             toolchain: stored.plan.versions[place.version].toolchain.clone(),
             summary,
-            failure: self.benchmark.unmeasured(place).map(|reason| reason.to_string()),
+            failure: self.benchmark.unmeasured(place),
             like_newest: obstacles(&results.experiments, [place, self.newest]).is_empty(),
             against,
         }))

@@ -20,6 +20,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let patterns = args.filter.patterns();
     let filter =

@@ -1,4 +1,4 @@
-//! One recipe per subcommand.
+//! The subcommands, one file each.
 
 mod announcement;
 mod build;

@@ -1,34 +1,39 @@
-//! `cargo rbench run`: one version, or the versions of a range, measured and kept.
+//! `cargo rbench run`: measures and stores one version, or the versions of a range.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, rc::Rc, time::SystemTime};
 
 use super::{announcement, output::Output, show};
 use crate::{
-    cli::{CriteriaOptions, RunArgs},
+    cli::{CriteriaOptions, GivenOptions, RunArgs},
     console::Console,
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Stage, Version},
     process::Interrupt,
     project::Project,
-    report::show::{RangeReport, ShowReport},
+    report::{
+        CommandLine as _,
+        show::{RangeReport, ShowReport},
+    },
     settings::VerdictSettings,
     source::is_range,
-    store::StoredExperiment,
+    store::{Store, StoredExperiment},
 };
 
 /// Measures what was asked for, and reports what is stored of it then.
 pub fn run(args: &RunArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
     let output = Output::new(args.output.format)?;
     let interrupt = Interrupt::on_signals()?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    project.check_tables(&args.revisions, &console)?;
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let only_plan = args.experiment.dry_run;
-    let run = Run { runner: &runner, verdicts, only_plan, console: &console };
+    let given = Rc::new(args.given.without(&["steps"]));
+    let run = Run { runner: &runner, verdicts, only_plan, console: &console, given };
     let repository = &project.repository;
     let measured = match args.revisions.as_slice() {
         // On request, a version is measured again: that shows how much the machine varies.
@@ -41,7 +46,10 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
             .and_then(|versions| run.range(&spread(versions, args.steps)))
             .and_then(|done| output.write(&done.report).map(|()| done.exit)),
     };
-    runner.prune();
+    runner.prune(start);
+    if measured.is_ok() && !only_plan {
+        announcement::finished(&console, start);
+    }
     measured.map_err(|failure| runner.with_what_is_kept(failure))
 }
 
@@ -51,6 +59,7 @@ struct Run<'a> {
     verdicts: VerdictSettings,
     only_plan: bool,
     console: &'a Console,
+    given: Rc<GivenOptions>,
 }
 
 /// A version that is measured.
@@ -81,15 +90,17 @@ impl Run<'_> {
 
     /// Fills the history: what was measured before is left out, and so is what cannot be built.
     fn range(&self, versions: &[Version]) -> Result<RangeDone> {
-        let mut done = RangeDone { report: RangeReport::default(), exit: Exit::Success };
+        let report = RangeReport { versions: Vec::new(), command_line: self.given.clone() };
+        let mut done = RangeDone { report, exit: Exit::Success };
         let mut skipped: Vec<Failure> = Vec::new();
         let before = self.measured_before()?;
         for (index, version) in versions.iter().enumerate() {
+            let start = SystemTime::now();
             let place = format!("{} of {}: {version}", index + 1, versions.len());
-            if before.is_unbuildable(version) {
-                let again = version.short();
+            if before.is_unbuildable(version, || self.runner.compiler(version)) {
+                let again = self.given.suggest("run", &[&version.short()], &[]);
                 self.console.line(&format!(
-                    "{place} could not be built before; try again with: cargo rbench run {again}"
+                    "{place}: skipped, because it could not be built before; try again with: {again}"
                 ));
                 continue;
             }
@@ -112,6 +123,8 @@ impl Run<'_> {
                 }
                 Err(failure) => return Err(failure),
             }
+            // All versions of a long range may not fit on the disk together.
+            self.runner.prune(start);
         }
         match skipped.pop() {
             // Not one version has what is wanted.
@@ -125,11 +138,12 @@ impl Run<'_> {
     fn one(&self, version: &Version, before: &Before) -> Result<Option<Measured>> {
         let versions = [self.runner.list(version.clone())?];
         let wanted = versions[0].benchmarks();
-        let known = self.measured_of(&versions[0], before)?;
+        let compiler = &versions[0].compilation.record.rustc;
+        let known = before.benchmarks(&self.runner.store, version, compiler)?;
         let benchmarks: Vec<Benchmark> =
             wanted.iter().filter(|benchmark| !known.contains(benchmark)).cloned().collect();
         if benchmarks.is_empty() && !wanted.is_empty() {
-            self.console.line(&format!("{version} was measured before"));
+            self.console.line(&format!("{version} is already measured"));
         } else {
             announcement::plan(self.console, &self.runner.outline(&versions, &benchmarks), false);
         }
@@ -143,7 +157,8 @@ impl Run<'_> {
         if !benchmarks.is_empty() {
             self.measure(&versions, &benchmarks)?;
         }
-        let report = show::of_version(&self.runner.store, version, &wanted, &self.verdicts)?;
+        let given = self.given.clone();
+        let report = show::of_version(&self.runner.store, version, &wanted, &self.verdicts, given)?;
         let has_failures = !failures.is_empty() || report.has_failures();
         Ok(Some(Measured { report, has_failures }))
     }
@@ -156,22 +171,6 @@ impl Run<'_> {
             stored.finished.is_some() && stored.plan.obstacles(&wanted).is_empty()
         });
         Ok(Before { experiments })
-    }
-
-    /// The benchmarks of a version of which there are results by the same compiler.
-    fn measured_of(&self, version: &ListedVersion, before: &Before) -> Result<HashSet<Benchmark>> {
-        let compiler = &version.compilation.record.rustc;
-        let mut measured = HashSet::new();
-        for (stored, index) in before.of(&version.version) {
-            if stored.plan.versions[index].toolchain == *compiler {
-                let benchmarks = self.runner.store.measured_metrics(stored.id)?.into_iter();
-                let done = benchmarks.filter(|one| {
-                    !one.versions[index].failed && !one.versions[index].metrics.is_empty()
-                });
-                measured.extend(done.map(|one| one.benchmark));
-            }
-        }
-        Ok(measured)
     }
 
     fn measure(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Result<()> {
@@ -199,10 +198,36 @@ impl Before {
         })
     }
 
-    /// Whether the version could not be built, whenever that was tried.
-    fn is_unbuildable(&self, version: &Version) -> bool {
-        let mut tries = self.of(version).map(|(stored, index)| stored.unbuildable[index].is_some());
-        tries.next().is_some_and(|failed| failed && tries.all(|failed| failed))
+    /// The benchmarks of a version of which there are results by this compiler.
+    fn benchmarks(
+        &self,
+        store: &Store<'_>,
+        version: &Version,
+        compiler: &str,
+    ) -> Result<HashSet<Benchmark>> {
+        let mut measured = HashSet::new();
+        for (stored, index) in self.of(version) {
+            if stored.plan.versions[index].toolchain == *compiler {
+                let benchmarks = store.measured_metrics(stored.id)?.into_iter();
+                let done = benchmarks.filter(|one| {
+                    !one.versions[index].failed && !one.versions[index].metrics.is_empty()
+                });
+                measured.extend(done.map(|one| one.benchmark));
+            }
+        }
+        Ok(measured)
+    }
+
+    /// Whether the version could not be built by its compiler, whenever that was tried.
+    fn is_unbuildable(&self, version: &Version, compiler: impl FnOnce() -> String) -> bool {
+        let failed =
+            |(stored, index): &(&StoredExperiment, usize)| stored.unbuildable[*index].is_some();
+        let mut tries: Vec<_> = self.of(version).collect();
+        if tries.iter().any(failed) {
+            let compiler = compiler();
+            tries.retain(|(stored, index)| stored.plan.versions[*index].toolchain == compiler);
+        }
+        !tries.is_empty() && tries.iter().all(failed)
     }
 }
 
@@ -218,4 +243,46 @@ fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
     let chosen: Vec<usize> = (0..count).map(chosen).collect();
     let versions = versions.into_iter().enumerate();
     versions.filter(|(index, _)| chosen.contains(index)).map(|(_, version)| version).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::testing::{Filling, plan, version};
+
+    #[test]
+    fn a_benchmark_was_measured_before_if_it_gave_results_on_the_same_files_by_the_same_compiler() {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["whole", "broken", "filtered"]);
+        for id in ["whole", "broken"] {
+            filling.measure(id, 1, Stage::First, &[("wall", 100.0)]);
+        }
+        filling.fail("broken", 1, Stage::First);
+        let before = Before { experiments: store.experiments().unwrap() };
+        let compiler = &before.experiments[0].plan.versions[1].toolchain;
+        let measured = |name, compiler| {
+            let benchmarks = before.benchmarks(&store, &version(name), compiler).unwrap();
+            benchmarks.into_iter().map(|benchmark| benchmark.name.id).collect::<Vec<_>>()
+        };
+        assert_eq!(measured("head", compiler), ["whole"]);
+        assert_eq!(measured("head", "rustc 1.91.0"), [""; 0]);
+        for other in ["base", "unknown"] {
+            assert_eq!(measured(other, compiler), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn what_one_compiler_could_not_build_is_tried_with_another() {
+        let store = Store::in_memory().unwrap();
+        let id = store.begin(&plan(&["head"], "key")).unwrap();
+        let failure = Failure::new(Exit::Build, "cannot compile");
+        store.record_unbuildable(id, 0, &failure).unwrap();
+        let before = Before { experiments: store.experiments().unwrap() };
+        let compiler = &before.experiments[0].plan.versions[0].toolchain;
+        let is_unbuildable =
+            |name, compiler: &str| before.is_unbuildable(&version(name), || compiler.to_owned());
+        assert!(is_unbuildable("head", compiler));
+        assert!(!is_unbuildable("head", "rustc 1.91.0"));
+        assert!(!is_unbuildable("base", compiler));
+    }
 }

@@ -1,6 +1,6 @@
-//! `cargo rbench show`: everything that is stored of one version.
+//! `cargo rbench show`: the stored results of one version.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use super::{output::Output, stored::not_stored};
 use crate::{
@@ -9,10 +9,13 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::Filter,
     judge::{BenchmarkResults, Results, VersionRef, nothing_stored},
-    model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Version},
+    model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     project::Project,
-    report::show::{
-        ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
+    report::{
+        CommandLine,
+        show::{
+            ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
+        },
     },
     settings::VerdictSettings,
     source::Repository,
@@ -27,7 +30,9 @@ use crate::{
 /// Reads and reports.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::new(false);
+    let output = Output::with_files(args.format, &args.output.files)?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
     let filter =
@@ -40,9 +45,10 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let version = find(&args.revision, &project.repository, &experiments);
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
-    let shown = Shown::new(&store, &version, experiments);
+    let command_line = Rc::new(args.given.clone());
+    let shown = Shown::new(&store, &version, experiments, command_line);
     if shown.places.is_empty() {
-        return Err(not_stored(&version));
+        return Err(not_stored(&version, &args.given));
     }
     let benchmarks = shown.benchmarks(&filter)?;
     if args.raw {
@@ -50,7 +56,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let detailed = !patterns.is_empty();
-    Output::new(args.format)?.write(&shown.report(&benchmarks, detailed, &verdicts)?)?;
+    output.write(&shown.report(&benchmarks, detailed, &verdicts)?)?;
     Ok(Exit::Success)
 }
 
@@ -60,8 +66,10 @@ pub fn of_version(
     version: &Version,
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
+    command_line: Rc<dyn CommandLine>,
 ) -> Result<ShowReport> {
-    Shown::new(store, version, store.experiments()?).report(benchmarks, false, verdicts)
+    let shown = Shown::new(store, version, store.experiments()?, command_line);
+    shown.report(benchmarks, false, verdicts)
 }
 
 /// The version that a revision names: in the repository, or, if it is gone from there, in the store.
@@ -90,6 +98,7 @@ struct Shown<'s> {
     results: Results<'s>,
     /// Its place in each of them.
     places: Vec<VersionRef>,
+    command_line: Rc<dyn CommandLine>,
 }
 
 impl<'s> Shown<'s> {
@@ -97,6 +106,7 @@ impl<'s> Shown<'s> {
         store: &'s Store<'s>,
         version: &Version,
         mut experiments: Vec<StoredExperiment>,
+        command_line: Rc<dyn CommandLine>,
     ) -> Self {
         let is_of = |stored: &StoredExperiment| {
             stored.plan.versions.iter().any(|planned| planned.version.tree == version.tree)
@@ -104,7 +114,7 @@ impl<'s> Shown<'s> {
         experiments.retain(is_of);
         let results = Results::new(store, experiments);
         let places = results.places_of(version);
-        Self { store, version: version.clone(), results, places }
+        Self { store, version: version.clone(), results, places, command_line }
     }
 
     /// The benchmarks that were measured or failed, in the order of definition; none, if the version could
@@ -137,6 +147,7 @@ impl<'s> Shown<'s> {
             experiments: self.places.iter().map(|place| self.experiment(*place)).collect(),
             benchmarks: Vec::new(),
             detailed,
+            command_line: self.command_line.clone(),
         };
         for benchmark in benchmarks {
             let rows = self.benchmark(benchmark, detailed, verdicts)?;
@@ -172,19 +183,19 @@ impl<'s> Shown<'s> {
         detailed: bool,
         verdicts: &VerdictSettings,
     ) -> Result<Vec<ShownBenchmark>> {
-        let all = 0..self.results.experiments.len();
-        let of_benchmark = self.results.of_benchmark(benchmark, all)?;
+        let experiments = 0..self.results.experiments.len();
+        let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
         let Some((index, place)) = self.newest(&of_benchmark) else { return Ok(Vec::new()) };
         let criteria = verdicts.of(benchmark);
-        let mut metrics = of_benchmark.metrics(&[place]);
-        metrics.retain(|metric| {
-            verdicts.metrics.is_empty() || verdicts.metrics.contains(&metric.name)
-        });
         let newest = Newest { results: &of_benchmark, place, index };
-        if metrics.is_empty() {
+        let all = of_benchmark.metrics(&[place]);
+        let metrics: Vec<&Metric> =
+            all.iter().filter(|metric| verdicts.includes(&metric.name)).collect();
+        // That it failed is reported whichever metrics are.
+        if all.is_empty() || metrics.is_empty() && of_benchmark.unmeasured(place).is_some() {
             return Ok(vec![newest.row(None, detailed, &criteria)?]);
         }
-        metrics.iter().map(|metric| newest.row(Some(metric), detailed, &criteria)).collect()
+        metrics.into_iter().map(|metric| newest.row(Some(metric), detailed, &criteria)).collect()
     }
 
     fn newest(&self, benchmark: &BenchmarkResults<'_>) -> Option<(usize, VersionRef)> {
@@ -231,11 +242,14 @@ impl Newest<'_> {
     ) -> Result<ShownBenchmark> {
         let Self { results, place, index } = *self;
         let executions = || results.rows(place).iter().filter_map(|row| row.outcome.as_ref().ok());
-        let mut failures: Vec<String> = results
-            .rows(place)
-            .iter()
-            .filter_map(|row| Some(row.outcome.as_ref().err()?.to_string()))
-            .collect();
+        let (mut failures, mut skipped) = (Vec::new(), None);
+        for row in results.rows(place) {
+            match &row.outcome {
+                Err(Unmeasured::Failed(reason)) => failures.push(reason.clone()),
+                Err(Unmeasured::Skipped(reason)) => skipped = Some(reason.clone()),
+                Ok(_) => {}
+            }
+        }
         failures.dedup();
         let summary = match metric {
             Some(metric) => results.summary(place, Stage::First, metric, criteria.estimator)?,
@@ -253,6 +267,7 @@ impl Newest<'_> {
             experiment: index,
             summary,
             failures,
+            skipped,
             throughput: executions()
                 .next_back()
                 .map(|last| last.throughput.clone())

@@ -1,4 +1,4 @@
-//! `cargo rbench compare --stored`: two versions judged by what is stored of them, without measuring.
+//! `cargo rbench compare --stored`: judges the stored results of two versions, without measuring.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -10,7 +10,10 @@ use crate::{
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     model::{Benchmark, Version},
     project::Project,
-    report::compare::{CommandLine, ComparisonReport, StoredExperiment, Warning},
+    report::{
+        CommandLine,
+        compare::{ComparisonReport, StoredExperiment, Warning},
+    },
     settings::VerdictSettings,
     stats::Verdict,
     store::Store,
@@ -23,18 +26,29 @@ pub fn report(
     console: &Console,
 ) -> Result<ComparisonReport> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
-    let versions = args.versions.resolve(|revision| project.repository.resolve(revision))?;
+    let command_line = args.command_line();
+    let versions = args.versions.resolve(
+        |revision| project.repository.resolve(revision),
+        |words| command_line.suggest("compare", words, &[]),
+    )?;
     let store = project.stored(console)?;
     let results = Results::finished(&store)?;
     let benchmarks = benchmarks(&store, args)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
-    let mut comparison =
-        Comparison::new(&results, versions, options, &verdicts, args.command_line())?;
+    let mut comparison = Comparison::new(&results, versions, options, &verdicts, command_line)?;
     for benchmark in &benchmarks {
         comparison.add(benchmark)?;
     }
-    Ok(comparison.finish())
+    let report = comparison.finish();
+    if report.is_empty() {
+        let [base, head] = [&report.base, &report.head];
+        let measure = args.command_line();
+        let measure = measure.suggest("compare", &[&base.to_type(), &head.to_type()], &[]);
+        let what = format!("nothing is stored of these benchmarks of {base} and {head}");
+        return Err(Failure::new(Exit::Usage, what).hint(format!("measure them with: {measure}")));
+    }
+    Ok(report)
 }
 
 /// The stored benchmarks that are meant.
@@ -75,7 +89,7 @@ impl<'r> Comparison<'r> {
         let measured = versions.each_ref().map(|version| results.places_of(version));
         for (version, measured) in versions.iter().zip(&measured) {
             if measured.is_empty() {
-                return Err(not_stored(version));
+                return Err(not_stored(version, &*command_line));
             }
         }
         let [base, head] = versions;
@@ -180,9 +194,11 @@ impl<'r> Comparison<'r> {
     }
 }
 
-/// The failure of finding results of a version.
-pub fn not_stored(version: &Version) -> Failure {
-    Failure::new(Exit::Usage, format!("nothing is stored of {version}"))
-        .hint(format!("measure it with: cargo rbench run {}", version.to_type()))
-        .hint("list what is stored with: cargo rbench history")
+/// The failure of finding results of a version, with commands that are like the present one.
+pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Failure {
+    let measure = given.suggest("run", &[&version.to_type()], &[]);
+    let list = given.suggest("history", &[], &[]);
+    Failure::new(Exit::Usage, format!("no results are stored for {version}"))
+        .hint(format!("measure it with: {measure}"))
+        .hint(format!("list the stored results with: {list}"))
 }

@@ -1,10 +1,10 @@
-//! What a comparison of the demo showed, in plain words, and whether that was to be expected.
+//! Explains the result of a demo comparison, and whether it is as expected.
 
 use super::{Expected, LayoutEffect, layout_effect::NOTICED};
 use crate::{
     judge::JudgedRow,
     model::Unit,
-    report::{quantity, sentence},
+    report::{quantity, sentence, verdict::VerdictKind},
     stats::{Change, Verdict},
 };
 
@@ -31,8 +31,8 @@ pub fn explain(expected: Expected, rows: &[JudgedRow]) -> Explanation {
     match expected {
         Expected::Identical => identical(rows),
         Expected::NothingFlagged => nothing_flagged(rows, largest.as_ref()),
-        Expected::Regressed(id) => one_flagged(rows, id, "regressed", largest.as_ref()),
-        Expected::Improved(id) => one_flagged(rows, id, "improved", largest.as_ref()),
+        Expected::Regressed(id) => one_flagged(rows, id, VerdictKind::Regressed, largest.as_ref()),
+        Expected::Improved(id) => one_flagged(rows, id, VerdictKind::Improved, largest.as_ref()),
     }
 }
 
@@ -41,14 +41,14 @@ fn identical(rows: &[JudgedRow]) -> Explanation {
         rows.iter().filter(|row| row.verdict != Verdict::Identical).collect();
     if rows.is_empty() || !other.is_empty() {
         return unexpected(format!(
-            "All benchmarks should have had the same machine code in both commits; {} not.",
+            "All benchmarks should have the same machine code in both commits, but {} not.",
             have(&other)
         ));
     }
     Explanation {
         text: format!(
-            "All {} have the same machine code in both commits, layout by layout, so there is no \
-             difference to look for: nothing was measured.",
+            "All {} have the same machine code in both commits, in every layout, so nothing had \
+             to be measured.",
             quantity::count(rows.len(), "benchmark")
         ),
         summary: "identical machine code, nothing to measure".to_owned(),
@@ -63,42 +63,47 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
     let row = largest.and_then(|effect| Some((effect, changed(rows, &effect.benchmark)?)));
     let Some((effect, change)) = row else {
         return Explanation {
-            text: "No benchmark is called faster or slower. (Elsewhere some of them depend much on where \
-                   their code lies. Here and now that is too little to be told from noise.)"
-            .to_owned(),
+            text: "No benchmark is reported as faster or slower. (On other machines, some of them \
+                   depend strongly on the code layout. Here, that effect is too small to tell \
+                   from noise.)"
+                .to_owned(),
             summary: "nothing flagged".to_owned(),
             as_expected: true,
         };
     };
     let LayoutEffect { benchmark, range: [fast, slow], pairs: [pairs, noticed], .. } = effect;
     let text = format!(
-        "Nobody touched `{benchmark}`, and yet one and the same commit of it takes from {} to {}, \
-         depending on the layout alone: {} more. Whoever builds each commit once compares two layouts as well: of the {pairs} pairs of one build of each with different layouts, {noticed} \
-         differ by more than {:.0} %. Here each layout is that of a build of either commit, so that their \
-         effect cancels: {}. Nothing is called faster or slower.",
+        "The commit does not touch `{benchmark}`, but builds of one commit take from {} to {}, depending \
+         on the layout alone: {} more. A tool that builds each commit once compares two layouts as well: \
+         of the {pairs} pairs of one build of each commit with different layouts, {noticed} differ by \
+         more than {:.0} %. rbench uses the same layouts for both commits, so that their effect cancels \
+         out: {}. Nothing is reported as faster or slower.",
         quantity::value(*fast, Unit::Nanoseconds),
         quantity::value(*slow, Unit::Nanoseconds),
         size(effect.width()),
         100.0 * NOTICED,
         interval(change),
     );
-    let summary =
-        format!("nothing flagged, though layouts move `{benchmark}` by {}", size(effect.width()));
+    let summary = format!(
+        "nothing flagged, although layouts change `{benchmark}` by {}",
+        size(effect.width())
+    );
     Explanation { text, summary, as_expected: true }
 }
 
 fn one_flagged(
     rows: &[JudgedRow],
     wanted: &str,
-    verdict: &'static str,
+    kind: VerdictKind,
     largest: Option<&LayoutEffect>,
 ) -> Explanation {
     let found = rows.iter().find(|row| id(row) == wanted);
-    let expected = found.filter(|row| row.verdict.name() == verdict);
+    let expected = found.filter(|row| VerdictKind::of(&row.verdict) == kind);
+    let verdict = kind.name();
     let Some((row, change)) = expected.and_then(|row| Some((row, change_of(row)?))) else {
         let reason = found.map_or("not measured".to_owned(), |row| sentence::verdict(&row.verdict));
         return unexpected(format!(
-            "`{wanted}` should have {verdict}, but was found {reason}. {TOO_NOISY}"
+            "`{wanted}` should have {verdict}, but the result is: {reason}. {TOO_NOISY}"
         ));
     };
     if let Some(problem) = problem(rows, Some(wanted)) {
@@ -106,8 +111,8 @@ fn one_flagged(
     }
     let others = rows.len() - 1;
     let mut text = format!(
-        "`{}` {verdict}: {}. The first builds showed it, and so did fresh builds with layouts of \
-         their own, which alone make up this number.",
+        "`{}` {verdict}: {}. The first builds showed it, and fresh builds with new layouts \
+         confirmed it. This number is from the fresh builds alone.",
         id(row),
         interval(change)
     );
@@ -117,7 +122,7 @@ fn one_flagged(
         || ".".to_owned(),
         |effect| {
             format!(
-                ", `{}` included, which layouts move by {}.",
+                ", including `{}`, which layouts change by {}.",
                 effect.benchmark,
                 size(effect.width())
             )
@@ -128,8 +133,8 @@ fn one_flagged(
     Explanation { text, summary, as_expected: true }
 }
 
-const TOO_NOISY: &str = "Where much else runs, ten builds may not be enough to be sure: close what you \
-                         can and run the demo again.";
+const TOO_NOISY: &str = "On a busy machine, ten builds may not be enough: close other programs \
+                         and run the demo again.";
 
 /// What should not have happened to a benchmark other than `expected`.
 fn problem(rows: &[JudgedRow], expected: Option<&str>) -> Option<String> {
@@ -149,10 +154,10 @@ fn problem(rows: &[JudgedRow], expected: Option<&str>) -> Option<String> {
     };
     let flagged = others().find(is_flagged)?;
     Some(format!(
-        "`{}` is called {}, although its code is the same: a false alarm. They are meant to be rare, not \
-         impossible. {TOO_NOISY}",
+        "`{}` is reported as {}, although its code is the same: a false alarm. False alarms are \
+         rare, but possible. {TOO_NOISY}",
         id(flagged),
-        flagged.verdict.name()
+        VerdictKind::of(&flagged.verdict).name()
     ))
 }
 

@@ -1,4 +1,4 @@
-//! How much the code layout alone decides: what one build of each commit would have shown.
+//! The effect of the code layout alone: what comparing one build of each commit would have shown.
 
 use crate::stats::Summary;
 

@@ -1,7 +1,6 @@
-//! The demo: a small project with a history of five commits, and what comparing them shows.
+//! The demo: a small project with five commits, and the explanations of their comparisons.
 //!
-//! The story and its files are constants; the explanations are made of what was measured, and of
-//! nothing else.
+//! The commits and their files are constants; the explanations use only measured values.
 
 mod explanation;
 mod layout_effect;

@@ -1,8 +1,8 @@
-//! The commits of the demo's project, what each does, and what comparing it with the one before is
-//! expected to show.
+//! The commits of the demo's project, what each does, and the expected result of comparing it with the
+//! one before.
 //!
-//! The files are those of `demo/`, one directory for each commit. A package there would be left out of
-//! this one when it is published, so the manifests have another name in it.
+//! The files are in `demo/`, one directory per commit. Cargo leaves nested packages out of a published
+//! package, so their manifests have another file name there.
 
 use rbench_harness::sources;
 
@@ -103,7 +103,7 @@ pub const CHAPTERS: [Chapter; 4] = [
                 file!("src/roman.rs", "unrelated/src/roman.rs"),
             ],
         },
-        does: "adds a function, and with it moves all others to new addresses",
+        does: "adds a function, which moves the other functions to new addresses",
         expected: Expected::NothingFlagged,
     },
     Chapter {
@@ -121,7 +121,7 @@ pub const CHAPTERS: [Chapter; 4] = [
             message: "Read documents only once again",
             files: &[file!("src/fingerprint.rs", "baseline/src/fingerprint.rs")],
         },
-        does: "takes that back",
+        does: "reverts the previous commit",
         expected: Expected::Improved("fingerprint"),
     },
 ];

@@ -1,4 +1,4 @@
-//! The builds of one stage: of every version one build of each bench target for each layout seed.
+//! The builds of one stage: one for each version, bench target and layout seed.
 
 use super::{ListedVersion, Runner};
 use crate::{

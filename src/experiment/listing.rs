@@ -15,7 +15,7 @@ use crate::{
     model::{BenchTarget, Benchmark, CompileSettings, HarnessKind, Version},
     process::launcher_beside,
     settings::{BenchToml, CommandTable},
-    shell::quoted,
+    shell::{option, quoted},
 };
 
 /// A bench target that is ready to run, with its benchmarks.
@@ -49,6 +49,8 @@ pub struct CompiledVersion<'a> {
     pub settings: &'a CompileSettings,
     /// The project's `bench.toml`.
     pub file: &'a BenchToml,
+    /// The manifest of the workspace, if it was given.
+    pub manifest: Option<&'a Path>,
 }
 
 impl ListedTarget {
@@ -153,7 +155,12 @@ impl CompiledVersion<'_> {
             path: compiled.executable.clone(),
             directory: compiled.package_root.clone(),
             variables,
-            selection: Some(selection(self.version, &compiled.target, self.settings, others)),
+            selection: Some(selection(
+                self.version,
+                &compiled.target,
+                (self.settings, self.manifest),
+                others,
+            )),
         })
     }
 }
@@ -163,7 +170,7 @@ impl CompiledVersion<'_> {
 fn selection<'t>(
     version: &Version,
     target: &BenchTarget,
-    settings: &CompileSettings,
+    (settings, manifest): (&CompileSettings, Option<&Path>),
     mut others: impl Iterator<Item = &'t BenchTarget>,
 ) -> String {
     let mut words = vec![if version.dirty { ".".to_owned() } else { version.short() }];
@@ -182,7 +189,10 @@ fn selection<'t>(
         ("--no-default-features", settings.no_default_features),
     ];
     words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()));
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.extend(settings.cargo_args.iter().map(|word| format!("--cargo-arg={word}")));
+    let words = words.iter().map(quoted);
+    let manifest = manifest.map(|path| option("manifest-path", Some(&path.to_string_lossy())));
+    words.chain(manifest).collect::<Vec<_>>().join(" ")
 }
 
 impl Listing {
@@ -267,17 +277,20 @@ mod tests {
         let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
         let (one, other) = (target("json"), target("xml"));
         let plain = CompileSettings::default();
-        let words = selection(&version(false), &one, &plain, [&one].into_iter());
+        let words = selection(&version(false), &one, (&plain, None), [&one].into_iter());
         assert_eq!(words, "1a2b3c4 --bench 'a b'");
         let settings = CompileSettings {
             profile: "fast".to_owned(),
             features: ["x", "y"].map(str::to_owned).to_vec(),
             no_default_features: true,
+            cargo_args: vec!["-Zx".to_owned()],
             ..plain
         };
-        let words = selection(&version(true), &one, &settings, [&one, &other].into_iter());
-        let expected =
-            ". -p json --bench 'a b' --profile fast --features x,y --no-default-features";
+        let manifest = Some(Path::new("b/Cargo.toml"));
+        let others = [&one, &other].into_iter();
+        let words = selection(&version(true), &one, (&settings, manifest), others);
+        let expected = ". -p json --bench 'a b' --profile fast --features x,y \
+                        --no-default-features --cargo-arg=-Zx --manifest-path b/Cargo.toml";
         assert_eq!(words, expected);
     }
 }

@@ -1,38 +1,18 @@
-//! Measuring: the schedule carried out, each execution stored before the next starts.
+//! Runs the schedule of an experiment, and stores each execution before the next one starts.
 
 use super::{
     Begun, Builds, ListedVersion, Runner,
     schedule::{Queue, ScheduleShape, Step, schedule},
     seeds::stage_seed,
+    subject::{Retuning, Subject},
 };
 use crate::{
     build::VersionBuilds,
     failure::{Exit, Failure, Result},
-    harness::{Executable, Harness, Outcome},
+    harness::{Executable, Outcome},
     model::{Benchmark, Execution, ExecutionRequest, Stage, Turn, Unmeasured},
     settings::Effort,
 };
-
-/// A benchmark that is measured.
-pub(super) struct Subject<'v> {
-    /// The benchmark.
-    pub(super) benchmark: Benchmark,
-    /// What runs it.
-    pub(super) harness: &'v dyn Harness,
-    /// What each execution is asked to do, but for the initial state.
-    pub(super) request: ExecutionRequest,
-    /// For each version, the executable of each build.
-    executables: Vec<Vec<Executable>>,
-    /// Whether the iterations were found anew while this stage was measured.
-    pub(super) is_tuned_again: bool,
-}
-
-impl Subject<'_> {
-    /// Why the benchmark's harness cannot do all that is requested, if so.
-    fn note(&self) -> Option<String> {
-        self.harness.note(&self.request)
-    }
-}
 
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier run left
@@ -75,7 +55,12 @@ impl Runner<'_> {
             if subject.request.iterations.is_none() {
                 self.tune(subject, step, builds)?;
             }
-            let outcome = self.execute(subject, step, builds)?;
+            let mut outcome = self.execute(subject, step, builds)?;
+            if matches!(outcome, Err(Unmeasured::Failed(_)))
+                && self.tune_after_failure(subject, step, builds)?
+            {
+                outcome = self.execute(subject, step, builds)?;
+            }
             let recorded = outcome.as_ref();
             self.store.record_execution(begun.id, &subject.benchmark, turn(&step), recorded)?;
             match &outcome {
@@ -144,7 +129,7 @@ impl Runner<'_> {
             harness,
             request: self.settings.efforts.of(benchmark).request(),
             executables,
-            is_tuned_again: false,
+            retuning: Retuning::default(),
         })
     }
 

@@ -1,5 +1,5 @@
-//! Experiments: versions compiled and listed, builds of all of them with the same layouts, benchmarks
-//! measured interleaved, stage by stage, and every execution kept in the store before the next starts.
+//! Experiments: versions are compiled and listed, built with the same layouts, and their benchmarks
+//! measured interleaved, stage by stage. Every execution is stored before the next one starts.
 
 mod builds;
 mod listing;
@@ -10,6 +10,7 @@ mod resume;
 pub mod schedule;
 mod seeds;
 mod settings;
+mod subject;
 mod tune;
 mod version;
 
@@ -42,8 +43,6 @@ pub struct Runner<'a> {
     settings: ExperimentSettings,
     conditions: Conditions<'a>,
     observer: &'a dyn Observer,
-    /// When it was opened.
-    start: SystemTime,
 }
 
 impl<'a> Runner<'a> {
@@ -58,20 +57,12 @@ impl<'a> Runner<'a> {
         conditions.check()?;
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
         let store = Store::open(&project.store(), observer)?;
-        Ok(Self {
-            project,
-            workshop,
-            store,
-            settings,
-            conditions,
-            observer,
-            start: SystemTime::now(),
-        })
+        Ok(Self { project, workshop, store, settings, conditions, observer })
     }
 
-    /// Prunes the cache by the default limits; what was used since the runner was opened stays.
-    pub fn prune(&self) {
-        self.workshop.prune(self.start);
+    /// Prunes the cache by the default limits; what was used after `since` stays.
+    pub fn prune(&self, since: SystemTime) {
+        self.workshop.prune(since);
     }
 
     /// The failure with what is kept after an interrupt, and how to go on.

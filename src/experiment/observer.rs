@@ -1,4 +1,4 @@
-//! Who is told what an experiment does.
+//! The observer of an experiment's progress.
 
 use crate::{
     build,

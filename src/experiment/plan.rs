@@ -1,4 +1,4 @@
-//! What an experiment is going to do: for the user, and for the store.
+//! The plan of an experiment: for the user, and for the store.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! An experiment's place in the store: begun, or found there unfinished, and finished.
+//! Begins an experiment in the store or resumes an unfinished one, and finishes it.
 
 use std::collections::HashSet;
 
@@ -55,7 +55,7 @@ impl Runner<'_> {
 
     /// Records that a version cannot be built, as an experiment of its own.
     pub fn record_unbuildable(&self, version: &Version, failure: &Failure) -> Result<()> {
-        let plan = self.plan([(version.clone(), String::new())].into_iter(), &[]);
+        let plan = self.plan([(version.clone(), self.compiler(version))].into_iter(), &[]);
         let id = self.store.begin(&plan)?;
         self.store.record_unbuildable(id, 0, failure)?;
         self.store.finish(id)
@@ -81,14 +81,76 @@ impl Runner<'_> {
         self.store.finish(begun.id)
     }
 
-    /// What differs from the newest experiment on the same files, if that was interrupted.
+    /// See [`what_differs`].
     fn what_forbids_to_resume(&self, plan: &ExperimentPlan) -> Result<Vec<String>> {
-        let trees = |plan: &ExperimentPlan| -> Vec<String> {
-            plan.versions.iter().map(|planned| planned.version.tree.clone()).collect()
-        };
         let experiments = self.store.experiments()?;
-        let newest = experiments.iter().rfind(|other| trees(&other.plan) == trees(plan));
-        let interrupted = newest.filter(|newest| newest.finished.is_none());
-        Ok(interrupted.map_or_else(Vec::new, |other| other.plan.differences(plan)))
+        let earlier = experiments.iter().map(|stored| (&stored.plan, stored.finished.is_some()));
+        Ok(what_differs(earlier, plan))
+    }
+}
+
+/// What differs from the newest experiment on the same files, if that was interrupted here: of all `earlier`
+/// ones, oldest first, with whether each was finished. One that was imported is no concern of this machine.
+fn what_differs<'p>(
+    earlier: impl DoubleEndedIterator<Item = (&'p ExperimentPlan, bool)>,
+    plan: &ExperimentPlan,
+) -> Vec<String> {
+    let trees = |plan: &ExperimentPlan| -> Vec<String> {
+        plan.versions.iter().map(|planned| planned.version.tree.clone()).collect()
+    };
+    let is_like =
+        |other: &ExperimentPlan| other.machine.id == plan.machine.id && trees(other) == trees(plan);
+    let mut newest_first = earlier.rev();
+    match newest_first.find(|(other, _)| is_like(other)) {
+        Some((interrupted, false)) => interrupted.differences(plan),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Dimensions, Machine, PlannedVersion};
+
+    fn plan(tree: &str, seed: u64, machine: &str) -> ExperimentPlan {
+        let version = Version {
+            revision: "HEAD".to_owned(),
+            commit: None,
+            tree: tree.to_owned(),
+            dirty: false,
+            summary: String::new(),
+            time: None,
+        };
+        ExperimentPlan {
+            versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
+            benchmarks: Vec::new(),
+            machine: Machine {
+                cpu: "Example".to_owned(),
+                cores: 2,
+                memory: 1 << 33,
+                os: "linux".to_owned(),
+                architecture: "x86_64".to_owned(),
+                id: machine.to_owned(),
+            },
+            rbench: "0.1.0".to_owned(),
+            settings: "{}".to_owned(),
+            settings_key: "k".to_owned(),
+            dimensions: Dimensions { builds: 10, executions: 2, measurements: 10 },
+            seed,
+        }
+    }
+
+    #[test]
+    fn only_the_newest_run_on_the_same_files_of_this_machine_is_told_not_to_be_resumed() {
+        let new = plan("a", 2, "here");
+        let differs = |earlier: &[(ExperimentPlan, bool)]| {
+            what_differs(earlier.iter().map(|(plan, finished)| (plan, *finished)), &new)
+        };
+        let interrupted = || (plan("a", 1, "here"), false);
+        assert_eq!(differs(&[interrupted()]), ["seed: 1, not 2"]);
+        assert_eq!(differs(&[interrupted(), (plan("b", 1, "here"), true)]), ["seed: 1, not 2"]);
+        assert_eq!(differs(&[interrupted(), (plan("a", 1, "here"), true)]), [""; 0]);
+        assert_eq!(differs(&[(plan("b", 1, "here"), false)]), [""; 0]);
+        assert_eq!(differs(&[(plan("a", 1, "elsewhere"), false)]), [""; 0]);
     }
 }

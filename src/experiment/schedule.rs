@@ -1,10 +1,10 @@
-//! The order of executions, which decides more than the test that judges them.
+//! The order of executions, which matters more than the choice of the test.
 //!
-//! In each round every build seed comes once, in random order; for each seed every benchmark comes
-//! once; and of each benchmark the versions run one after the other, which first is random, from the
-//! same initial state. What drifts during an experiment so hits both versions alike: simulated false
-//! alarms stay at the nominal rate under random walks, linear drifts and steps, where running all of
-//! one version first raises them to 36-86 %.
+//! In each round every build seed comes once, in random order. For each seed every benchmark comes
+//! once. The versions of a benchmark run directly one after the other, in random order, from the
+//! same initial state. Drift during an experiment therefore affects both versions equally: simulated
+//! false alarms stay at the nominal rate under random walks, linear drifts and steps, whereas running
+//! all of one version first raises them to 35-87 %.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -1,8 +1,8 @@
 //! The seeds of an experiment's two stages.
 //!
-//! The layouts of the first stage follow from the seed in the settings, so that builds are shared between
-//! experiments. Those of the second are drawn anew in each experiment: had they been met before, a layout
-//! that misled the first stage of somebody's experiments would confirm itself whenever it is run again.
+//! The layouts of the first stage follow from the seed in the settings, so that experiments share builds.
+//! Those of the second stage are drawn anew in each experiment: with the same layouts every time, a
+//! misleading layout would mislead every repetition.
 
 use super::Runner;
 use crate::model::{Benchmark, LayoutSeed, Stage};

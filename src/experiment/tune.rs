@@ -1,7 +1,7 @@
 //! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
-//! versions use the same. Other harnesses than our own decide for themselves.
+//! versions use the same number. Harnesses other than rbench-harness choose their own.
 
-use super::{Builds, Runner, measure::Subject, schedule::Step};
+use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
     failure::Result,
     machine::this_machine,
@@ -29,8 +29,8 @@ impl Runner<'_> {
         self.tune_anew(subject, step, builds)
     }
 
-    /// Tunes again, once in a stage, what no longer takes about as long as the floor asks for: the program
-    /// has changed since it was tuned, or the machine has.
+    /// Tunes again what no longer takes about as long as the floor asks for: the program has changed since
+    /// it was tuned, or the machine has.
     pub(super) fn tune_again_if_needed(
         &self,
         subject: &mut Subject<'_>,
@@ -39,11 +39,27 @@ impl Runner<'_> {
         execution: &Execution,
     ) -> Result<()> {
         let is_tuned = subject.request.iterations.is_some();
-        if subject.is_tuned_again || !is_tuned || !execution.is_out_of_tune() {
-            return Ok(());
+        if is_tuned && subject.retuning.is_needed(execution.compared_with_floor()) {
+            self.tune_anew(subject, step, builds)?;
         }
-        subject.is_tuned_again = true;
-        self.tune_anew(subject, step, builds)
+        Ok(())
+    }
+
+    /// Tunes a benchmark again that failed with the iterations it was tuned to: they may have become so many
+    /// that its process reached the deadline. Returns whether there are fewer now.
+    pub(super) fn tune_after_failure(
+        &self,
+        subject: &mut Subject<'_>,
+        step: Step,
+        builds: &Builds,
+    ) -> Result<bool> {
+        let before = subject.request.iterations;
+        if before.is_none() {
+            return Ok(false);
+        }
+        subject.retuning.settle();
+        self.tune_anew(subject, step, builds)?;
+        Ok(subject.request.iterations < before)
     }
 
     fn tune_anew(&self, subject: &mut Subject<'_>, step: Step, builds: &Builds) -> Result<()> {

@@ -45,6 +45,7 @@ impl ListedVersion {
             workspace: &workspace,
             settings: &workshop.settings,
             file: &project.file,
+            manifest: project.manifest.as_deref(),
         };
         let listing = compiled.list(filter, conditions)?;
         Ok(Self { version, checkout, compilation, listing })
@@ -72,6 +73,15 @@ impl Runner<'_> {
     pub fn list(&self, version: Version) -> Result<ListedVersion> {
         let wanted = (&self.settings.targets, &self.settings.filter);
         ListedVersion::new(self.project, &self.workshop, version, wanted, &self.conditions)
+    }
+
+    /// The compiler that a version is compiled by: all of `rustc -vV`; nothing if it cannot be run.
+    pub fn compiler(&self, version: &Version) -> String {
+        let compiler = || {
+            let checkout = self.project.checkout(version, self.workshop.observer)?;
+            self.workshop.compiler(Source { version, checkout: &checkout })
+        };
+        compiler().unwrap_or_default()
     }
 
     /// Those of a version's benchmarks that have another id each time that their target is listed.

@@ -1,10 +1,9 @@
 //! A whole program as a benchmark: each execution is one run of it, and one measurement of each of its
 //! metrics.
 //!
-//! Every execution gives the same metrics, or else no two sets of them could be compared: wall, user and
-//! system time, and peak memory where a launcher starts the program. Where a value is below what the
-//! kernel can tell, it is given as that, with the step as the [resolution](Series::resolution): nothing
-//! within a step is ever a difference.
+//! Every execution gives the same metrics, so that all executions can be compared: wall, user and system
+//! time, and peak memory if a launcher starts the program. A value below the kernel's resolution is
+//! reported with that [resolution](Series::resolution): differences within one step never count.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 

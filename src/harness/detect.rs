@@ -46,14 +46,13 @@ pub fn detect(
             found.map(Candidate::harness).ok_or_else(|| {
                 bench
                     .failure(&format!(
-                        "bench.toml says {kind}, whose version decides how it is run, but it is not \
-                         among its dependencies"
+                        "bench.toml names the harness {kind}, but the package does not depend on it"
                     ))
                     .hint(format!("add {kind} to the dependencies, or correct bench.toml"))
             })
         }
         Some(HarnessKind::Command) => {
-            let failure = bench.failure("bench.toml says command, which is no harness");
+            let failure = bench.failure("bench.toml names `command`, which is not a harness");
             Err(failure.hint(bench.as_command()))
         }
     }
@@ -154,7 +153,7 @@ impl<'t> TargetFacts<'t> {
         let unsupported = self.packages_among_dependencies(&UNSUPPORTED);
         Err(match (&packages[..], &unsupported[..]) {
             ([], []) => self
-                .failure("it has its own `main`, and no harness among its dependencies")
+                .failure("it has its own `main`, and the package depends on no supported harness")
                 .hint(self.as_command()),
             ([], names) => self
                 .failure(&format!("rbench does not run benchmarks of {}", names.join(" or ")))
@@ -169,7 +168,7 @@ impl<'t> TargetFacts<'t> {
         let (target, package) = (&self.target.name, &self.package.name);
         Failure::new(
             Exit::Usage,
-            format!("cannot tell the harness of bench target `{target}` of `{package}`"),
+            format!("cannot determine the harness of bench target `{target}` of `{package}`"),
         )
         .because(reason)
     }
@@ -181,7 +180,7 @@ impl<'t> TargetFacts<'t> {
         kinds.dedup();
         let (package, target) = (&self.package.name, &self.target.name);
         format!(
-            "say which in bench.toml:\n[[harness]]\npackage = \"{package}\"\nbench = {target:?}\n\
+            "name it in bench.toml:\n[[harness]]\npackage = \"{package}\"\nbench = {target:?}\n\
              harness = {}",
             kinds.join(" # or ")
         )

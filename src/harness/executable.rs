@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use super::scratch::{self, Scratch};
 use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
@@ -40,10 +41,11 @@ pub struct Conditions<'c> {
 
 impl Conditions<'_> {
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
-    /// and a directory for temporary files.
+    /// and a directory for temporary files. What killed runs left there is removed.
     pub fn check(&self) -> Result<()> {
         process::check_cpu(self.cpu)?;
-        scratch().map(drop)
+        scratch::remove_abandoned();
+        Scratch::new().map(drop)
     }
 }
 
@@ -242,6 +244,10 @@ impl<'e> Process<'e> {
     }
 }
 
+/// Why a benchmark that was listed is not executed.
+pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id; an id must be the \
+                                     same in every run, without times or random numbers";
+
 /// What is remarkable about how a process ended.
 pub(super) fn incidents(ended: &Ended) -> Vec<Incident> {
     let left: Vec<_> = ended.left_behind.iter().map(|name| printable(name)).collect();
@@ -266,22 +272,10 @@ pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
     match ending {
         Ending::Exited(0) => None,
         Ending::Exited(status) => Some(format!("it exited with status {status}")),
-        Ending::Signalled(signal) => Some(format!("it died by signal {signal}")),
+        Ending::Signalled(signal) => Some(format!("it was killed by signal {signal}")),
         Ending::Deadline => Some("it took too long".to_owned()),
         Ending::Interrupted => Some("it was interrupted".to_owned()),
     }
-}
-
-/// A directory for what one process leaves behind.
-pub(super) fn scratch() -> Result<tempfile::TempDir> {
-    let place = std::env::temp_dir();
-    tempfile::Builder::new().prefix("rbench-").tempdir_in(&place).map_err(|error| {
-        // Without the name that was tried, which means nothing to anybody.
-        let reason = std::io::Error::from(error.kind()).to_string();
-        Failure::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
-            .because(reason)
-            .hint("name a directory for temporary files in the variable TMPDIR")
-    })
 }
 
 #[cfg(test)]

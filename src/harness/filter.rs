@@ -1,4 +1,4 @@
-//! Which benchmarks are meant, and what to say when none is.
+//! Selects benchmarks by filters, and reports if none matches.
 
 use regex::Regex;
 
@@ -109,7 +109,11 @@ impl Filter {
         for pattern in &self.patterns {
             if let Matching::Part(error) = &pattern.matching {
                 failure = failure
-                    .because(format!("`{}` was taken literally, as it is no regex:", pattern.text))
+                    .because(format!(
+                        "`{}` was matched literally, because it is not a valid \
+                                      regular expression:",
+                        pattern.text
+                    ))
                     .because(error);
             }
         }
@@ -262,6 +266,6 @@ mod tests {
     #[test]
     fn a_broken_regular_expression_that_is_part_of_no_id_is_explained() {
         let text = failure(&["(unclosed"], false, "", "");
-        assert!(text.contains("taken literally") && text.contains("unclosed group"), "{text}");
+        assert!(text.contains("matched literally") && text.contains("unclosed group"), "{text}");
     }
 }

@@ -51,7 +51,7 @@ impl Harness for Libtest {
         let ended = process.run_to_success(conditions)?;
         let failure = |reason: &str| process.failure(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
-            failure("it printed no measurement; is there a benchmark of this id?")
+            failure("it printed no measurement; does a benchmark with this id exist?")
         })?;
         let series = Series {
             metric: Metric::wall(),

@@ -1,4 +1,4 @@
-//! What knows how to list and run the benchmarks of an executable: one file per harness.
+//! Harnesses list and run the benchmarks of an executable: one module per harness.
 
 mod command;
 mod criterion;
@@ -8,6 +8,7 @@ mod executable;
 mod filter;
 mod libtest;
 mod native;
+mod scratch;
 mod text;
 mod variables;
 
@@ -67,7 +68,10 @@ pub trait Harness: fmt::Debug + Send + Sync {
         let count = benchmarks.len();
         let what = format!("cannot execute {count} benchmarks of {} together", executable.target);
         Err(Failure::new(Exit::Usage, what)
-            .because(format!("rbench does that for native and criterion, not for {}", self.kind()))
+            .because(format!(
+                "rbench supports that for criterion and rbench-harness, not for {}",
+                self.kind()
+            ))
             .hint("execute each in a process of its own"))
     }
 

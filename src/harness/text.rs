@@ -1,4 +1,4 @@
-//! What several harnesses print for people, and how it is read.
+//! Parses output that several harnesses have in common.
 
 use crate::{model::Name, process::Output};
 

@@ -10,7 +10,7 @@ use crate::{
     failure::Result,
     model::{BenchTarget, Benchmark, Execution, Layout, Metric, Stage, Unmeasured},
     stats::{Estimator, Measurements, Repeat, SessionVariance, Summary},
-    store::{RecordedBuild, Row},
+    store::{ExperimentId, RecordedBuild, Row},
 };
 
 /// What some experiments measured of one benchmark.
@@ -22,15 +22,31 @@ pub struct BenchmarkResults<'r> {
     variances: RefCell<HashMap<(usize, Metric), Option<SessionVariance>>>,
 }
 
-impl<'r> BenchmarkResults<'r> {
-    pub(super) fn new(
-        results: &'r Results<'r>,
-        benchmark: Benchmark,
-        rows: BTreeMap<VersionRef, Vec<Row>>,
-    ) -> Self {
-        Self { results, benchmark, rows, variances: RefCell::default() }
+impl Results<'_> {
+    /// What these experiments measured of a benchmark.
+    pub fn of_benchmark(
+        &self,
+        benchmark: &Benchmark,
+        experiments: impl IntoIterator<Item = usize>,
+    ) -> Result<BenchmarkResults<'_>> {
+        let mut indices: Vec<usize> = experiments.into_iter().collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let ids: Vec<ExperimentId> =
+            indices.iter().map(|index| self.experiments[*index].id).collect();
+        let index_of: HashMap<ExperimentId, usize> = ids.iter().copied().zip(indices).collect();
+        let mut rows: BTreeMap<VersionRef, Vec<Row>> = BTreeMap::new();
+        for row in self.store.rows(benchmark, &ids)? {
+            let Some(experiment) = index_of.get(&row.experiment) else { continue };
+            let place = VersionRef { experiment: *experiment, version: row.turn.version };
+            rows.entry(place).or_default().push(row);
+        }
+        let (benchmark, variances) = (benchmark.clone(), RefCell::default());
+        Ok(BenchmarkResults { results: self, benchmark, rows, variances })
     }
+}
 
+impl BenchmarkResults<'_> {
     /// The benchmark's bench target.
     pub fn target(&self) -> BenchTarget {
         self.benchmark.bench_target()

@@ -1,8 +1,8 @@
-//! From rows of the store to verdicts: the one way there is.
+//! From rows of the store to verdicts, for all commands.
 //!
-//! [`Results`] reads what experiments stored, [`Relation`] says which results of two versions can be set
-//! against each other, and [`Judge`] judges them, in each metric. What comes out, [`JudgedRow`]s, is all that
-//! reports need. [`timeline`](fn@timeline) puts stored versions in the order of the repository.
+//! [`Results`] reads the results of experiments, [`Relation`] decides which results of two versions can be
+//! compared, and [`Judge`] judges them for each metric. Reports need only the resulting [`JudgedRow`]s.
+//! [`timeline`](fn@timeline) puts stored versions in the order of the repository.
 
 mod advice;
 mod benchmark;
@@ -12,7 +12,7 @@ mod relation;
 mod results;
 mod row;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod timeline;
 mod verdicts;
 

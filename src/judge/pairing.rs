@@ -1,4 +1,4 @@
-//! Which builds of two versions have something in common.
+//! Which builds of two versions can be paired.
 
 use crate::{model::Layout, stats::Pairing};
 

@@ -1,4 +1,4 @@
-//! Which results of two versions can be set against each other, and how they were measured.
+//! Which results of two versions can be compared, and how they were measured.
 
 use std::collections::HashMap;
 

@@ -1,17 +1,12 @@
-//! What the store has of some experiments, read once for as many benchmarks as one likes.
+//! The stored results of some experiments, read once for many benchmarks.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, HashMap},
-    path::Path,
-    rc::Rc,
-};
+use std::{cell::RefCell, collections::HashMap, path::Path, rc::Rc};
 
-use super::{benchmark::BenchmarkResults, programs::Programs, relation::VersionRef};
+use super::{programs::Programs, relation::VersionRef};
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{BenchTarget, Benchmark, Version},
-    store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Row, Store, StoredExperiment},
+    model::{BenchTarget, Version},
+    store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Store, StoredExperiment},
 };
 
 /// The variance between experiments is estimated from so many of the newest repeats: more would cost time
@@ -20,7 +15,7 @@ const REPEATS: usize = 30;
 
 /// Experiments of a store and what is needed to judge their results.
 pub struct Results<'s> {
-    store: &'s Store<'s>,
+    pub(super) store: &'s Store<'s>,
     /// The experiments, oldest first.
     pub experiments: Vec<StoredExperiment>,
     /// How many experiments were left out because they are not finished.
@@ -80,27 +75,6 @@ impl<'s> Results<'s> {
             found.extend(same.map(|(version, _)| VersionRef { experiment, version }));
         }
         found
-    }
-
-    /// What these experiments measured of a benchmark.
-    pub fn of_benchmark(
-        &self,
-        benchmark: &Benchmark,
-        experiments: impl IntoIterator<Item = usize>,
-    ) -> Result<BenchmarkResults<'_>> {
-        let mut indices: Vec<usize> = experiments.into_iter().collect();
-        indices.sort_unstable();
-        indices.dedup();
-        let ids: Vec<ExperimentId> =
-            indices.iter().map(|index| self.experiments[*index].id).collect();
-        let index_of: HashMap<ExperimentId, usize> = ids.iter().copied().zip(indices).collect();
-        let mut rows: BTreeMap<VersionRef, Vec<Row>> = BTreeMap::new();
-        for row in self.store.rows(benchmark, &ids)? {
-            let Some(experiment) = index_of.get(&row.experiment) else { continue };
-            let place = VersionRef { experiment: *experiment, version: row.turn.version };
-            rows.entry(place).or_default().push(row);
-        }
-        Ok(BenchmarkResults::new(self, benchmark.clone(), rows))
     }
 
     /// The builds of a bench target of a version.
@@ -165,11 +139,12 @@ impl<'s> Results<'s> {
 
 /// The failure of finding no results in a store with so many unfinished experiments.
 pub fn nothing_stored(path: &Path, unfinished: usize) -> Failure {
-    let failure = Failure::new(Exit::Usage, format!("nothing is stored yet in {}", path.display()));
+    let failure =
+        Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()));
     match unfinished {
         0 => failure.hint("measure two versions with: cargo rbench compare HEAD~1 HEAD"),
         count => failure
-            .because(format!("{count} experiments were begun, and none was finished"))
-            .hint("run the interrupted command again to resume"),
+            .because(format!("{count} experiments were started, but none has finished"))
+            .hint("rerun the interrupted command to resume"),
     }
 }

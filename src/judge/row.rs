@@ -1,4 +1,4 @@
-//! What is said of one benchmark in one metric: the last word of judging, and the first of every report.
+//! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
 
 use crate::{
     model::{Benchmark, Metric},

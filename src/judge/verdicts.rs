@@ -1,4 +1,4 @@
-//! The judge: from what was measured of a benchmark in two versions to what is said of it, in each metric.
+//! The judge: from the measurements of a benchmark in two versions to a verdict for each metric.
 //!
 //! Versions of one experiment are judged by its stages, and results of two experiments with the variance
 //! between experiments. `compare`, `compare --stored`, `history`, `run`, the demo and the studies all judge
@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// Why versions that were measured in two experiments cannot be compared.
-const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the same \
-                         settings, which would show how much the machine varies between them";
+const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
+                         same settings, so the variation between experiments is unknown";
 
 /// What is judged, and how results of two experiments are treated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,7 +108,13 @@ impl<'r> Judge<'r> {
         }
         Ok(match relation {
             Relation::Incomparable { reasons, .. } if !self.options.allow_different => {
-                let reason = format!("measured differently ({})", reasons.join("; "));
+                let reason = format!(
+                    "measured under different conditions ({})",
+                    reasons.join(
+                        "; \
+                                      "
+                    )
+                );
                 Some(Verdict::NotComparable { reason })
             }
             _ => None,

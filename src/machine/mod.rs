@@ -1,4 +1,4 @@
-//! The machine that measures: what it is, what state it is in, and what disturbs a measurement.
+//! The machine that measures: its identity, its state, and disturbances of measurements.
 
 pub mod disturbance;
 mod identity;

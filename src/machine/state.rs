@@ -1,6 +1,6 @@
-//! The state that the machine is in: what is running beside the benchmarks, and how its CPUs are driven.
+//! The state of the machine: other load, and the settings of its CPUs.
 //!
-//! Taken before and after measuring; what the system does not report is no warning.
+//! It is read before and after measuring; values that the system does not report give no warning.
 
 mod parse;
 

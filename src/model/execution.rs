@@ -1,6 +1,7 @@
-//! One execution of one benchmark: what was asked of a process, and what came of it.
+//! One execution of one benchmark: the request to a process, and its results.
 
 use std::{
+    cmp::Ordering,
     fmt,
     time::{Duration, SystemTime},
 };
@@ -55,14 +56,6 @@ pub struct Series {
 }
 
 impl Series {
-    /// Σ totals / Σ iterations: the mean over iterations rather than over measurements. The two
-    /// differ where a harness lets iterations grow.
-    pub fn mean_per_iteration(&self) -> f64 {
-        let weights = self.iterations.iter().map(|iterations| *iterations as f64);
-        let total: f64 = self.values.iter().zip(weights.clone()).map(|(value, w)| value * w).sum();
-        total / weights.sum::<f64>()
-    }
-
     /// The iterations of every measurement, if they all have the same.
     pub fn same_iterations(&self) -> Option<u64> {
         let first = *self.iterations.first()?;
@@ -85,7 +78,7 @@ impl Series {
         let number = index + 1;
         let unit = self.metric.unit;
         Some(if self.values[index] == 0.0 {
-            format!("measurement {number} is 0 {unit}: what it times may be optimised away")
+            format!("measurement {number} is 0 {unit}: the timed code may be optimised away")
         } else {
             format!("measurement {number} is {} {unit}", self.values[index])
         })
@@ -186,20 +179,22 @@ impl Execution {
         self.series.iter().find(|series| series.metric == *metric)
     }
 
-    /// Whether the iterations of its measurements no longer suit the floor that was asked for, so that
-    /// they must be tuned again: a measurement lasted less than half the floor, or more than four times
-    /// as long although it has iterations to give up.
+    /// How long its measurements lasted, against the floor that was asked for: `Less` if one lasted less
+    /// than half as long, `Greater` if all lasted more than four times as long although they have
+    /// iterations to give up. Otherwise their iterations suit it.
     ///
     /// The shortest measurement decides, in the first metric: what disturbs a measurement makes it
     /// longer, and says nothing about its iterations. Without a floor nothing can leave it.
-    pub fn is_out_of_tune(&self) -> bool {
+    pub fn compared_with_floor(&self) -> Ordering {
         let floor = self.asked.floor.as_nanos() as f64;
-        let Some(series) = self.series.first() else { return false };
+        let Some(series) = self.series.first() else { return Ordering::Equal };
         let totals = series.values.iter().zip(&series.iterations);
         let shortest = totals.min_by(|a, b| total(*a).total_cmp(&total(*b)));
-        let Some(shortest) = shortest.filter(|_| floor > 0.0) else { return false };
-        let time = total(shortest);
-        time < floor / 2.0 || (time > 4.0 * floor && *shortest.1 > 1)
+        match shortest.filter(|_| floor > 0.0) {
+            Some(shortest) if total(shortest) < floor / 2.0 => Ordering::Less,
+            Some(shortest) if total(shortest) > 4.0 * floor && *shortest.1 > 1 => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
     }
 
     /// How many measurements came, in the series with the fewest.
@@ -236,8 +231,8 @@ mod tests {
         }
     }
 
-    /// Of measurements that each last so many milliseconds, under a floor of 5 ms.
-    fn is_out_of_tune(milliseconds: &[f64], iterations: u64, floor: u64) -> bool {
+    /// Of measurements that each last so many milliseconds, under a floor of so many.
+    fn compared(milliseconds: &[f64], iterations: u64, floor: u64) -> Ordering {
         let value = |time: &f64| time * 1e6 / iterations as f64;
         let values: Vec<_> = milliseconds.iter().map(value).collect();
         let execution = Execution {
@@ -262,37 +257,31 @@ mod tests {
             },
             incidents: Vec::new(),
         };
-        execution.is_out_of_tune()
+        execution.compared_with_floor()
     }
 
     #[test]
-    fn measurements_far_from_the_floor_are_out_of_tune() {
-        assert!(!is_out_of_tune(&[5.0, 5.2, 5.1], 100, 5));
-        assert!(!is_out_of_tune(&[2.6], 100, 5) && !is_out_of_tune(&[19.9], 100, 5));
-        assert!(
-            is_out_of_tune(&[2.4, 5.0], 100, 5),
-            "more than twice as fast as when it was tuned"
-        );
-        assert!(is_out_of_tune(&[20.1, 25.0], 100, 5), "four times as slow");
+    fn measurements_far_from_the_floor_are_too_short_or_too_long() {
+        for in_tune in [&[5.0, 5.2, 5.1][..], &[2.6], &[19.9]] {
+            assert_eq!(compared(in_tune, 100, 5), Ordering::Equal);
+        }
+        assert_eq!(compared(&[2.4, 5.0], 100, 5), Ordering::Less);
+        assert_eq!(compared(&[20.1, 25.0], 100, 5), Ordering::Greater);
     }
 
     #[test]
     fn a_disturbed_measurement_a_single_iteration_and_no_floor_are_in_tune() {
-        assert!(!is_out_of_tune(&[5.0, 500.0], 100, 5));
-        assert!(!is_out_of_tune(&[5000.0], 1, 5));
-        assert!(!is_out_of_tune(&[1.0], 100, 0));
-        assert!(!is_out_of_tune(&[], 100, 5));
+        let in_tune =
+            [(&[5.0, 500.0][..], 100, 5), (&[5000.0], 1, 5), (&[1.0], 100, 0), (&[], 1, 5)];
+        for (milliseconds, iterations, floor) in in_tune {
+            assert_eq!(compared(milliseconds, iterations, floor), Ordering::Equal);
+        }
     }
 
     #[test]
     fn an_incident_reads_as_a_sentence_about_its_benchmark() {
         let left = Incident::LeftBehind(["sleep", "redis"].map(str::to_owned).to_vec());
         assert_eq!(left.to_string(), "it left processes running, which were killed: sleep, redis");
-    }
-
-    #[test]
-    fn the_mean_of_growing_iterations_weighs_each_measurement_by_its_iterations() {
-        assert!((series(&[4.0, 1.0], &[1, 3]).mean_per_iteration() - 1.75).abs() < 1e-12);
     }
 
     #[test]

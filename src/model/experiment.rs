@@ -1,4 +1,4 @@
-//! An experiment: what it is going to measure, and where in it an execution takes place.
+//! An experiment: its plan, and the position of an execution in it.
 
 use std::fmt;
 
@@ -164,10 +164,6 @@ pub struct Turn {
     /// The layout seed of the build.
     pub seed: LayoutSeed,
 }
-
-/// The values of one metric of one benchmark of one version: builds by their layout seed, each with
-/// its executions in the order of rounds, each with its measurements in the order taken.
-pub type BuildValues = Vec<(u64, Vec<Vec<f64>>)>;
 
 #[cfg(test)]
 mod tests {

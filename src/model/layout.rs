@@ -1,4 +1,4 @@
-//! How a link arranges functions, how builds come about, and the seeds both draw from.
+//! How a link arranges functions, how builds are made, and the layout seeds.
 
 use std::{fmt, num::NonZeroU32, str::FromStr};
 
@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// A function's place depends on its name and the seed alone, so that build k of every version
-    /// has the same layout wherever the versions have the same functions.
+    /// A function's place depends only on its name and the seed, so that build k of every version has
+    /// the same layout wherever the versions have the same functions.
     #[default]
     Matched,
     /// The linker's own shuffle of sections: random, but unrelated between versions.
     Shuffle,
     /// The linker's own random padding between sections: keeps neighbours together.
     Pad,
-    /// Matched order with every function on a 64-byte boundary: less variance, another binary.
+    /// Matched order with every function on a 64-byte boundary: less variance, but not the alignment
+    /// that cargo builds.
     Pin,
-    /// As cargo links it: every build is the same executable. For comparing methods.
+    /// As cargo links it: every build is the same executable; for comparing methods.
     Natural,
-    /// As cargo links it, each build compiled with other symbol hashes, which put the crate's own
-    /// functions into another order: where no linker can arrange functions.
+    /// As cargo links it, each build compiled with other symbol hashes, which change the order of the
+    /// crate's own functions: the fallback where no linker can arrange functions.
     Salted,
 }
 
@@ -44,10 +45,10 @@ impl Layout {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Relink if compiling turns out to be reproducible here, else rebuild.
+    /// Relink if compiling is reproducible here, else rebuild.
     #[default]
     Auto,
-    /// Compile once, link every build from the recorded link inputs.
+    /// Compile once, and link every build from the recorded link inputs.
     Relink,
     /// Compile once for every build, as in Kalibera & Tuma 2006.
     Rebuild,
@@ -103,7 +104,7 @@ impl TryFrom<u32> for LayoutSeed {
     type Error = String;
 
     fn try_from(number: u32) -> Result<Self, String> {
-        Self::new(number).ok_or_else(|| format!("{number} is no layout seed"))
+        Self::new(number).ok_or_else(|| format!("{number} is not a layout seed"))
     }
 }
 
@@ -148,6 +149,14 @@ impl fmt::Display for Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_layout_is_found_by_its_name() {
+        for layout in Layout::ALL {
+            assert_eq!(Layout::from_name(&layout.to_string()), Some(layout));
+        }
+        assert_eq!(Layout::from_name("salted"), Some(Layout::Salted));
+    }
 
     #[test]
     fn layout_seeds_mean_the_same_for_ever() {

@@ -1,4 +1,4 @@
-//! The machine that measured, by what stays the same when it is rebooted.
+//! The machine that measured, identified by properties that survive a reboot.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The words of the product as types: no IO, no clock, no environment.
+//! The shared types: no IO, no clock, no environment.
 
 mod benchmark;
 mod compile;
@@ -15,9 +15,7 @@ mod version;
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
-pub use experiment::{
-    BuildValues, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Stage, Turn,
-};
+pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Stage, Turn};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit};

@@ -1,4 +1,4 @@
-//! The settings of an experiment in words. They are stored as JSON, which has more than people need.
+//! The settings of an experiment for display. They are stored as JSON.
 
 use std::time::Duration;
 

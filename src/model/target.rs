@@ -1,4 +1,4 @@
-//! A bench target and what a user asks for of them.
+//! A bench target, and the user's selection of bench targets.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A version of a repository: what a revision names.
+//! A version of a repository: the commit or uncommitted tree that a revision names.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A child's environment: that of rbench, less what would disturb, and a variable of random length.
+//! A child's environment: that of rbench without disturbing variables, and a variable of random length.
 
 use std::{ffi::OsStr, process::Command};
 

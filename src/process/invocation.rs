@@ -1,4 +1,4 @@
-//! What to run, as a value: composed purely, run elsewhere, and shown as a command to retype.
+//! What to run, as a value that can be shown as a shell command.
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 

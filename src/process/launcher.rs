@@ -1,9 +1,9 @@
-//! A small process between rbench and a child: it makes the child's account its own.
+//! A small process between rbench and a child, so that the child's peak memory is its own.
 //!
-//! The kernel starts a child's peak memory with that of the process it is made from, and keeps that
-//! when the child becomes another program; made by rbench itself, small programs would all seem as
-//! large as rbench. So a small program of its own forks the child, sleeps until it has ended, and
-//! reports what it took. That adds a millisecond to an execution, which is no part of the child's times.
+//! The kernel starts a child's peak memory with that of the process that forks it, and keeps it when
+//! the child executes another program: started by rbench itself, small programs would all seem as large
+//! as rbench. So a small program forks the child, sleeps until it has ended, and reports its resources.
+//! This adds a millisecond to an execution, which is not part of the child's times.
 
 use std::{
     ffi::OsString,

@@ -1,7 +1,7 @@
-//! Runs one child process to its end: spawn, sleep, and see that nothing of it stays behind.
+//! Runs one child process to its end: spawns it, sleeps, and ends everything it leaves running.
 //!
-//! While the child runs, this thread sleeps in one `poll`: it wakes for the child's end, its
-//! output, an interrupt, or the deadline, and at no other time. Knows neither terminal nor store.
+//! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its
+//! output, an interrupt, or the deadline.
 
 mod child;
 mod environment;
@@ -228,7 +228,7 @@ impl<'w> Wait<'w> {
             }
         }
         Err(Failure::new(Exit::Benchmark, format!("cannot end process {}", self.child.id()))
-            .because("it was killed, but the kernel does not let go of it"))
+            .because("it was killed, but has not ended"))
     }
 
     /// Sleeps until the child has ended, or `until`, or, if wanted, an interrupt.

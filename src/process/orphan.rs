@@ -1,4 +1,4 @@
-//! Sees to it that no child outlives this process, however it ends.
+//! Ensures that no child outlives this process, however it ends.
 
 use std::{io, os::unix::process::CommandExt, process::Command};
 

@@ -1,4 +1,4 @@
-//! What a child prints, kept within a bound: its beginning and its end.
+//! The output of a child, limited to its beginning and its end.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! The end of a child: noticing it, and the kernel's account of it.
+//! Waits for the end of a child, and reads the resources that it used.
 
 use std::{
     io::{self, PipeReader},

@@ -103,13 +103,13 @@ impl From<&stats::Criteria> for Criteria {
 
 /// The full name of a benchmark.
 #[derive(Serialize)]
-pub struct Id<'r> {
+pub struct FullName<'r> {
     package: &'r str,
     target: &'r str,
     id: &'r str,
 }
 
-impl<'r> From<&'r Benchmark> for Id<'r> {
+impl<'r> From<&'r Benchmark> for FullName<'r> {
     fn from(benchmark: &'r Benchmark) -> Self {
         let Benchmark { package, target, name } = benchmark;
         Self { package, target, id: &name.id }
@@ -145,7 +145,7 @@ impl From<stats::Interval> for Interval {
 
 /// The value of one version.
 #[derive(Serialize)]
-pub struct Value {
+pub struct Estimate {
     /// By the estimator, in the metric's unit.
     value: f64,
     /// The three-level interval at the confidence of the criteria; absent with less than two builds.
@@ -158,7 +158,7 @@ pub struct Value {
     measurements: usize,
 }
 
-impl Value {
+impl Estimate {
     /// The value with its interval at this confidence.
     pub fn of(summary: &Summary, confidence: f64) -> Self {
         let interval = stats::Interval::three_level(summary, confidence).ok();

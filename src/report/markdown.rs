@@ -1,5 +1,4 @@
-//! Pieces of Markdown in which nothing from elsewhere is markup, and that are never longer than there is
-//! room.
+//! Pieces of Markdown in which foreign text is never markup, with limited length.
 
 use super::visible::{visible, visible_lines};
 

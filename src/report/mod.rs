@@ -1,6 +1,7 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
 pub mod build;
+mod command_line;
 pub mod compare;
 mod date;
 pub mod diff;
@@ -20,8 +21,10 @@ pub mod style;
 pub mod table;
 #[cfg(test)]
 mod testing;
-mod verdict;
+pub mod verdict;
 pub mod visible;
+
+pub use command_line::CommandLine;
 
 use crate::failure::Result;
 

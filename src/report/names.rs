@@ -1,4 +1,4 @@
-//! What benchmarks are called in a report: as short as they can be told apart.
+//! Names of benchmarks in a report: as short as is unambiguous.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! Sentences on lines that are no longer than the terminal is wide.
+//! Wraps sentences at the width of the terminal.
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 

@@ -89,7 +89,10 @@ fn of_doubt(doubt: Doubt) -> String {
         }
         Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
         Doubt::NeedsFresh { p, needed } => {
-            format!("flagged, but not surely enough without fresh builds ({})", reached(p, needed))
+            format!(
+                "flagged, but the evidence is too weak without fresh builds ({})",
+                reached(p, needed)
+            )
         }
         Doubt::Contradicted { first } => {
             format!("which contradicts the {} of the first stage", percent(first))

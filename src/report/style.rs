@@ -1,7 +1,7 @@
-//! The colours of reports: few, and never the only carrier of a meaning.
+//! The colours of reports: few, and never the only way to convey something.
 //!
-//! Texts hold escape sequences; the console takes them out where the terminal, `NO_COLOR` or a pipe asks
-//! for it, and [`plain`] does for files.
+//! Texts contain escape sequences. The console removes them for `NO_COLOR`, pipes and terminals without
+//! colours, and [`plain`] removes them for files.
 
 use anstyle::{AnsiColor, Style};
 

@@ -1,9 +1,9 @@
 //! Tables for people: aligned, with styled heads, and never wider than the terminal as long as that is
 //! possible.
 //!
-//! A table that is too wide first leaves out its optional columns, then its columns of least value as far as
-//! names must not look alike, then shortens names in the middle. It never wraps, and nothing in its cells
-//! steers the terminal.
+//! A table that is too wide first leaves out its optional columns, then its least useful columns if names
+//! would otherwise look alike, then shortens names in the middle. It never wraps, and control characters
+//! in its cells are escaped.
 
 use std::{borrow::Cow, collections::HashSet};
 

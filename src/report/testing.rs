@@ -1,7 +1,10 @@
 //! Versions, benchmarks and judged rows for the tests of reports, and what every report must keep.
 
-use super::{Report, style, visible::is_hidden};
+use std::rc::Rc;
+
+use super::{CommandLine, Report, style, visible::is_hidden};
 use crate::{
+    cli::{Cli, Command},
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
     stats::{Assessment, Criteria, Measurements, Pairing, Summary, Verdict},
@@ -10,6 +13,18 @@ use crate::{
 /// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
 /// turn the direction of writing, beside Markdown and HTML.
 pub const HOSTILE: &str = "a\u{1b}[2J\r\u{7}\0\u{9b}31m\n\u{202e}b\u{2066}|`<i>*c*";
+
+/// What suggests commands beside the command of these words.
+pub fn given(words: &str) -> Rc<dyn CommandLine> {
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    match Cli::of_words(&words).unwrap().command {
+        Command::Compare(args) => args.command_line(),
+        Command::History(args) => Rc::new(args.given),
+        Command::Run(args) => Rc::new(args.given),
+        Command::Show(args) => Rc::new(args.given),
+        other => panic!("{other:?} suggests nothing"),
+    }
+}
 
 pub fn version(revision: &str, digit: char) -> Version {
     Version {

@@ -1,5 +1,5 @@
-//! Text from elsewhere — ids, paths, messages of commits, output of benchmarks — made harmless: nothing in it
-//! steers a terminal or reorders what stands around it.
+//! Escapes foreign text (ids, paths, commit messages, output of benchmarks), so that it cannot control the
+//! terminal or reorder the text around it.
 
 use std::borrow::Cow;
 

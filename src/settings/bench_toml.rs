@@ -1,4 +1,4 @@
-//! The configuration file `bench.toml`: its tables, and what is refused, with the line.
+//! The configuration file `bench.toml`: its tables, and errors with the line.
 
 use std::{
     fs,
@@ -181,27 +181,27 @@ impl BenchToml {
         Ok(())
     }
 
-    /// Refuses tables for bench targets that are not among `known`, those of the workspace.
-    pub fn check_targets(&self, known: &[BenchTarget]) -> Result<()> {
+    /// The first table for a bench target that is not among `known`, those of the working tree.
+    pub fn unknown_target(&self, known: &[BenchTarget]) -> Option<Failure> {
         let Tables { benchmark, harness, command, .. } = &self.tables;
         let benchmarks =
             benchmark.iter().map(|t| ("benchmark", self.line(t), t.get_ref().target()));
         let harnesses = harness.iter().map(|t| ("harness", self.line(t), t.get_ref().target()));
         let commands = command.iter().map(|t| ("command", self.line(t), t.get_ref().target()));
-        for (kind, line, target) in benchmarks.chain(harnesses).chain(commands) {
-            if known.iter().any(|known| target.is(&known.package, &known.target)) {
-                continue;
-            }
-            let names: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
-            let what = format!("cannot use {}", self.path.display());
-            return Err(Failure::new(Exit::Usage, what)
-                .because(format!("line {line}: [[{kind}]]: there is no bench target {target}"))
-                .hint(match names.as_slice() {
-                    [] => "the workspace has no bench target".to_owned(),
-                    names => format!("the bench targets are {}", names.join(", ")),
-                }));
-        }
-        Ok(())
+        let is_known = |target: &TableTarget<'_>| {
+            known.iter().any(|known| target.is(&known.package, &known.target))
+        };
+        let mut tables = benchmarks.chain(harnesses).chain(commands);
+        let (kind, line, target) = tables.find(|(_, _, target)| !is_known(target))?;
+        let names: Vec<String> = known.iter().map(|known| format!("`{known}`")).collect();
+        let what = format!(
+            "{}, line {line}: [[{kind}]] is about {target}, which the working tree does not have",
+            self.path.display()
+        );
+        Some(Failure::new(Exit::Usage, what).hint(match names.as_slice() {
+            [] => "the working tree has no bench target".to_owned(),
+            names => format!("the bench targets are {}", names.join(", ")),
+        }))
     }
 
     fn refused<T>(&self, table: &Spanned<T>, reason: &str) -> Failure {
@@ -266,9 +266,9 @@ impl TableTarget<'_> {
 impl std::fmt::Display for TableTarget<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.package, self.bench) {
-            (Some(package), Some(bench)) => write!(f, "`{package}/{bench}`"),
-            (Some(package), None) => write!(f, "in a package `{package}`"),
-            (None, bench) => write!(f, "`{}`", bench.unwrap_or_default()),
+            (Some(package), Some(bench)) => write!(f, "bench target `{package}/{bench}`"),
+            (Some(package), None) => write!(f, "a bench target of package `{package}`"),
+            (None, bench) => write!(f, "bench target `{}`", bench.unwrap_or_default()),
         }
     }
 }

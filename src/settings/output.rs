@@ -1,4 +1,4 @@
-//! Files that reports are written to, checked before hours are spent on what goes into them.
+//! Files that reports are written to, checked before anything is measured.
 
 use std::{
     fs::{self, OpenOptions},

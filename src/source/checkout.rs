@@ -69,8 +69,14 @@ impl Checkouts {
         let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
         if version.dirty && !repository.has(tree) {
             return Err(Failure::new(Exit::Build, what())
-                .because("its uncommitted changes were only ever in the working tree, which has changed since")
-                .hint("measure the present working tree, as `.`, or commit what is to be found again"));
+                .because(
+                    "its uncommitted changes were never committed, and the working tree has \
+                          changed since",
+                )
+                .hint(
+                    "measure the current working tree with `.`, or commit changes that you want \
+                       to measure again",
+                ));
         }
         remove(&manifest).and_then(|()| remove(&path)).or_fail(Exit::Build, what)?;
         let unfinished = self.unfinished().or_fail(Exit::Build, what)?;

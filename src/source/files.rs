@@ -79,8 +79,14 @@ fn refuse_filters(handle: &git2::Repository, index: &Index) -> Result<()> {
         {
             let what = format!("cannot check out {}", path.display());
             return Err(Failure::new(Exit::Build, what)
-                .because(format!("it has to pass through the program of git's filter `{filter}`, which rbench does not run"))
-                .hint(format!("if its content as stored will do: git config --unset filter.{filter}.smudge")));
+                .because(format!(
+                    "it needs the program of git's filter `{filter}`, which rbench \
+                                  does not run"
+                ))
+                .hint(format!(
+                    "to use its content as stored: git config --unset \
+                               filter.{filter}.smudge"
+                )));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Which differences between the index and the working tree are none of the uncommitted tree's.
+//! Which differences between the index and the working tree are not part of the uncommitted tree.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Git LFS: files that a tree has as a pointer, and whose content is kept beside the objects.
+//! Git LFS: files that a tree has as pointers, with their content stored outside the objects.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -126,7 +126,7 @@ fn replace(content: &Path, file: &Path) -> io::Result<()> {
 
 fn not_fetched(missing: &[PathBuf]) -> Failure {
     let files = if missing.len() == 1 { "file is" } else { "files are" };
-    let what = format!("{} Git LFS {files} not here", missing.len());
+    let what = format!("{} Git LFS {files} missing", missing.len());
     let mut failure = Failure::new(Exit::Build, what);
     for path in missing.iter().take(NAMED) {
         failure = failure.because(path.display().to_string());

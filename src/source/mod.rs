@@ -28,3 +28,4 @@ pub use new::NewRepository;
 pub use order::Placed;
 pub use range::{is_range, range_ends};
 pub use repository::Repository;
+pub use revision::UNCOMMITTED;

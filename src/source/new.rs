@@ -1,4 +1,4 @@
-//! A repository made from nothing, commit by commit: the only one that rbench ever writes into.
+//! A new repository, made commit by commit: the only one that rbench ever writes into.
 
 use std::{
     fs,

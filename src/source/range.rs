@@ -68,7 +68,7 @@ impl Repository {
     fn empty_range(&self, range: &str, names: [&str; 2], commits: [&Commit<'_>; 2]) -> Failure {
         let [start, end] = names;
         let failure = Failure::new(Exit::Usage, format!("the range `{range}` has no commits"))
-            .because(format!("`{start}` has every commit of `{end}`"));
+            .because(format!("`{start}` contains every commit of `{end}`"));
         let [start_commit, end_commit] = commits.map(Commit::id);
         match self.git().graph_descendant_of(start_commit, end_commit) {
             Ok(true) => failure.hint(format!("the older one comes first: {end}..{start}")),
@@ -86,9 +86,12 @@ pub fn range_ends(range: &str) -> Result<(&str, &str)> {
     let or_head = |name| if str::is_empty(name) { HEAD } else { name };
     if let Some(end) = end.strip_prefix('.') {
         let (start, end) = (or_head(start), or_head(end));
-        return Err(Failure::new(Exit::Usage, format!("cannot take `{range}` for a range"))
-            .because("`A...B` has the commits of both sides, which are no line of versions")
-            .hint(format!("for the commits that {end} has and {start} has not: {start}..{end}")));
+        return Err(Failure::new(Exit::Usage, format!("cannot use `{range}` as a range"))
+            .because(
+                "`A...B` means the commits of both sides, which are not a sequence of \
+                      versions",
+            )
+            .hint(format!("for the commits of {end} that are not in {start}: {start}..{end}")));
     }
     Ok((or_head(start), or_head(end)))
 }

@@ -51,7 +51,7 @@ impl Repository {
         }
         let root = self.root.display();
         Err(Failure::new(Exit::Usage, format!("the repository {root} is bare"))
-            .because("it has no working tree, and so no cargo workspace")
+            .because("it has no working tree, and therefore no cargo workspace")
             .hint(format!("run rbench in a clone of it: git clone {}", quoted(&self.root))))
     }
 

@@ -1,4 +1,4 @@
-//! A revision, as typed, to the version it names; or what is wrong with it.
+//! Resolves a revision, as typed, to the version that it names.
 
 use git2::{Commit, ErrorCode, Object, ObjectType, Oid};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The revision that means the uncommitted tree.
-pub(super) const UNCOMMITTED: &str = ".";
+pub const UNCOMMITTED: &str = ".";
 
 /// How many objects an ambiguous hash lists.
 const LISTED: usize = 5;
@@ -62,14 +62,14 @@ impl Repository {
 
     fn ambiguous(&self, revision: &str, failure: Failure) -> Failure {
         let candidates = self.candidates(revision).unwrap_or_default();
-        let mut failure = failure.because("several objects have a hash that begins so:");
+        let mut failure = failure.because("several objects have a hash with this prefix:");
         for candidate in candidates.iter().take(LISTED) {
             failure = failure.because(format!("  {candidate}"));
         }
         if candidates.len() > LISTED {
             failure = failure.because(format!("  and {} more", candidates.len() - LISTED));
         }
-        failure.hint("type more digits of the hash")
+        failure.hint("use more digits of the hash")
     }
 
     /// The objects whose hash begins with `prefix`, described, commits first.

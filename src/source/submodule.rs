@@ -99,7 +99,7 @@ fn locate(
     }
     let root = superproject.root().display();
     Err(Failure::new(Exit::Build, format!("submodule {} lacks a commit", path.display()))
-        .because(format!("{root} needs its commit {}, which is not here", entry.id))
+        .because(format!("{root} needs its commit {}, which is missing", entry.id))
         .hint(format!(
             "git -C '{}' fetch --all, or check the version out once and:",
             path.display()

@@ -10,12 +10,9 @@ pub(super) fn for_unknown(git: &git2::Repository, revision: &str, failure: Failu
     let base = base_of(revision);
     let shallow = git.is_shallow();
     let failure = if base != revision && git.revparse_single(base).is_ok() {
-        let failure =
-            failure.because(format!("`{base}` exists, but nothing that `{revision}` could name"));
+        let failure = failure.because(format!("`{base}` exists, but `{revision}` does not"));
         if is_only_commit(git) && !shallow {
-            failure
-                .because("HEAD is the first commit")
-                .hint("compare it with the uncommitted tree: cargo rbench compare HEAD .")
+            failure.because("HEAD is the first commit")
         } else {
             failure
         }

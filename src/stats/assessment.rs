@@ -78,7 +78,7 @@ impl Assessment {
     }
 
     /// The change with the interval that decides on equivalence.
-    pub fn equivalence_change(&self) -> Change {
+    pub(super) fn equivalence_change(&self) -> Change {
         self.comparison.change_at(EQUIVALENCE)
     }
 

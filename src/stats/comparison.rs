@@ -192,7 +192,7 @@ impl Comparison {
     }
 
     /// The change with its interval at another confidence, strictly between 0 and 1 (else NaN).
-    pub fn change_at(&self, confidence: f64) -> Change {
+    pub(super) fn change_at(&self, confidence: f64) -> Change {
         let reach = self.rounding.reach(confidence, self.standard_error, self.freedom);
         Change::about(self.log_change, reach)
     }
@@ -214,7 +214,7 @@ impl Comparison {
     }
 
     /// The one-sided p value of "no change in this direction".
-    pub fn p_one_sided(&self, direction: Direction) -> f64 {
+    pub(super) fn p_one_sided(&self, direction: Direction) -> f64 {
         match direction {
             Direction::Worse => self.survival(self.log_change),
             Direction::Better => self.survival(-self.log_change),

@@ -108,16 +108,6 @@ impl Components {
         let layout = LayoutTest::of(&s, weights.b_in_v, [l - 1.0, between.1]);
         Self { s, t: weights.unbiased(&s), layout, weights }
     }
-
-    /// The share of each level in `T_E² + T_B² + T_V²`, for display: negative components count as 0,
-    /// and so do those that are not known. None where nothing varies.
-    pub fn shares(&self) -> Option<Levels<f64>> {
-        let share = |t: Option<f64>| t.unwrap_or(0.0).max(0.0);
-        let Levels { execution, build, version } = self.t;
-        let (e, b, v) = (share(execution), share(build), share(version));
-        let total = e + b + v;
-        (total > 0.0).then(|| Levels { execution: e / total, build: b / total, version: v / total })
-    }
 }
 
 /// How much of `E` and `B` the squares above them contain; see the module's documentation.

@@ -1,4 +1,4 @@
-//! What a user may decide about judging, with the defaults.
+//! The criteria of judging that users can set, with their defaults.
 
 use super::{estimator::Estimator, refusal::Refusal, rule::Rule};
 
@@ -50,7 +50,7 @@ impl Criteria {
 
     /// The smallest change of interest as a difference of logarithms, so that it is the same in both
     /// directions: 1 % more, or the 0.99 % less that undo it.
-    pub fn min_log_change(&self) -> f64 {
+    pub(super) fn min_log_change(&self) -> f64 {
         self.min_effect.ln_1p()
     }
 
@@ -59,7 +59,7 @@ impl Criteria {
     ///
     /// A false regression then has probability `α/2 · min(α, 2 / judged)` per benchmark, and at most
     /// `α` over all of them.
-    pub fn confirmation_rate(&self, judged: usize) -> f64 {
+    pub(super) fn confirmation_rate(&self, judged: usize) -> f64 {
         self.false_alarm_rate.min(2.0 / judged.max(1) as f64)
     }
 }

@@ -1,4 +1,4 @@
-//! What stands for one execution: the estimator over its measurements.
+//! The estimator of one execution from its measurements.
 
 use std::{fmt, str::FromStr};
 

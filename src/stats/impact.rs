@@ -92,7 +92,7 @@ pub fn impact_factor(
 
 /// The impact factor after the mean of each data set has been subtracted from its values (Kalibera
 /// et al. 2005, section 5.2). Near 1, the random initial state does no more than shift a data set.
-pub fn impact_factor_without_shift(
+pub(super) fn impact_factor_without_shift(
     sets: &[&[f64]],
     bootstrap: &Bootstrap,
     random: &mut Random,

@@ -63,7 +63,7 @@ impl Interval {
     }
 
     /// True if and only if the two intervals have a point in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
 }

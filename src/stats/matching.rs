@@ -1,4 +1,4 @@
-//! Which builds of two versions stand against each other.
+//! Which builds of two versions are compared with each other.
 
 use std::fmt;
 

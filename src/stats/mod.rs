@@ -39,30 +39,30 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
-pub mod assessment;
-pub mod comparison;
-pub mod components;
-pub mod criteria;
-pub mod data;
+mod assessment;
+mod comparison;
+mod components;
+mod criteria;
+mod data;
 pub mod distribution;
-pub mod estimator;
+mod estimator;
 pub mod impact;
-pub mod interval;
-pub mod matching;
+mod interval;
+mod matching;
 mod median;
-pub mod moments;
-pub mod outlook;
-pub mod permutation;
+mod moments;
+mod outlook;
+mod permutation;
 pub mod plan;
 pub mod power;
-pub mod random;
-pub mod refusal;
-pub mod rule;
-pub mod sessions;
-pub mod shares;
+mod random;
+mod refusal;
+mod rule;
+mod sessions;
+mod shares;
 pub mod slow;
-pub mod summary;
-pub mod verdict;
+mod summary;
+mod verdict;
 
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};

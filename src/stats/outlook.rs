@@ -1,5 +1,5 @@
-//! What a larger experiment would see: the smallest change that it flags with a power of 80 %, and how
-//! much larger it must be for a change of a given size.
+//! The power of larger experiments: the smallest change that one flags with a power of 80 %, and how much
+//! larger it must be for a change of a given size.
 //!
 //! With `l` builds, `SE_D² = D² / l`, where `D²` is the variance of one build's contribution to the
 //! change: of a difference `d[k]` if paired, else of both versions' `x[k]` together. Of it, `W / m` comes

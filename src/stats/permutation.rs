@@ -39,7 +39,7 @@ impl Permutation {
     /// The statistic is `|Σ d|`, which orders the patterns of signs as `|t|` does, since `Σ d²` is the
     /// same for all. Exact up to 16 pairs; the smallest p is then `2 / 2^l`, so fewer than 6 pairs
     /// never reach 5 %.
-    pub fn sign_flips(differences: &[f64], random: &mut Random) -> Self {
+    pub(super) fn sign_flips(differences: &[f64], random: &mut Random) -> Self {
         let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
         let total: f64 = sizes.iter().sum();
         let least = differences.iter().sum::<f64>().abs() - TIE * total;

@@ -1,4 +1,4 @@
-//! What must hold on the whole way from measurements to a verdict, for any data.
+//! Properties that hold for any data, from measurements to verdicts.
 
 use proptest::{
     collection::vec,

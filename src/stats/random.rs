@@ -1,4 +1,4 @@
-//! The one random generator of this crate: `ChaCha8`, with draws whose meaning never changes.
+//! The random generator of this crate: `ChaCha8`, with draws that never change.
 //!
 //! Seeds are printed, stored and typed in again, so a seed must mean the same on every platform and
 //! with every future version. The cipher comes from `rand_chacha`; the sampling methods are here,
@@ -98,7 +98,7 @@ impl Random {
     ///
     /// Whatever order `items` had before, the choice is uniform; so one index permutation can be
     /// kept and chosen from again and again without being reset.
-    pub fn choose_front<'a, T>(&mut self, items: &'a mut [T], count: usize) -> &'a mut [T] {
+    pub(super) fn choose_front<'a, T>(&mut self, items: &'a mut [T], count: usize) -> &'a mut [T] {
         let count = count.min(items.len());
         for position in 0..count {
             let other = position + self.below(items.len() - position);

@@ -1,4 +1,4 @@
-//! Why nothing can be computed from data that are valid in themselves.
+//! Reasons why nothing can be computed from valid data.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl fmt::Display for Refusal {
                  {head:.1} unless by the mean"
             ),
             Self::NoVariance => f.write_str(
-                "the times of all builds are exactly alike, so nothing tells how precise they are: let \
+                "the times of all builds are exactly equal, so their precision is unknown: let \
                  the benchmark report more digits",
             ),
             Self::NotAProbability(value) => {

@@ -1,4 +1,4 @@
-//! What counts as a difference of two versions.
+//! The rules that flag a difference between two versions.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! Which builds are slow beyond what the spread of the others makes likely.
+//! Which builds are outliers on the slow side.
 
 use super::median::median;
 

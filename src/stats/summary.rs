@@ -1,4 +1,4 @@
-//! What all later steps need of the measurements: one pass over them, and one small record per build.
+//! The summary of measurements that all later steps use: one small record per build.
 
 use super::{
     data::{BuildMeasurements, Measurements},

@@ -1,4 +1,4 @@
-//! What is said about a benchmark in the end, with the reason as a value.
+//! The verdict on a benchmark, with its reason as a value.
 
 use super::{
     assessment::Assessment,

@@ -1,4 +1,4 @@
-//! What can go wrong with the store, and how the user reads it.
+//! Errors of the store, and their messages.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) enum Error {
     Sql(rusqlite::Error),
     /// What is stored is not what was stored.
     Damaged(String),
-    /// What is to be stored does not fit what is there.
+    /// What is to be stored does not fit what is there, or itself.
     Unusable(String),
     /// The store lies where nothing can be written.
     Unwritable(String),
@@ -57,6 +57,18 @@ impl From<Damage> for Error {
     }
 }
 
+impl From<String> for Error {
+    fn from(reason: String) -> Self {
+        Self::Unusable(reason)
+    }
+}
+
+impl From<&str> for Error {
+    fn from(reason: &str) -> Self {
+        Self::Unusable(reason.to_owned())
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
@@ -90,8 +102,8 @@ impl Error {
                 "copy it, with the files beside it that begin with its name, and use the copy",
             ),
             Self::Line { number, reason } => failed(Exit::Usage)
-                .because(format!("line {number}: {reason}"))
-                .hint("nothing was imported; export again where the results come from"),
+                .because(format!("line {number}: {}", printable(&reason)))
+                .hint("nothing was imported; export the results again"),
             Self::Sql(error) if is_damage(&error) => {
                 damaged(failed(Exit::Usage).because(error.to_string()), path)
             }
@@ -131,27 +143,32 @@ fn advice(code: Option<ErrorCode>) -> (Exit, Option<&'static str>) {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => (
             Exit::Usage,
             Some(
-                "see that the disk has room; what was stored before is kept, and the same command \
-                 continues from there",
+                "free some disk space; stored results are kept, and the same command resumes from \
+                 there",
             ),
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             Exit::Usage,
-            Some(
-                "another process writes there without end; see which one with: fuser results.sqlite",
-            ),
+            Some("another process keeps writing to it; find it with: fuser results.sqlite"),
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            (Exit::Usage, Some("see that you may write to the directory and the file"))
+            (Exit::Usage, Some("make sure that you can write to the directory and the file"))
         }
         _ => (Exit::Internal, None),
     }
 }
 
+/// The text with control characters, which an imported file may hold, as they are escaped.
+fn printable(text: &str) -> String {
+    let escape =
+        |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
 fn damaged(failure: Failure, path: &Path) -> Failure {
     let shown = path.display();
     failure.hint(format!(
-        "nothing was changed; move {shown} and the files beside it that begin with its name out of \
-         the way to start anew, or save what can be read with: sqlite3 {shown} .recover"
+        "nothing was changed; move {shown} and the files beside it that begin with its name out \
+         of the way to start over, or save what can be read with: sqlite3 {shown} .recover"
     ))
 }

@@ -1,4 +1,4 @@
-//! Experiments: begun, found again, finished.
+//! Begins, finds and finishes experiments in the store.
 
 use std::{collections::HashSet, time::SystemTime};
 

@@ -1,4 +1,4 @@
-//! Rows that many experiments share: found, or made, by what they hold.
+//! Rows that many experiments share: found by their content, or inserted.
 
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 

@@ -1,4 +1,4 @@
-//! Opens a store, or makes one, and never touches a file that is something else.
+//! Opens a store or makes one, and never changes a file that is not a store.
 
 use std::{
     ffi::OsString,
@@ -95,7 +95,7 @@ impl<'a> Store<'a> {
         log.push("-wal");
         if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
             return Err(Error::Unwritable(format!(
-                "its newest results are in {}, and reading these takes a directory that can be \
+                "its newest results are in {}, and reading these needs a directory that can be \
                  written to",
                 Path::new(&log).display()
             )));

@@ -1,4 +1,4 @@
-//! What is stored, read back.
+//! Reads stored results.
 
 use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an experiment gives, stored piece by piece.
+//! Stores the results of an experiment piece by piece.
 
 use std::collections::BTreeMap;
 
@@ -81,8 +81,8 @@ fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Resu
         connection.prepare_cached("SELECT finished_ns IS NULL FROM experiment WHERE id = ?")?;
     match statement.query_row([experiment.0], |row| row.get(0)).optional()? {
         Some(true) => Ok(()),
-        Some(false) => Err(Error::Unusable(format!("experiment {experiment} is finished"))),
-        None => Err(Error::Unusable(format!("there is no experiment {experiment}"))),
+        Some(false) => Err(format!("experiment {experiment} is finished").into()),
+        None => Err(format!("there is no experiment {experiment}").into()),
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) fn add_executions(
     let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
     for (Turn { version, stage, round, seed }, outcome) in executions {
         if let Some(defect) = outcome.as_ref().ok().and_then(Execution::defect) {
-            return Err(Error::Unusable(format!("of {benchmark}, {defect}")));
+            return Err(format!("of {benchmark}, {defect}").into());
         }
         groups.entry((version, stage)).or_default().push(Entry { round, seed, outcome });
     }

@@ -1,4 +1,4 @@
-//! The schema: made in a new file, recognised in an old one.
+//! The schema: created in a new file, recognised in an existing one.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 

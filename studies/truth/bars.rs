@@ -23,9 +23,9 @@ impl Bar {
     pub fn all(study: &Study, gains: &[Gain]) -> Vec<Self> {
         vec![
             Self::false_regressions(&study.layout),
-            Self::power("10 % more work: named", "all", &study.ten, 1.0),
+            Self::power("10 % more work: reported", "all", &study.ten, 1.0),
             Self::nothing_else(&study.ten),
-            Self::power("5 % more work: named", "8 of 10", &study.five, 0.8),
+            Self::power("5 % more work: reported", "8 of 10", &study.five, 0.8),
             Self::exit_codes(study),
             Self::pairing(gains),
         ]
@@ -71,13 +71,13 @@ impl Bar {
         }
     }
 
-    /// Named by default settings, or else with as many builds or executions as the report asks for.
+    /// Reported with default settings, or with as many builds or executions as the report suggests.
     fn power(what: &'static str, target: &'static str, trials: &[Tried], share: f64) -> Self {
         let at_once: usize = trials.iter().map(Tried::named).sum();
         let named: usize = trials.iter().map(Tried::named_as_planned).sum();
         let reached = !trials.is_empty() && named as f64 >= share * trials.len() as f64;
         let obtained = format!(
-            "{named} of {}: {at_once} at once, {} with as much as the report asked for",
+            "{named} of {}: {at_once} at once, {} with as much as the report suggested",
             trials.len(),
             named - at_once
         );
@@ -99,7 +99,7 @@ impl Bar {
         let agree = study.all().filter(|tried| tried.exit_agrees()).count();
         let count = study.all().count();
         Self {
-            what: "exit code 1 exactly where a regression is named",
+            what: "exit code 1 exactly if a regression is reported",
             target: "all",
             obtained: format!("{agree} of {count}"),
             reached: count > 0 && agree == count,

@@ -1,9 +1,9 @@
-//! Are the verdicts true? Versions of which one knows the truth are compared by the real
-//! `cargo rbench compare`, with default settings, and all that was said is counted.
+//! Are the verdicts correct? Runs `cargo rbench compare` with default settings on versions whose true
+//! difference is known, and counts the verdicts.
 //!
 //! `cargo run --release --example truth` prints the tables that `docs/truth.md` explains, and exits
-//! with an error if a bar is missed. It takes about 40 minutes on two cores that have nothing else to
-//! do; with `--keep DIR` it can be killed at any time, and the same command goes on.
+//! with an error if a target is missed. It takes about 40 minutes on two cores that have nothing else
+//! to do. With `--keep DIR`, the same command resumes an interrupted study.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            eprintln!("error: a bar is missed");
+            eprintln!("error: a target is missed");
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -106,7 +106,7 @@ fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
     let warned = |tried: &&Tried| tried.report.warnings.iter().any(|one| one.kind == "load");
     let busy = study.all().filter(warned).count();
     println!(
-        "What every comparison said; {busy} of them warned of a busy machine:\n\n\
+        "The verdicts of every comparison; {busy} of them warned of a busy machine:\n\n\
          {}",
         tables::trials(study)
     );

@@ -1,8 +1,8 @@
 //! What cannot be done is refused with the reason, the next step, and the right exit code.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use crate::support::{TestProject, rbench};
+use crate::support::{Builds, TestProject, rbench};
 
 #[test]
 fn a_directory_that_is_no_repository_is_refused() {
@@ -90,7 +90,7 @@ fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
     let outcome = project.rbench(&["build", "HEAD~1"]).fails_with(3);
     outcome.assert_stderr_has(&["HEAD~1", "bench target `work`", "mismatched types", "hint: "]);
     let stderr = outcome.stderr();
-    let log = stderr.lines().find_map(|line| line.trim().strip_prefix("all of it: ")).unwrap();
+    let log = stderr.lines().find_map(|line| line.trim().strip_prefix("full output: ")).unwrap();
     assert!(fs::read_to_string(log).unwrap().contains("error[E0308]: mismatched types"));
 
     // The command is for the user's shell: it has to find the same error, and leave the rest alone.
@@ -121,7 +121,7 @@ fn code_that_does_not_link_is_told_as_well() {
     project.replace("benches/work.rs", "fn main() {", "fn main() {\n    sums::call();");
     project.commit("Call what is not there");
     let outcome = project.rbench(&["build"]).fails_with(3);
-    outcome.assert_stderr_has(&["HEAD", "no_such_function", "all of it: "]);
+    outcome.assert_stderr_has(&["HEAD", "no_such_function", "full output: "]);
 }
 
 #[test]
@@ -159,36 +159,45 @@ fn a_missing_cargo_is_named() {
     outcome.assert_stderr_has(&["cannot start `cargo`", "hint: install `cargo`"]);
 }
 
+/// Builds on a disk of a megabyte, makes it larger, and builds again. The disk is known to this shell
+/// and its children alone, and is gone when they are, whatever becomes of them.
+const ON_A_FULL_DISK: &str = "
+    mount -t tmpfs -o size=1m rbench-test target || exit 125
+    \"$0\" build >&2
+    echo \"ended with $?\" >&2
+    mount -o remount,size=256m target
+    exec \"$0\" build --builds 1 --strategy relink --format json
+";
+
 #[test]
 fn a_full_disk_is_told_and_the_next_run_with_room_succeeds() {
     let project = TestProject::of("sums");
     let target = project.root().join("target");
     fs::create_dir(&target).unwrap();
-    let Some(disk) = SmallDisk::at(&target, "1m") else {
+    let alone = |arguments: &[&str]| project.rbench(arguments).program("unshare");
+    let may_mount = |flags: &[&str]| {
+        let mount = ["mount", "-t", "tmpfs", "rbench-test", "target"];
+        Command::new("unshare")
+            .args([flags, &mount].concat())
+            .current_dir(project.root())
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    let ways = [&["--mount"][..], &["--mount", "--map-root-user"]];
+    let Some(flags) = ways.into_iter().find(|flags| may_mount(flags)) else {
         eprintln!("skipped: this user cannot mount a file system of a certain size");
         return;
     };
-    let outcome = project.rbench(&["build"]).fails_with(3);
-    outcome.assert_stderr_has(&["the disk of ", "bytes left", "hint: make room"]);
-    drop(disk);
-    project.build(&["--builds", "1", "--strategy", "relink"]);
-}
-
-/// A file system of a certain size, as long as the value lives.
-struct SmallDisk<'a>(&'a Path);
-
-impl<'a> SmallDisk<'a> {
-    fn at(directory: &'a Path, size: &str) -> Option<Self> {
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "rbench-test"]).arg(directory);
-        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(directory))
-    }
-}
-
-impl Drop for SmallDisk<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).output();
-    }
+    let script = ["sh", "-c", ON_A_FULL_DISK, rbench::PROGRAM];
+    let outcome = alone(&[flags, &script].concat()).ok();
+    outcome.assert_stderr_has(&[
+        "the disk of ",
+        "bytes left",
+        "hint: free some space",
+        "ended with 3",
+    ]);
+    assert_eq!(Builds::of(outcome).distinct(0), (1, 1));
+    assert!(fs::read_dir(&target).unwrap().next().is_none(), "this test's disk is its own");
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::fs;
 use crate::support::{TestProject, rbench::PROGRAM};
 
 fn project() -> TestProject {
-    let project = TestProject::with_harness("compared");
+    with_more_work(TestProject::of("counted"))
+}
+
+fn with_more_work(project: TestProject) -> TestProject {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Work more");
     project
@@ -44,7 +47,8 @@ fn where_every_benchmark_fails_the_exit_code_says_so() {
 
 #[test]
 fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
-    let project = project();
+    // The harness finds it out: here it has to be the real one.
+    let project = with_more_work(TestProject::of("compared"));
     project.append(
         "benches/work.rs",
         "fn again(suite: &mut Suite) { suite.bench(\"steady\", |b| b.iter(compared::changing)); }\n",
@@ -71,14 +75,19 @@ fn results_that_no_longer_fit_end_the_run_and_the_same_command_goes_on_when_they
     let project = project();
     let much = [&QUICK[..5], &["-m", "10", "-n", "3", "--warm-up", "1ms"]].concat();
     project.rbench(&["build", "HEAD~1", "HEAD", "--builds", "3", "--strategy", "relink"]).ok();
-    // In blocks of 512 bytes: what is built fits, and so do some executions.
-    let limited = ["-c", "ulimit -f 3500; exec \"$@\"", "sh", PROGRAM];
-    let outcome =
-        project.rbench(&[&limited[..], &much].concat()).program("sh").run().assert_exit(2);
+    // The first limit that the empty store fits into, and with it some executions: not all do.
+    let mut limits = (6..16).map(|exponent| {
+        let limited = format!("ulimit -f {}; exec \"$@\"", 1 << exponent);
+        let limited = ["-c", &limited, "sh", PROGRAM];
+        project.rbench(&[&limited[..], &much].concat()).program("sh").run()
+    });
+    let outcome = limits
+        .find(|outcome| outcome.stderr().contains("error: cannot store an execution in "))
+        .expect("all executions need more room than an empty store")
+        .assert_exit(2);
     outcome.assert_stderr_has(&[
-        "error: cannot store an execution in ",
         "results.sqlite",
-        "hint: see that the disk has room; what was stored before is kept",
+        "hint: free some disk space; stored results are kept",
     ]);
     let outcome = project.rbench(&much).run();
     outcome.assert_stderr_has(&["resuming an interrupted run, after "]);

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
@@ -180,6 +181,23 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
     let again = project.build(&THREE);
     assert_eq!(again.digests(0), builds.digests(0));
     assert!(again.printed(0).starts_with("steps 135\n"));
+}
+
+#[test]
+fn a_run_removes_what_was_not_used_for_long_but_nothing_that_it_used_itself() {
+    let project = TestProject::of("sums");
+    project.build(&THREE);
+    let unused = project.storage().join("builds/unused");
+    fs::create_dir(&unused).unwrap();
+    let compilation = only_entry(&project.storage().join("compilations"));
+    for directory in [&unused, &compilation] {
+        let file = fs::File::open(directory).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(60 * 24 * 3600)).unwrap();
+    }
+    let again = project.build(&THREE);
+    again.outcome.assert_stderr_has(&["note: removed 1 entry of the cache"]);
+    assert!(again.nothing_was_made(0));
+    assert!(!unused.exists() && compilation.exists());
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What cannot work is refused before anything is compiled, with what to type instead.
 
-use crate::support::{TestProject, rbench::Outcome};
+use crate::support::{
+    TestProject,
+    rbench::{Outcome, PROGRAM},
+};
 
 #[track_caller]
 fn assert_nothing_was_compiled(outcome: &Outcome) {
@@ -15,9 +18,14 @@ fn a_report_that_cannot_be_written_is_refused_at_once() {
         ("report", [".json, .md, .txt", "--output"]),
         ("absent/report.md", ["cannot write the report absent/report.md", "no directory absent"]),
     ] {
-        for more in [&[][..], &["--dry-run"], &["--stored"]] {
-            let arguments = [&["compare", "HEAD", ".", "--output", file], more].concat();
-            let outcome = project.rbench(&arguments).fails_with(2);
+        for command in [
+            &["compare", "HEAD", "."][..],
+            &["compare", "HEAD", ".", "--dry-run"],
+            &["compare", "HEAD", ".", "--stored"],
+            &["history"],
+            &["show"],
+        ] {
+            let outcome = project.rbench(&[command, &["--output", file]].concat()).fails_with(2);
             outcome.assert_stderr_has(&words);
             assert_nothing_was_compiled(&outcome);
         }
@@ -48,13 +56,17 @@ fn a_word_that_is_no_revision_is_proposed_as_a_filter() {
 }
 
 #[test]
-fn a_table_for_a_bench_target_that_does_not_exist_is_refused_with_its_line() {
+fn a_table_for_a_bench_target_that_only_other_versions_may_have_is_warned_of() {
     let project = TestProject::of("sums");
     let table = "[build]\nseed = 2\n\n[[command]]\nid = \"x\"\nbench = \"nonexist\"\n";
     project.write("bench.toml", table);
     let outcome = project.rbench(&["list"]).fails_with(2);
-    outcome.assert_stderr_has(&["line 4: [[command]]", "`nonexist`", "the bench targets are"]);
+    let words =
+        "line 4: [[command]] is about bench target `nonexist`, which the working tree does not";
+    outcome.assert_stderr_has(&["error: ", words, "the bench targets are"]);
     assert_nothing_was_compiled(&outcome);
+    let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
+    outcome.assert_stderr_has(&["warning: ", words, "no results are stored"]);
 }
 
 #[test]
@@ -62,6 +74,14 @@ fn the_only_commit_of_a_repository_can_be_compared_with_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     let outcome = project.rbench(&["compare"]).fails_with(2);
     outcome.assert_stderr_has(&["HEAD~1", "cargo rbench compare HEAD ."]);
+}
+
+#[test]
+fn a_result_that_finds_no_room_is_no_defect_of_rbench() {
+    let project = TestProject::of("sums");
+    let full = "\"$0\" gc --dry-run > /dev/full";
+    let outcome = project.rbench(&["-c", full, PROGRAM]).program("sh").fails_with(2);
+    outcome.assert_stderr_has(&["cannot write the result", "No space left"]);
 }
 
 #[test]

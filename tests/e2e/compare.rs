@@ -1,8 +1,18 @@
 //! Two versions are measured against each other, and every benchmark gets the verdict it deserves.
 //!
-//! Changes are thirtyfold, and the minimum stands for an execution, so that no noise can hide them.
+//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
 
-use std::io::{BufRead, BufReader};
+use std::{
+    io::{BufRead, BufReader},
+    os::unix::fs::symlink,
+    time::Duration,
+};
+
+use cargo_rbench::{
+    machine::this_machine,
+    model::{Benchmark, Name, Stage},
+    store::Store,
+};
 
 use crate::support::TestProject;
 
@@ -13,12 +23,9 @@ const SHORT: [&str; 9] = ["compare", "--strategy", "relink", "-l", "4", "-m", "1
 const QUICK: [&str; 11] =
     ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
 
-/// Two versions of `compared`, the second of which does this many rounds.
+/// Two versions of `counted`, the second of which does this many rounds.
 fn project(rounds: &str) -> TestProject {
-    let project = TestProject::of("compared");
-    let harness = concat!(env!("CARGO_MANIFEST_DIR"), "/harness");
-    project.replace("Cargo.toml", "../../harness", harness);
-    project.commit("Name the harness where it is");
+    let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", &format!("u64 = {rounds}"));
     project.commit("Change the work");
     project
@@ -27,6 +34,11 @@ fn project(rounds: &str) -> TestProject {
 #[test]
 fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
     let project = project("30_000");
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let (package, target) = ("counted".to_owned(), "work".to_owned());
+    let changing = Benchmark { package, target, name: Name::plain("changing") };
+    // It has become faster since it was tuned, in both versions.
+    store.record_tuned(&changing, &this_machine(), Duration::from_micros(100), 1).unwrap();
     let outcome =
         project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
     let report = outcome.json("compare");
@@ -37,6 +49,18 @@ fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
     assert!(change["estimate"].as_f64().unwrap() > 1.0, "{change}");
     assert_eq!(change["paired"], true);
     assert_ne!(row("steady")["verdict"], "regressed");
+    // What suits the slower version, but for the executions in which that was found out.
+    let iterations = iterations(&store, &changing);
+    let unsuited = iterations.iter().filter(|iterations| !(3..=5).contains(*iterations));
+    assert!(unsuited.count() <= 3 && iterations.len() == 8, "{iterations:?}");
+}
+
+/// How many iterations a benchmark had in each execution of the first stage.
+fn iterations(store: &Store<'_>, benchmark: &Benchmark) -> Vec<u64> {
+    let ids: Vec<_> = store.experiments().unwrap().iter().map(|stored| stored.id).collect();
+    let rows = store.rows(benchmark, &ids).unwrap().into_iter();
+    let first = rows.filter(|row| row.turn.stage == Stage::First);
+    first.map(|row| row.outcome.unwrap().series[0].iterations[0]).collect()
 }
 
 #[test]
@@ -46,6 +70,10 @@ fn less_work_is_an_improvement_and_no_failure() {
     let arguments = [&QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
     let outcome = project.rbench(&arguments.concat()).ok();
     outcome.assert_stdout_has(&["changing: improved", "1 improved"]);
+    outcome.assert_stderr_has(&[
+        "if all benchmarks are flagged and measured again\n",
+        "\nfinished in ",
+    ]);
     let markdown = std::fs::read_to_string(output).unwrap();
     assert!(markdown.contains("| `changing` |") && markdown.contains("| improved |"), "{markdown}");
 }
@@ -60,7 +88,15 @@ fn what_is_the_same_machine_code_is_not_measured() {
         "identical machine code, not measured: changing, steady",
         "2 identical",
     ]);
-    assert!(!outcome.stderr().contains("measured"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("\nmeasured "), "{}", outcome.told());
+
+    // A report that cannot be written to its file in the end is printed all the same.
+    let full = project.beside("full.md");
+    symlink("/dev/full", &full).unwrap();
+    let output = ["--output", full.to_str().unwrap()];
+    let outcome = project.rbench(&[&QUICK[..], &output].concat()).fails_with(2);
+    outcome.assert_stdout_has(&["2 identical"]);
+    outcome.assert_stderr_has(&["cannot write the report", "full.md"]);
 }
 
 #[test]
@@ -69,7 +105,7 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
     project.replace(
         "benches/work.rs",
         "    suite.bench(\"steady\"",
-        "    suite.bench(\"new\", |bencher| bencher.iter(compared::steady));\n    suite.bench(\"steady\"",
+        "    suite.bench(\"new\", |bencher| bencher.iter(counted::steady));\n    suite.bench(\"steady\"",
     );
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one, add one");
@@ -101,13 +137,13 @@ fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn an_interrupted_comparison_is_resumed_by_the_same_command() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "200ms"]].concat();
+    let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
     let rest = interrupted(&project, &slow);
     assert!(rest.iter().any(|line| line.contains("same command again to resume")), "{rest:#?}");
 
     let other = [&SHORT[..], &["--seed", "7", "--warm-up", "1ms"]].concat();
     let outcome = project.rbench(&other).run().assert_exit(1);
-    outcome.assert_stderr_has(&["is not resumed, since it differs", "seed: 1, not 7"]);
+    outcome.assert_stderr_has(&["cannot be resumed, because it differs", "seed: 1, not 7"]);
 
     let outcome = project.rbench(&slow).run().assert_exit(1);
     outcome.assert_stderr_has(&["resuming an interrupted run, after"]);
@@ -119,7 +155,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 #[test]
 fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "200ms"]].concat();
+    let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
     interrupted(&project, &slow);
     let filtered = [&slow[..], &["--filter", "steady"]].concat();
     let outcome = project.rbench(&filtered).ok();
@@ -142,14 +178,47 @@ fn each_comparison_confirms_on_layouts_that_no_other_has_met() {
 }
 
 #[test]
-fn a_failed_benchmark_fails_the_comparison_of_what_is_stored_too() {
+fn what_failed_or_was_skipped_is_so_in_the_comparison_of_what_is_stored_too() {
     let project = project("1_000");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
-    project.commit("Break one");
-    let steady = [&QUICK[..], &["--filter", "steady"]].concat();
-    project.rbench(&steady).run().assert_exit(4);
-    let stored = project.rbench(&["compare", "--stored"]).run().assert_exit(4);
-    stored.assert_stdout_has(&["steady: failed", "the table is missing"]);
+    let skip = "bencher.skip(\"there is no GPU here\")";
+    project.replace("benches/work.rs", "bencher.iter(counted::changing)", skip);
+    project.commit("Break one, skip one");
+    let stored = ["compare", "--stored"];
+    for compare in [&QUICK[..], &stored] {
+        let outcome = project.rbench(compare).run().assert_exit(4);
+        outcome.assert_stdout_has(&[
+            "steady: failed",
+            "the table is missing",
+            "changing: skipped",
+            "there is no GPU here",
+        ]);
+    }
+    // That alone is no failure.
+    let skipped = project.rbench(&[&stored[..], &["--filter", "changing"]].concat()).ok();
+    skipped.assert_stdout_has(&["changing: skipped", "1 skipped"]);
+}
+
+#[test]
+fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
+    let project = TestProject::of("counted");
+    project.replace(
+        "benches/work.rs",
+        "    suite.bench(\"steady\"",
+        "    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();\n    \
+         suite.bench(&format!(\"at {}\", now.as_nanos()), |bencher| bencher.iter(counted::steady));\n    \
+         suite.bench(\"steady\"",
+    );
+    project.commit("Call one by the time");
+    project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
+    project.commit("Add a function");
+    let outcome = project.rbench(&[&QUICK[..], &["--filter", "^at ", "--format", "json"]].concat());
+    let report = outcome.ok().json("compare");
+    let [warning] = &report["warnings"].as_array().unwrap()[..] else { panic!("{report:#}") };
+    assert_eq!((&warning["kind"], &warning["value"]), (&"changing_ids".into(), &1.0.into()));
+    let text = warning["text"].as_str().unwrap();
+    assert!(text.starts_with("1 benchmark has a different id in each listing"), "{text}");
+    assert_eq!([&report["counts"]["added"], &report["counts"]["removed"]], [1, 1]);
 }
 
 #[test]

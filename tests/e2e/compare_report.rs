@@ -10,12 +10,12 @@ const QUICK: [&str; 11] =
 
 /// A benchmark with thirty times the work, one with the same, and one that is new.
 fn project() -> TestProject {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.replace(
         "benches/work.rs",
         "    suite.bench(\"steady\"",
-        "    suite.bench(\"new\", |bencher| bencher.iter(compared::steady));\n    suite.bench(\"steady\"",
+        "    suite.bench(\"new\", |bencher| bencher.iter(counted::steady));\n    suite.bench(\"steady\"",
     );
     project.commit("Change the work and add a benchmark");
     project

@@ -1,16 +1,213 @@
 //! The directions of the house: which part may know what.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::support::sources::{SourceFile, rust_files};
+
+/// Each top-level module of `src/`, and the modules that its code may use besides itself.
+const MAY_USE: [(&str, &[&str]); 22] = [
+    // Pure: no files, no processes, no clock.
+    ("model", &[]),
+    ("failure", &[]),
+    ("shell", &[]),
+    ("stats", &["model"]),
+    ("code", &["model"]),
+    // The edges: each owns one part of the world.
+    ("process", &["failure", "model", "shell"]),
+    ("machine", &["failure", "model"]),
+    ("source", &["failure", "model", "shell"]),
+    ("build", &["code", "failure", "model", "process", "shell"]),
+    ("harness", &["failure", "model", "process", "shell"]),
+    ("store", &["code", "failure", "model"]),
+    // From results to what is read.
+    ("judge", &["failure", "model", "stats", "store"]),
+    ("report", &["code", "failure", "judge", "model", "shell", "stats"]),
+    // What was typed, and what is meant by it.
+    ("cli", &["failure", "model", "shell", "stats"]),
+    ("settings", &["cli", "failure", "model", "stats"]),
+    ("project", &["build", "failure", "model", "settings", "source", "store"]),
+    (
+        "experiment",
+        &[
+            "build", "code", "failure", "harness", "machine", "model", "process", "project",
+            "settings", "shell", "source", "stats", "store",
+        ],
+    ),
+    ("console", &["build", "experiment", "failure", "model", "report", "store"]),
+    ("demo", &["failure", "judge", "model", "report", "stats"]),
+    (
+        "command",
+        &[
+            "build",
+            "cli",
+            "code",
+            "console",
+            "demo",
+            "experiment",
+            "failure",
+            "harness",
+            "judge",
+            "machine",
+            "model",
+            "process",
+            "project",
+            "report",
+            "settings",
+            "shell",
+            "source",
+            "stats",
+            "store",
+        ],
+    ),
+    // The programs.
+    ("main", &["build", "cli", "command", "report"]),
+    ("bin", &["process"]),
+];
+
+/// What is used all the same, until it has been moved. This list only ever gets shorter.
+const NOT_YET: [(&str, &str); 9] = [
+    ("cli", "report"),
+    ("cli", "source"),
+    ("experiment", "cli"),
+    ("judge", "code"),
+    ("project", "judge"),
+    ("report", "build"),
+    ("report", "harness"),
+    ("report", "machine"),
+    ("report", "store"),
+];
+
+/// The files of `src/` whose modules may be used by everybody, since they only name the others.
+const ROOT: &str = "lib";
+
+/// The top-level module that a file belongs to.
+fn module_of(file: &SourceFile) -> &str {
+    let path = file.path.strip_prefix("src/").expect("a file of the product");
+    path.split(['/', '.']).next().unwrap_or_default()
+}
+
+/// How many modules above a file's own is the root of the crate.
+fn depth_of(file: &SourceFile) -> usize {
+    let path = file.path.trim_start_matches("src/").trim_end_matches(".rs");
+    path.trim_end_matches("/mod").split('/').count()
+}
+
+/// The top-level modules that a file's product code uses, its own among them.
+fn modules_used(file: &SourceFile) -> BTreeSet<String> {
+    let own = ["crate::".to_owned(), "cargo_rbench::".to_owned()];
+    let upwards = "super::".repeat(depth_of(file));
+    let names = own.iter().chain([&upwards]).flat_map(|path| file.names_after(path));
+    names.filter(|name| MAY_USE.iter().any(|(module, _)| module == name)).collect()
+}
+
+/// Every use of one module by another that neither `MAY_USE` nor `not_yet` allows, and every entry
+/// of `not_yet` that nothing needs.
+fn wrong_directions(files: &[SourceFile], not_yet: &[(&str, &str)]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut unneeded: BTreeSet<_> = not_yet.iter().copied().collect();
+    for file in files.iter().filter(|file| module_of(file) != ROOT) {
+        let module = module_of(file);
+        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == module) else {
+            wrong.push(format!("{}: what `{module}` may use is not said", file.path));
+            continue;
+        };
+        for used in modules_used(file) {
+            if used == module || allowed.contains(&used.as_str()) {
+            } else if let Some(entry) = not_yet.iter().find(|entry| **entry == (module, &used)) {
+                unneeded.remove(entry);
+            } else {
+                wrong.push(format!("{}: `{module}` may not use `{used}`", file.path));
+            }
+        }
+    }
+    let strike = |(module, used)| format!("strike (\"{module}\", \"{used}\") from NOT_YET");
+    wrong.extend(unneeded.into_iter().map(strike));
+    wrong
+}
+
+#[test]
+fn modules_use_only_those_below_them() {
+    let files = rust_files(&["src"]);
+    let modules: BTreeSet<&str> = files.iter().map(module_of).collect();
+    for (module, allowed) in MAY_USE {
+        assert!(modules.contains(module), "there is no `{module}` any more");
+        for used in allowed {
+            assert!(modules.contains(used), "`{module}` may use `{used}`, which is not there");
+        }
+    }
+    assert_none(&wrong_directions(&files, &NOT_YET));
+}
+
+/// A file of the product that somebody could have written.
+fn planted(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn a_use_in_the_wrong_direction_is_found_however_it_is_written() {
+    for (path, text) in [
+        ("src/stats/wrong.rs", "use crate::report::Table;\n"),
+        (
+            "src/stats/wrong.rs",
+            "use crate::{\n    model::{Metric, Name},\n    report::Table,\n};\n",
+        ),
+        ("src/stats/wrong.rs", "fn f() {\n    crate::report::table();\n}\n"),
+        ("src/stats/mod.rs", "use super::report::Table;\n"),
+        ("src/stats/deep/wrong.rs", "use super::super::super::{model::Name, report::Table};\n"),
+    ] {
+        let file = planted(path, text);
+        let expected = format!("{path}: `stats` may not use `report`");
+        assert_eq!(wrong_directions(&[file], &[]), [expected], "{text}");
+    }
+    let file = planted("src/bin/tool.rs", "use cargo_rbench::{process, store::Store};\n");
+    assert_eq!(wrong_directions(&[file], &[]), ["src/bin/tool.rs: `bin` may not use `store`"]);
+    let file = planted("src/rumpus/mod.rs", "use crate::model::Name;\n");
+    assert_eq!(wrong_directions(&[file], &[]).len(), 1, "a new module has no directions yet");
+}
+
+#[test]
+fn tests_comments_and_modules_of_ones_own_have_no_direction() {
+    let text = "// crate::report\nuse super::report;\nuse crate::{model::Name, stats::mean};\n\
+                #[cfg(test)]\nmod tests {\n    use crate::report::Table;\n}\n";
+    assert_none(&wrong_directions(&[planted("src/stats/right.rs", text)], &[]));
+    let file = planted("src/stats/tests/mod.rs", "use crate::report::Table;\n");
+    assert_none(&wrong_directions(&[file], &[]));
+}
+
+#[test]
+fn an_exception_counts_as_long_as_it_is_needed() {
+    let file = planted("src/stats/wrong.rs", "use crate::report::Table;\n");
+    assert_none(&wrong_directions(&[file], &[("stats", "report")]));
+    let file = planted("src/stats/right.rs", "use crate::model::Name;\n");
+    let strike = "strike (\"stats\", \"report\") from NOT_YET";
+    assert_eq!(wrong_directions(&[file], &[("stats", "report")]), [strike]);
+}
+
+#[test]
+fn no_module_is_above_itself() {
+    let table: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
+    assert_eq!(table.len(), MAY_USE.len(), "each module stands in the table once");
+    let mut placed = BTreeSet::new();
+    loop {
+        let ready = |module: &&&str| {
+            !placed.contains(**module) && table[**module].iter().all(|used| placed.contains(used))
+        };
+        let next: Vec<&str> = table.keys().filter(ready).copied().collect();
+        if next.is_empty() {
+            break;
+        }
+        placed.extend(next);
+    }
+    let circle: Vec<_> = table.keys().filter(|module| !placed.contains(**module)).collect();
+    assert!(circle.is_empty(), "these use each other: {circle:?}");
+}
 
 /// Every product line below `directories` that has one of `words`, outside of the files `allowed`.
 fn uses(directories: &[&str], words: &[&str], allowed: &[&str]) -> Vec<String> {
     let files = rust_files(directories);
     assert!(!files.is_empty(), "nothing is found in {directories:?}");
-    let is_allowed = |file: &&SourceFile| {
-        !allowed.iter().any(|path| file.path == *path || file.path.starts_with(&format!("{path}/")))
-    };
     let mut found = Vec::new();
-    for file in files.iter().filter(is_allowed) {
+    for file in files.iter().filter(|file| !is_in(file, allowed)) {
         for (number, line) in file.product_lines() {
             if words.iter().any(|word| line.contains(word)) {
                 found.push(format!("{}:{number}: {}", file.path, line.trim()));
@@ -18,6 +215,12 @@ fn uses(directories: &[&str], words: &[&str], allowed: &[&str]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether a file is one of these or below one of them.
+fn is_in(file: &SourceFile, paths: &[&str]) -> bool {
+    let below = |path: &str| file.path == path || file.path.starts_with(&format!("{path}/"));
+    paths.iter().any(|path| below(path))
 }
 
 #[track_caller]
@@ -42,53 +245,6 @@ fn the_model_and_the_statistics_know_no_edge() {
         "rusqlite",
     ];
     assert_none(&uses(&["src/model", "src/stats"], &edges, &[]));
-}
-
-/// The modules of this crate that a file's product code names after `crate::`.
-fn own_modules(file: &SourceFile) -> Vec<String> {
-    let code: Vec<&str> = file.product_lines().map(|(_, line)| line).collect();
-    let code = code.join("\n");
-    let mut modules = Vec::new();
-    for rest in code.split("crate::").skip(1) {
-        let list = rest.strip_prefix('{').and_then(|rest| rest.split_once("};"));
-        let Some((list, _)) = list else {
-            modules.push(name_at(rest));
-            continue;
-        };
-        let mut depth = 0;
-        let outermost = |c: char| {
-            depth += i32::from(c == '{') - i32::from(c == '}');
-            c == ',' && depth == 0
-        };
-        let paths = list.split(outermost).map(str::trim).filter(|path| !path.is_empty());
-        modules.extend(paths.map(name_at));
-    }
-    modules
-}
-
-/// The identifier that a text begins with.
-fn name_at(text: &str) -> String {
-    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-}
-
-#[test]
-fn the_model_knows_nobody_and_the_statistics_know_only_the_model() {
-    for (directory, allowed) in [("src/model", &["model"][..]), ("src/stats", &["model", "stats"])]
-    {
-        for file in rust_files(&[directory]) {
-            for module in own_modules(&file) {
-                assert!(allowed.contains(&module.as_str()), "{} uses crate::{module}", file.path);
-            }
-        }
-    }
-}
-
-#[test]
-fn names_after_crate_are_found_however_they_are_written() {
-    let text =
-        "use crate::{\n    a::{b, c},\n    d,\n};\nuse crate::e::f;\nfn g() { crate::h::i() }\n";
-    let file = SourceFile { path: "src/x.rs".to_owned(), text: text.to_owned() };
-    assert_eq!(own_modules(&file), ["a", "d", "e", "h"]);
 }
 
 #[test]
@@ -117,32 +273,23 @@ fn only_the_console_and_what_runs_in_place_of_a_tool_print() {
 }
 
 #[test]
-fn only_the_source_knows_git_and_only_the_command_line_knows_clap_commands() {
-    assert_none(&uses(&["src"], &["git2"], &["src/source"]));
-    assert_none(&uses(
-        &["src"],
-        &["clap::Parser", "clap::Args", "derive(Debug, Parser)"],
-        &["src/cli.rs", "src/cli"],
-    ));
+fn each_library_of_an_edge_is_known_only_there() {
+    for (library, modules) in [
+        ("git2", &["src/source"][..]),
+        ("rusqlite", &["src/store"]),
+        ("indicatif", &["src/console.rs", "src/console"]),
+        ("object::", &["src/build", "src/code"]),
+    ] {
+        assert_none(&uses(&["src"], &[library], modules));
+    }
 }
 
 #[test]
-fn the_process_of_a_measurement_knows_neither_terminal_nor_store() {
-    let files = ["src/process", "src/machine"];
-    assert_none(&uses(
-        &files,
-        &["crate::console", "crate::store", "crate::report", "indicatif"],
-        &[],
-    ));
-}
-
-#[test]
-fn no_edge_knows_the_command_line_or_the_reports() {
-    let edges =
-        ["src/source", "src/build", "src/code", "src/harness", "src/process", "src/machine"];
-    assert_none(&uses(
-        &edges,
-        &["crate::cli", "crate::command", "crate::report", "crate::console"],
-        &[],
-    ));
+fn only_the_command_line_knows_the_commands_of_clap() {
+    let allowed = ["src/cli.rs", "src/cli", "src/main.rs"];
+    for file in rust_files(&["src"]).iter().filter(|file| !is_in(file, &allowed)) {
+        let others: Vec<_> =
+            file.names_after("clap::").into_iter().filter(|name| name != "ValueEnum").collect();
+        assert!(others.is_empty(), "{} uses {others:?} of clap", file.path);
+    }
 }

@@ -54,7 +54,7 @@ impl Lines {
             })
             .collect();
         self.push(&json!({"experiment": {
-            "identity": session.identity, "begun": begun, "finished": begun + 5,
+            "identity": format!("{:0>32}", session.identity), "begun": begun, "finished": begun + 5,
             "machine": {
                 "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
                 "architecture": "x86_64", "id": "0123",
@@ -89,6 +89,17 @@ impl Lines {
                 "peak_memory": null, "voluntary_switches": 0, "involuntary_switches": 0,
                 "instructions": null, "cycles": null,
             },
+        }}));
+    }
+
+    fn skip(&mut self, id: &str, seed: u32, reason: &str) {
+        self.push(&json!({"skip": {
+            "benchmark": {
+                "package": "p", "target": "t", "id": id,
+                "group": null, "function": null, "parameter": null,
+            },
+            "turn": {"version": 0, "stage": "first", "round": 0, "seed": seed},
+            "reason": reason,
         }}));
     }
 
@@ -212,14 +223,38 @@ fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
     let allowed = project.rbench(&["history", "--allow-different"]).ok();
     let top = allowed.stdout().lines().next().unwrap().to_owned();
     assert!(
-        top.contains("warning: results of different machines or settings are compared"),
+        top.contains(
+            "warning: results from different machines, compilers or settings are compared"
+        ),
         "{top}"
     );
 
     let compare = ["compare", "HEAD~1", "HEAD", "--stored"];
     project.rbench(&compare).ok().assert_stdout_has(&["not comparable", "CPU: A, not B"]);
     let allowed = project.rbench(&[&compare[..], &["--allow-different"]].concat()).run();
-    allowed.assert_stdout_has(&["warning: measured differently", "CPU: A, not B"]);
+    allowed.assert_stdout_has(&["warning: compared despite different conditions", "CPU: A, not B"]);
+}
+
+#[test]
+fn a_benchmark_that_chose_not_to_run_is_skipped_and_elsewhere_there_is_nothing_of_it() {
+    let (project, commits) = project(3);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    let both = [version(0, 100.0), version(1, 100.1)];
+    lines.session(&Session { identity: "1", machine: "A", versions: &both });
+    lines.session(&Session { identity: "2", machine: "A", versions: &[version(2, 100.2)] });
+    lines.skip("gpu/1", SEEDS[0], "there is no GPU here");
+    import(&project, lines);
+    for command in [&["show", "HEAD"][..], &["history", "gpu"]] {
+        let outcome = project.rbench(command).ok();
+        outcome.assert_stdout_has(&["skipped", "there is no GPU here"]);
+        assert!(!outcome.stdout().contains("failed"), "{}", outcome.told());
+    }
+    let stored = ["compare", "HEAD~2", "HEAD~1", "--stored", "--filter", "gpu"];
+    project.rbench(&stored).fails_with(2).assert_stderr_has(&[
+        "nothing is stored of these benchmarks of HEAD~2 (",
+        "measure them with: cargo rbench compare HEAD~2 HEAD~1 --filter gpu\n",
+    ]);
 }
 
 #[test]
@@ -230,11 +265,11 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
     lines.session(&Session { identity: "0", machine: "A", versions: &[(gone, "tree", 100.0)] });
     for (number, (commit, tree)) in commits.iter().enumerate() {
         let versions = &[(&**commit, &**tree, 100.0)];
-        lines.session(&Session { identity: &format!("x{number}"), machine: "A", versions });
+        lines.session(&Session { identity: &format!("a{number}"), machine: "A", versions });
     }
     import(&project, lines);
     let text = project.rbench(&["history", "parse"]).ok();
-    text.assert_stdout_has(&["(0123456)", "not in this repository any more"]);
+    text.assert_stdout_has(&["(0123456)", "no longer in this repository"]);
     project.rbench(&["show", "01234567"]).ok().assert_stdout_has(&["0123456", "parse/1"]);
     let short = project.rbench(&["history", "parse", "--last", "2"]).ok();
     short.assert_stdout_has(&["2 other stored versions not shown"]);
@@ -263,7 +298,8 @@ fn an_empty_store_says_how_to_fill_it_and_none_is_made() {
         } else {
             outcome.fails_with(2)
         };
-        outcome.assert_stderr_has(&["nothing is stored yet", "cargo rbench compare HEAD~1 HEAD"]);
+        outcome
+            .assert_stderr_has(&["no results are stored yet", "cargo rbench compare HEAD~1 HEAD"]);
     }
     assert!(!project.root().join(".rbench").exists());
 }
@@ -281,7 +317,7 @@ fn a_benchmark_that_is_not_stored_is_told_with_what_is_near() {
 
 #[test]
 fn what_compare_said_is_what_is_said_later() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Change the work");
     let quick = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];

@@ -110,7 +110,7 @@ struct Comparison {
 
 impl Comparison {
     fn new(warm_up: &'static str) -> Self {
-        let project = TestProject::with_harness("compared");
+        let project = TestProject::of("counted");
         project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
         project.commit("Work more");
         Self { project, warm_up }
@@ -237,8 +237,8 @@ fn a_killed_run_takes_the_benchmark_with_it() {
 
 #[test]
 fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
+    let comparison = Comparison::new("60000ms");
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let comparison = Comparison::new("60000ms");
         let mut running = comparison.start();
         running.wait_until_it_says("plan: ");
         comparison.wait_until(true);

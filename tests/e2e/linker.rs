@@ -25,7 +25,7 @@ fn a_linker_that_cannot_arrange_functions_gives_way_to_one_that_can_and_it_is_sa
     assert_eq!(natural.distinct(0), (1, 1));
 
     let matched = build("matched");
-    let note = "the chosen linker cannot make the layout `matched`; linked with LLD";
+    let note = "your linker cannot make the layout `matched`; linking with LLD";
     matched.outcome.assert_stderr_has(&[note]);
     assert!(linked_by_lld(&matched));
     assert_eq!(matched.distinct(0), (3, 3));

@@ -78,6 +78,9 @@ fn a_repository_with_one_commit_is_offered_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     for command in ["compare", "diff"] {
         let outcome = project.rbench(&[command]).fails_with(2);
-        outcome.assert_stderr_has(&["HEAD is the first commit", "cargo rbench compare HEAD ."]);
+        outcome.assert_stderr_has(&[
+            "HEAD is the first commit",
+            &format!("cargo rbench {command} HEAD ."),
+        ]);
     }
 }

@@ -26,7 +26,7 @@ fn is_found_out_and_rebuilt(fixture: &str) {
     assert_strategy(&builds, "rebuild", 3, &["differ in", "found out just now"]);
     // The first one is listed and compared; each build has one of its own.
     assert_eq!(compilations_now(&builds), 4);
-    builds.outcome.assert_stderr_has(&["so each of the 3 builds is compiled by itself"]);
+    builds.outcome.assert_stderr_has(&["so each of the 3 builds is compiled separately"]);
     assert_eq!(builds.distinct(0), (3, 3));
     assert_eq!(builds.printed(0), "all 85344\n", "the order does not matter to the sum");
 
@@ -77,7 +77,7 @@ fn versions_with_the_same_machine_code_need_no_second_compilation() {
     let builds = project.build(&["--builds", "3", "HEAD~1", "HEAD"]);
     assert_strategy(&builds, "relink", 1, &["reproducible", "found out just now"]);
     builds.outcome.assert_stderr_has(&[
-        "to find out whether compiling is reproducible (once per toolchain, settings and lock file)",
+        "to check that compiling is reproducible (once per toolchain, settings and lock file)",
     ]);
 }
 
@@ -110,9 +110,11 @@ fn without_a_lock_file_it_is_found_out_once_all_the_same() {
 
 #[test]
 fn another_profile_is_found_out_about_for_itself() {
-    let project = TestProject::of("settings");
+    let project = TestProject::of("sums");
+    project.append("Cargo.toml", "\n[profile.other]\ninherits = \"bench\"\nopt-level = 1\n");
+    project.commit("Add a profile");
     let builds = project.build(&["--builds", "1"]);
     assert_strategy(&builds, "relink", 1, &["found out just now"]);
-    let builds = project.build(&["--builds", "1", "--profile", "careful"]);
+    let builds = project.build(&["--builds", "1", "--profile", "other"]);
     assert_strategy(&builds, "relink", 1, &["found out just now"]);
 }

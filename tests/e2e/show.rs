@@ -12,7 +12,7 @@ fn run(project: &TestProject, revision: &str) {
 
 #[test]
 fn a_version_is_shown_with_its_experiments_components_and_builds() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     run(&project, "HEAD");
     let text = project.rbench(&["show"]).ok();
     text.assert_stdout_has(&["3 × 2 × 3", "finished", "rustc ", "changing", "steady", "machine: "]);
@@ -25,14 +25,19 @@ fn a_version_is_shown_with_its_experiments_components_and_builds() {
     assert!(builds.iter().all(|build| build["executions"].as_array().unwrap().len() == 2));
     assert_eq!(benchmark["layout_test"]["degrees_of_freedom"], serde_json::json!([2.0, 3.0]));
     let seed = builds[0]["seed"].to_string();
-    let detail = project.rbench(&["show", "HEAD", "steady"]).env("COLUMNS", "140").ok();
+    let file = project.beside("show.json");
+    let to_file = ["show", "HEAD", "steady", "--output", file.to_str().unwrap()];
+    let detail = project.rbench(&to_file).env("COLUMNS", "140").ok();
+    let written: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(written, report);
     detail.assert_stdout_has(&["layout effect: F", &seed, "matched", "executions"]);
     assert!(!detail.stdout().contains("changing"), "{}", detail.told());
 }
 
 #[test]
 fn colours_are_used_when_they_are_asked_for() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     run(&project, "HEAD");
     let has_colours = |arguments: &[&str], variable: &str| {
         let shown = project.rbench(&[&["show"], arguments].concat()).env(variable, "always");
@@ -47,7 +52,7 @@ fn colours_are_used_when_they_are_asked_for() {
 
 #[test]
 fn all_measurements_are_printed_on_request() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     run(&project, "HEAD");
     let raw = project.rbench(&["show", "--filter", "steady", "--raw"]).ok().stdout();
     let (head, lines) = raw.split_once('\n').unwrap();
@@ -61,18 +66,18 @@ fn all_measurements_are_printed_on_request() {
 
 #[test]
 fn an_uncommitted_tree_and_one_that_is_not_stored_read_well() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     project.append("src/lib.rs", "/// Uncommitted.\npub fn more() {}\n");
     run(&project, ".");
     project.rbench(&["show", "."]).ok().assert_stdout_has(&[". (", "+", "changing"]);
     project.rbench(&["history"]).ok().assert_stdout_has(&["changing"]);
     let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
-    outcome.assert_stderr_has(&["nothing is stored of HEAD", "cargo rbench run HEAD"]);
+    outcome.assert_stderr_has(&["no results are stored for HEAD", "cargo rbench run HEAD"]);
 }
 
 #[test]
 fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     project.append("src/lib.rs", "this is no Rust\n");
     project.commit("Break it");
     project.rbench(&[&["run", "HEAD~1..HEAD"], &QUICK[..]].concat()).run();
@@ -98,7 +103,7 @@ fn a_commit_that_cannot_be_built_is_shown_with_the_reason() {
 
 #[test]
 fn a_benchmark_that_fails_is_shown_with_the_reason() {
-    let project = TestProject::with_harness("compared");
+    let project = TestProject::of("counted");
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one");
     project.rbench(&[&["run", "HEAD"], &QUICK[..]].concat()).run().assert_exit(4);

@@ -1,6 +1,6 @@
 //! The project keeps its own house in order.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::support::sources::{project, rust_files};
 
@@ -70,6 +70,46 @@ fn documents_name_only_files_that_exist() {
     assert!(named > 10, "only {named} names are found");
 }
 
+/// The text files of the project, with their paths.
+fn text_files(directory: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "target" && (!name.starts_with('.') || name == ".ci") {
+                text_files(&path, found);
+            }
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            found.push((path.strip_prefix(project()).unwrap().display().to_string(), text));
+        }
+    }
+}
+
+/// Where packages come from is the business of whoever builds, and of cargo.
+#[test]
+fn no_file_names_a_registry_host_and_lock_files_name_the_public_one() {
+    let mut files = Vec::new();
+    text_files(project(), &mut files);
+    let public = format!("registry+https://github.com/rust-lang/{}.io-index", "crates");
+    let hosts = [("crates", "io"), ("docs", "rs"), ("pypi", "org"), ("npmjs", "org")]
+        .map(|(name, domain)| format!("{name}.{domain}"));
+    let mut locks = 0;
+    for (path, text) in files {
+        if path.ends_with("Cargo.lock") {
+            let mut sources = text.lines().filter_map(|line| line.strip_prefix("source = "));
+            let other = sources.find(|source| source.trim_matches('"') != public);
+            assert_eq!(other, None, "{path} names another registry");
+            locks += 1;
+        } else {
+            // A test may write a lock file.
+            let text = text.replace(&public, "");
+            let host = hosts.iter().find(|host| text.contains(*host));
+            assert_eq!(host, None, "{path} names a registry host");
+        }
+    }
+    assert!(locks > 5, "only {locks} lock files are found");
+}
+
 #[test]
 fn every_test_module_is_part_of_the_binary() {
     let main = fs::read_to_string(project().join("tests/e2e/main.rs")).unwrap();
@@ -78,5 +118,19 @@ fn every_test_module_is_part_of_the_binary() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let known = name == "main" || main.contains(&format!("mod {name};"));
         assert!(known, "tests/e2e/main.rs has no `mod {name};`");
+    }
+}
+
+#[test]
+fn other_systems_than_linux_are_refused_by_the_compiler_and_have_no_code() {
+    let files = rust_files(&["src"]);
+    let library = files.iter().find(|file| file.path == "src/lib.rs").unwrap();
+    let refusal = "#[cfg(not(target_os = \"linux\"))]\ncompile_error!(";
+    assert!(library.text.contains(refusal));
+    for file in &files {
+        let text = file.text.replace(refusal, "");
+        let other = ["target_os", "target_family", "cfg(unix", "cfg(windows", "cfg(not("];
+        let found = other.into_iter().find(|condition| text.contains(condition));
+        assert_eq!(found, None, "{} has code for other systems", file.path);
     }
 }

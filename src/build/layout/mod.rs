@@ -1,4 +1,4 @@
-//! Layouts: the options with which a linker puts functions where a seed decides.
+//! Layouts: linker options that place functions according to a seed.
 
 mod distinct;
 mod pads;

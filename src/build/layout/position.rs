@@ -1,5 +1,5 @@
-//! Matched positions: where a function goes depends on its name and the seed alone, so that two
-//! versions put what they have in common at the same positions.
+//! Matched positions: the place of a function depends only on its name and the seed, so that two
+//! versions have their common functions at the same positions.
 
 use std::collections::HashMap;
 

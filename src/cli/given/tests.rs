@@ -36,6 +36,15 @@ fn what_was_given_is_carried_and_what_was_not_is_left_out() {
 }
 
 #[test]
+fn filters_without_a_flag_are_carried_as_those_with_one() {
+    let Subcommand::Show(args) = parsed("cargo rbench show HEAD~1 parse 'a b' --raw") else {
+        panic!("it is another command")
+    };
+    let line = args.given.suggest("history", &[], &[]);
+    assert_eq!(line, "cargo rbench history --filter parse --filter 'a b'");
+}
+
+#[test]
 fn an_option_that_is_replaced_is_not_carried_too() {
     let given = given("-l 5 --filter 'a|b' --filter c -m 3");
     let only = [("exact", None), ("filter", Some("a b"))];
@@ -108,6 +117,11 @@ fn a_word_that_is_no_revision_may_be_a_filter() {
     assert_eq!(
         given.as_filter("list", ".", "f64").as_deref(),
         Some("did you mean `cargo rbench list . --filter f64 --package parser`?")
+    );
+    let Subcommand::List(args) = parsed("cargo rbench list f64 f32") else { panic!("no list") };
+    assert_eq!(
+        args.given.as_filter("list", ".", "f64").as_deref(),
+        Some("did you mean `cargo rbench list . --filter f64 --filter f32`?")
     );
     for revision in [".", "HEAD~9", "v1^2", ":/text", "main@{1}"] {
         assert_eq!(given.as_filter("list", ".", revision), None, "{revision}");

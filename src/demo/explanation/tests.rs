@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     judge::JudgedStage,
     model::{Benchmark, Metric, Name},
+    report::verdict::VerdictKind,
     stats::{Assessment, Basis, Criteria, Doubt, Estimator, Measurements, Pairing, Summary},
 };
 
@@ -64,7 +65,7 @@ fn the_benchmark_that_depends_most_on_layouts_shows_what_one_build_is_worth() {
     let Explanation { text, as_expected, .. } = explain(Expected::NothingFlagged, &rows);
     assert!(as_expected);
     for part in [
-        "Nobody touched `b`",
+        "does not touch `b`",
         "from 1.000 µs to 1.300 µs, depending on the layout alone: 30 % more",
         "12 pairs",
         "8 differ",
@@ -79,7 +80,7 @@ fn where_layouts_do_little_there_is_no_story_about_them() {
     for builds in [STEADY, noise] {
         let explanation = explain(Expected::NothingFlagged, &[row("a", unchanged(), Some(builds))]);
         assert!(explanation.as_expected);
-        assert!(explanation.text.contains("too little to be told"), "{}", explanation.text);
+        assert!(explanation.text.contains("too small to tell"), "{}", explanation.text);
     }
 }
 
@@ -88,7 +89,9 @@ fn a_false_alarm_is_called_one() {
     let rows = [row("a", regressed(), Some(STEADY)), row("b", unchanged(), Some(STEADY))];
     let explanation = explain(Expected::NothingFlagged, &rows);
     assert!(!explanation.as_expected);
-    assert!(explanation.text.contains("`a` is called regressed, although its code is the same"));
+    assert!(
+        explanation.text.contains("`a` is reported as regressed, although its code is the same")
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn the_planted_change_is_explained_with_its_interval() {
         "{}",
         explanation.text
     );
-    assert!(explanation.text.contains("`b` included, which layouts move by 30 %"));
+    assert!(explanation.text.contains("including `b`, which layouts change by 30 %"));
     assert_eq!(explanation.summary, "`a` regressed by 10 %, nothing else flagged");
 }
 
@@ -112,11 +115,11 @@ fn a_planted_change_that_is_not_found_or_goes_the_wrong_way_is_not_as_expected()
     let doubt = Doubt::NotFlagged;
     let inconclusive = Verdict::Inconclusive { change: CHANGE, detectable: 0.2, doubt };
     for verdict in [inconclusive, unchanged(), improved, failed(), Verdict::Identical] {
-        let name = verdict.name();
+        let name = VerdictKind::of(&verdict).name();
         let rows = [row("a", verdict, Some(STEADY)), row("b", unchanged(), Some(STEADY))];
         let explanation = explain(Expected::Regressed("a"), &rows);
         assert!(!explanation.as_expected, "{name}");
-        let found = format!("should have regressed, but was found {name}");
+        let found = format!("should have regressed, but the result is: {name}");
         assert!(explanation.text.contains(&found), "{}", explanation.text);
     }
     assert!(!explain(Expected::Improved("a"), &[]).as_expected);

@@ -1,8 +1,8 @@
 //! Benchmarks of Criterion.rs 0.3.3 and later, over the protocol it has for cargo-criterion: raw
 //! measurements, and none of its plots, bootstraps and files.
 //!
-//! Its files are not read as a second way: 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were
-//! all seen to connect, and what does not (0.3.0 to 0.3.2) fails with that reason.
+//! 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were tried and connect. Versions that do not
+//! (0.3.0 to 0.3.2) fail with that reason; Criterion.rs's files are not read instead.
 
 mod message;
 mod runner;
@@ -17,12 +17,13 @@ use self::{
 };
 use super::{
     Conditions, Executable, Harness, Outcome,
-    executable::{Process, incidents, scratch, unsuccessful},
+    executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
+    scratch::Scratch,
 };
 use crate::{
     failure::{Exit, OrFail, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Unit},
-    process::{Ended, Ending},
+    process::{Ended, Ending, is_from_child},
 };
 
 /// Criterion.rs of one version.
@@ -116,9 +117,9 @@ struct Run<'e> {
 impl<'e> Run<'e> {
     /// Runs a process with a runner of its own to its end.
     fn start(mut process: Process<'e>, conditions: &Conditions<'_>) -> Result<Self> {
-        let scratch = scratch()?;
-        let runner = Runner::start(|_| Ok(true))
-            .or_fail(Exit::Internal, || "cannot listen for what Criterion.rs sends")?;
+        let scratch = Scratch::new()?;
+        let runner = Runner::start(is_from_child)
+            .or_fail(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
         // Whatever it may still write is not to land in the user's target directory.
         let home = || ("CRITERION_HOME".into(), scratch.path().into());
         // Whoever types the command has no runner that listens.
@@ -193,12 +194,8 @@ impl Criterion {
     /// Why no measurements came of a benchmark.
     fn why_unmeasured(&self, run: &Run<'_>) -> String {
         self.problem(run).unwrap_or_else(|| {
-            let reason = if run.received.begun {
-                "it ended without a measurement"
-            } else {
-                "the executable has no benchmark of this id; an id must be the same in every run, \
-                 without times or random numbers"
-            };
+            let reason =
+                if run.received.begun { "it ended without a measurement" } else { NO_SUCH_ID };
             reason.to_owned()
         })
     }
@@ -276,7 +273,7 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
         "cycles" => Metric { name: "cycles".to_owned(), unit: Unit::Cycles },
         "instructions" => Metric { name: "instructions".to_owned(), unit: Unit::Instructions },
         "bytes" => Metric { name: "bytes".to_owned(), unit: Unit::Bytes },
-        other => return Err(format!("it measures in `{other}`, which rbench does not know")),
+        other => return Err(format!("it measures in `{other}`, which rbench does not support")),
     };
     let values = complete.values.iter().zip(&complete.iterations);
     let fewest = complete.iterations.iter().copied().fold(f64::INFINITY, f64::min);
@@ -289,10 +286,7 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     };
     let came = series.values.len() as u64;
     if came != complete.sample_size || came != series.iterations.len() as u64 {
-        return Err(format!(
-            "it gave {came} measurements where it meant to take {}",
-            complete.sample_size
-        ));
+        return Err(format!("it gave {came} measurements instead of {}", complete.sample_size));
     }
     series.defect().map_or(Ok(series), Err)
 }
@@ -380,8 +374,8 @@ mod tests {
     fn what_cannot_be_used_is_refused_with_the_reason() {
         for (values, iterations, unit, words) in [
             (&[1.0, 2.0][..], &[1.0, 1.0][..], "parsecs", "`parsecs`"),
-            (&[1.0], &[1.0], "ns", "1 measurements where it meant to take 2"),
-            (&[1.0, 2.0], &[1.0], "ns", "1 measurements where it meant to take 2"),
+            (&[1.0], &[1.0], "ns", "1 measurements instead of 2"),
+            (&[1.0, 2.0], &[1.0], "ns", "1 measurements instead of 2"),
             (&[1.0, 0.0], &[1.0, 1.0], "ns", "measurement 2 is 0 ns"),
             (&[1.0, 2.0], &[1.0, 0.0], "ns", "measurement 2 has no iteration"),
             (&[1.0, 2.0], &[f64::NAN, 1.0], "ns", "measurement 1 has no iteration"),

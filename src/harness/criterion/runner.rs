@@ -76,7 +76,7 @@ impl Runner {
     pub(super) fn finish(self) -> Received {
         drop(self.alive);
         self.thread.join().unwrap_or_else(|_| Received {
-            problem: Some("rbench itself failed at its messages".to_owned()),
+            problem: Some("rbench failed to process its messages".to_owned()),
             ..Received::default()
         })
     }
@@ -180,8 +180,8 @@ impl fmt::Display for Problem {
             Self::Io(error) => write!(f, "its connection failed: {error}"),
             Self::OtherProtocol => f.write_str("it does not speak protocol 1 of Criterion.rs"),
             Self::TooLong(length) => write!(f, "it sent a message of {length} bytes"),
-            Self::Garbled(error) => write!(f, "it sent a message that is not understood: {error}"),
-            Self::OutOfTurn => f.write_str("it sent a message out of turn"),
+            Self::Garbled(error) => write!(f, "it sent an invalid message: {error}"),
+            Self::OutOfTurn => f.write_str("it sent an unexpected message"),
         }
     }
 }

@@ -105,7 +105,7 @@ fn the_source_decides_between_several() {
     assert_eq!(of("use criterion::Criterion; // no individan"), Ok(HarnessKind::Criterion));
     let failure = of("use criterion::*; use divan::*;").unwrap_err();
     assert!(failure.contains("depends on criterion and divan"), "{failure}");
-    let lines = "hint: say which in bench.toml:\n[[harness]]\npackage = \"p\"\nbench = \"b\"\n\
+    let lines = "hint: name it in bench.toml:\n[[harness]]\npackage = \"p\"\nbench = \"b\"\n\
                  harness = \"criterion\" # or \"divan\"";
     assert!(failure.ends_with(lines), "{failure}");
 }
@@ -119,7 +119,7 @@ fn a_harness_that_a_helper_crate_hands_on_is_found() {
 #[test]
 fn what_only_the_build_script_uses_does_not_count() {
     let failure = detected(&[("!divan", "divan", "0.1.21")], CUSTOM, "", None).unwrap_err();
-    assert!(failure.contains("no harness among its dependencies"), "{failure}");
+    assert!(failure.contains("depends on no supported harness"), "{failure}");
 }
 
 #[test]

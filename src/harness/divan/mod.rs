@@ -11,13 +11,13 @@ mod table;
 mod time;
 mod tree;
 
-use std::{collections::HashMap, ffi::OsString, slice, time::Duration};
+use std::{collections::HashMap, ffi::OsString, iter, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
 use self::{
     table::{Row, row},
-    tree::leaves,
+    tree::{Leaf, leaves},
 };
 use super::{
     Conditions, Executable, Harness, Outcome,
@@ -52,21 +52,18 @@ impl Harness for Divan {
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         if self.version < Version::new(0, 1, 18) {
             // Its list leaves arguments out.
-            let tree = try_process(executable, conditions).whole_output(conditions)?;
-            let leaves = leaves(&tree).into_iter();
-            return Ok(names(leaves.map(|leaf| (leaf.id, leaf.threads)).collect()));
+            let tree = trial(executable, None, conditions).whole_output(conditions)?;
+            return Ok(names(leaves(&tree)));
         }
         let arguments = ["--list", "--format", "terse"];
         let mut invocation = executable.invocation(arguments, None, conditions);
         // Only for cargo-nextest does it list so.
         invocation.variables.push(("NEXTEST".into(), "1".into()));
         let output = Process::listing(executable, invocation).whole_output(conditions)?;
-        let threads = threads(executable, conditions)?;
-        let with_threads = |name: Name| {
-            let threads = threads.get(&name.id).cloned().unwrap_or_default();
-            (name.id, threads)
-        };
-        Ok(names(listed(&output).into_iter().map(with_threads).collect()))
+        let ids: Vec<String> = listed(&output).into_iter().map(|name| name.id).collect();
+        let threads = threads(executable, &ids, conditions)?;
+        let leaf = |id| Leaf { threads: threads.get(&id).cloned().unwrap_or_default(), id };
+        Ok(names(ids.into_iter().map(leaf).collect()))
     }
 
     fn execute(
@@ -114,37 +111,50 @@ impl Harness for Divan {
     }
 }
 
-/// A process that shows the whole tree of benchmarks, numbers of threads included, which only a try of
-/// each does. It makes what benchmarks need, but has no time for an iteration.
-fn try_process<'e>(executable: &'e Executable, conditions: &Conditions<'_>) -> Process<'e> {
-    let arguments = ["--test", "--max-time", "0", "--color", "never"];
+/// A process that shows the tree of benchmarks, or one of them, with the numbers of threads, which only
+/// a trial of each does. It sets benchmarks up, but has no time for an iteration.
+fn trial<'e>(
+    executable: &'e Executable,
+    id: Option<&str>,
+    conditions: &Conditions<'_>,
+) -> Process<'e> {
+    let mut arguments = vec!["--test", "--max-time", "0", "--color", "never"];
+    arguments.extend(id.into_iter().flat_map(|id| ["--exact", "--", id]));
     Process::listing(executable, executable.invocation(arguments, None, conditions))
 }
 
-/// The numbers of threads of those benchmarks that have several. A benchmark that fails when it is
-/// tried is no reason not to list it, and none that comes after it.
+/// The numbers of threads of the benchmarks `ids`, empty for those with one. A benchmark that fails
+/// when it is set up ends the trial of all, so those that it left out are tried one by one.
 fn threads(
     executable: &Executable,
+    ids: &[String],
     conditions: &Conditions<'_>,
 ) -> Result<HashMap<String, Vec<u32>>> {
-    let output = match try_process(executable, conditions).run_for_list(conditions) {
-        Ok(ended) => ended.output,
-        Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
-        Err(_) => Output::default(),
-    };
-    let several = leaves(&output).into_iter().filter(|leaf| !leaf.threads.is_empty());
-    Ok(several.map(|leaf| (leaf.id, leaf.threads)).collect())
+    let mut threads = HashMap::new();
+    let all = iter::once(None).chain(ids.iter().map(|id| Some(id.as_str())));
+    for id in all {
+        if id.is_some_and(|id| threads.contains_key(id)) {
+            continue;
+        }
+        let output = match trial(executable, id, conditions).run_for_list(conditions) {
+            Ok(ended) => ended.output,
+            Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+            Err(_) => Output::default(),
+        };
+        threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
+    }
+    Ok(threads)
 }
 
 /// A name for each benchmark and number of threads, in a fixed order: Divan lists benchmarks in the
 /// order in which they were linked.
-fn names(mut benchmarks: Vec<(String, Vec<u32>)>) -> Vec<Name> {
-    benchmarks.sort();
-    let names = |(id, threads): (String, Vec<u32>)| match &threads[..] {
+fn names(mut leaves: Vec<Leaf>) -> Vec<Name> {
+    leaves.sort();
+    let names = |Leaf { id, threads }: Leaf| match &threads[..] {
         [] => vec![Name::plain(id)],
         several => several.iter().map(|count| with_threads(&id, *count)).collect(),
     };
-    benchmarks.into_iter().flat_map(names).collect()
+    leaves.into_iter().flat_map(names).collect()
 }
 
 fn with_threads(id: &str, count: u32) -> Name {
@@ -230,8 +240,8 @@ mod tests {
 
     #[test]
     fn each_number_of_threads_is_a_benchmark_that_divan_gets_by_a_flag() {
-        let benchmarks = [("b", &[1, 2, 16][..]), ("a", &[])];
-        let names = names(benchmarks.map(|(id, t)| (id.to_owned(), t.to_vec())).to_vec());
+        let leaf = |id: &str, threads: &[u32]| Leaf { id: id.into(), threads: threads.to_vec() };
+        let names = names(vec![leaf("b", &[1, 2, 16]), leaf("a", &[])]);
         let ids: Vec<_> = names.iter().map(|name| name.id.as_str()).collect();
         assert_eq!(ids, ["a", "b/t=1", "b/t=2", "b/t=16"]);
         let line = |name| arguments(name, 3, None).join(" ".as_ref()).into_string().unwrap();

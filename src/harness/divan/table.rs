@@ -44,7 +44,9 @@ pub(super) fn row(output: &Output, measurements: usize) -> Result<Row, String> {
     let mut rows = text.lines().filter_map(cells).map(|cells| cells.row(measurements));
     match (rows.next(), rows.next()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err("it printed no measurement; is there a benchmark of this id?".to_owned()),
+        (None, _) => Err("it printed no measurement; does a benchmark with this id \
+                          exist?"
+            .to_owned()),
         _ => Err("it printed several lines with measurements, not one".to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 use crate::process::Output;
 
 /// A benchmark in the tree.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Leaf {
     /// The path to it.
     pub(super) id: String,

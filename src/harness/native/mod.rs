@@ -1,4 +1,4 @@
-//! Benchmarks of `rbench-harness`: they get their settings as arguments, and answer by a file.
+//! Benchmarks of `rbench-harness`: they get their settings as arguments, and write results to a file.
 
 mod protocol;
 
@@ -11,12 +11,11 @@ use std::{
     time::Duration,
 };
 
-use tempfile::TempDir;
-
 use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, Outcome,
-    executable::{Process, incidents, scratch, unsuccessful},
+    executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
+    scratch::Scratch,
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
@@ -79,7 +78,7 @@ impl Harness for Native {
 /// A process that answers by a file in a directory of its own.
 struct Query<'e> {
     process: Process<'e>,
-    scratch: TempDir,
+    scratch: Scratch,
 }
 
 impl<'e> Query<'e> {
@@ -99,7 +98,7 @@ impl<'e> Query<'e> {
 
     /// Adds to the arguments of `process` where to answer.
     fn new(mut process: Process<'e>) -> Result<Self> {
-        let scratch = scratch()?;
+        let scratch = Scratch::new()?;
         add_answer_file(&mut process.invocation, &answer_file(&scratch));
         // Whoever types the command reads the answer.
         add_answer_file(&mut process.typed, Path::new("/dev/stdout"));
@@ -127,7 +126,7 @@ fn add_answer_file(invocation: &mut Invocation, file: &Path) {
     invocation.arguments.splice(..0, arguments);
 }
 
-fn answer_file(scratch: &TempDir) -> PathBuf {
+fn answer_file(scratch: &Scratch) -> PathBuf {
     scratch.path().join("answer")
 }
 
@@ -183,7 +182,7 @@ fn outcome(
     }
     let record = match &records().collect::<Vec<_>>()[..] {
         [only] => *only,
-        [] => return Err("the executable has no benchmark of this id".to_owned()),
+        [] => return Err(NO_SUCH_ID.to_owned()),
         several => return Err(format!("{} benchmarks have this id", several.len())),
     };
     match &record.outcome {
@@ -210,10 +209,10 @@ fn series(
     let Measured { iterations, times, .. } = measured;
     let (came, requested) = (times.len(), request.measurements);
     if came != requested {
-        return Err(format!("it gave {came} measurements where {requested} were requested"));
+        return Err(format!("it gave {came} measurements instead of {requested}"));
     }
     if let Some(requested) = request.iterations.filter(|requested| requested != iterations) {
-        return Err(format!("it ran {iterations} iterations where {requested} were requested"));
+        return Err(format!("it ran {iterations} iterations instead of {requested}"));
     }
     let value = |time: &u64| *time as f64 / *iterations as f64;
     let series = Series {

@@ -70,10 +70,10 @@ impl fmt::Display for Defect {
             Self::NotAnAnswer => f.write_str("its result file is not one of rbench-harness"),
             Self::OtherProtocol(other) => write!(
                 f,
-                "its rbench-harness speaks protocol {other}, this rbench speaks {VERSION}"
+                "its rbench-harness uses protocol {other}, but this rbench uses {VERSION}"
             ),
             Self::Truncated => f.write_str("its result file is truncated"),
-            Self::Line(line) => write!(f, "line {line} of its result file is not understood"),
+            Self::Line(line) => write!(f, "line {line} of its result file is invalid"),
         }
     }
 }

@@ -42,15 +42,17 @@ fn a_change_that_both_stages_show_is_a_regression() {
 }
 
 #[test]
-fn a_failure_in_either_stage_is_the_verdict() {
+fn a_failure_in_either_stage_is_the_verdict_and_leaves_nothing_to_confirm() {
     for stage in [Stage::First, Stage::Second] {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
         measure(&filling, Stage::First, 0.05);
         measure(&filling, Stage::Second, 0.05);
         filling.fail("a", 1, stage);
-        let Verdict::Failed { reason } = verdict(&filling) else { panic!("{stage:?}") };
+        let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+        let Verdict::Failed { reason } = &row.verdict else { panic!("{stage:?}") };
         assert!(reason.contains("it crashed"), "{reason}");
+        assert!(row.stages.is_empty(), "{stage:?}");
     }
 }
 
@@ -166,7 +168,7 @@ fn different_settings_are_compared_only_on_request() {
     let judge = Judge::new(&results, JudgeOptions::default());
     let rows = judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
     let Verdict::NotComparable { reason } = &rows[0].verdict else { panic!("{rows:?}") };
-    assert_eq!(reason, "measured differently (settings: x)");
+    assert_eq!(reason, "measured under different conditions (settings: x)");
 }
 
 #[test]

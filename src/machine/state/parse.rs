@@ -1,4 +1,4 @@
-//! What the kernel's files say: from their texts to numbers.
+//! Parses the kernel's files.
 
 use std::time::Duration;
 

@@ -32,11 +32,11 @@ struct VersionFields<'r> {
     compile_seconds: f64,
     /// How many compilations the builds come from.
     compilations: usize,
-    targets: Vec<Target<'r>>,
+    targets: Vec<TargetFields<'r>>,
 }
 
 #[derive(Serialize)]
-struct Target<'r> {
+struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
     /// How many of the builds are different programs.
@@ -92,12 +92,12 @@ impl<'r> From<&'r (model::Version, VersionBuilds)> for VersionFields<'r> {
             compiled: compiled_now(builds),
             compile_seconds: first.map_or(0.0, |first| first.record.took().as_secs_f64()),
             compilations: builds.compilations.len(),
-            targets: builds.targets.iter().map(Target::from).collect(),
+            targets: builds.targets.iter().map(TargetFields::from).collect(),
         }
     }
 }
 
-impl<'r> From<&'r TargetBuilds> for Target<'r> {
+impl<'r> From<&'r TargetBuilds> for TargetFields<'r> {
     fn from(target: &'r TargetBuilds) -> Self {
         Self {
             target: &target.target,

@@ -1,4 +1,4 @@
-//! The report of `build`: what was made of each version, and how far the versions agree.
+//! The report of `build`: the builds of each version, and how well the layouts of the versions agree.
 
 mod json;
 mod text;
@@ -84,5 +84,47 @@ impl Report for BuildReport {
 
     fn json(&self) -> Result<String> {
         self.write_json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{
+        style,
+        testing::{HOSTILE, assert_harmless, target, version},
+    };
+
+    fn report(revision: &str, identical: bool) -> BuildReport {
+        let pair = |same_phase, same_order| Agreement { common: 200, same_phase, same_order };
+        BuildReport {
+            layout: Layout::Matched,
+            seed: 1,
+            versions: Vec::new(),
+            agreements: vec![TargetAgreement {
+                base: Version { revision: revision.to_owned(), ..version("main", 'a') },
+                head: version("HEAD", 'b'),
+                target: target("work"),
+                identical,
+                pairs: vec![pair(200, 200), pair(199, 198)],
+                between_seeds: Some(pair(3, 12)),
+            }],
+        }
+    }
+
+    #[test]
+    fn two_versions_agree_as_far_as_the_builds_that_agree_least() {
+        assert_eq!(
+            style::plain(&report("main", false).text(80)),
+            "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 99.50 % \
+             have the same phase and 99.00 % the same order in each build (between two seeds: 2 %)\n"
+        );
+        let text = report("main", true).text(80);
+        assert!(text.ends_with("parser/work: identical machine code in every build\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_from_elsewhere_steers_the_terminal() {
+        assert_harmless(&report(HOSTILE, false));
     }
 }

@@ -1,6 +1,4 @@
-//! How to look deeper: commands to type, each with what it would show.
-
-use std::fmt;
+//! Suggested commands, each with its purpose.
 
 use serde::Serialize;
 
@@ -12,17 +10,6 @@ use crate::{
 
 /// Up to so many benchmarks are named in a command; beyond, it is about all.
 const MOST_NAMED: usize = 4;
-
-/// Writes commands that can be typed, with those options of the present command that hold for them too.
-pub trait CommandLine: fmt::Debug {
-    /// The subcommand with these arguments and options; a switch has no value.
-    fn suggest(
-        &self,
-        subcommand: &str,
-        arguments: &[&str],
-        options: &[(&str, Option<&str>)],
-    ) -> String;
-}
 
 /// A command and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,7 +56,7 @@ impl ComparisonReport {
     }
 
     /// The two revisions as they were typed.
-    fn revisions(&self) -> [&str; 2] {
+    pub(super) fn revisions(&self) -> [&str; 2] {
         [&self.base.revision, &self.head.revision]
     }
 

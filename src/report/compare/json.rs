@@ -13,8 +13,8 @@ use crate::{
     model::Dimensions,
     report::{
         json::{
-            self, Change, Criteria, FailedTarget, Id, Interval, Machine, MetricFields, Reason,
-            Value, Version,
+            self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine,
+            MetricFields, Reason, Version,
         },
         shares::Shares,
         verdict::VerdictKind,
@@ -36,8 +36,8 @@ struct Comparison<'r> {
     geometric_means: Vec<GeometricMean>,
     functions: Vec<Functions<'r>>,
     benchmarks: Vec<Row<'r>>,
-    added: Vec<Id<'r>>,
-    removed: Vec<Id<'r>>,
+    added: Vec<FullName<'r>>,
+    removed: Vec<FullName<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
     next_steps: Vec<NextStep>,
 }
@@ -71,13 +71,13 @@ struct Functions<'r> {
 #[derive(Serialize)]
 struct Row<'r> {
     #[serde(flatten)]
-    id: Id<'r>,
+    id: FullName<'r>,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     verdict: VerdictKind,
     reason: Reason,
-    base: Option<Value>,
-    head: Option<Value>,
+    base: Option<Estimate>,
+    head: Option<Estimate>,
     change: Option<Change>,
     advice: Option<AdviceFields>,
     /// The first, and the second where there was one. The last one decides.
@@ -95,8 +95,8 @@ struct AdviceFields {
 
 #[derive(Serialize)]
 struct Stage {
-    base: Value,
-    head: Value,
+    base: Estimate,
+    head: Estimate,
     change: Change,
     base_comparison_interval: Interval,
     head_comparison_interval: Interval,
@@ -130,8 +130,8 @@ impl ComparisonReport {
             geometric_means: self.geometric_means(),
             functions: self.function_fields(),
             benchmarks: self.rows.iter().map(|row| self.row(row)).collect(),
-            added: self.added.iter().map(Id::from).collect(),
-            removed: self.removed.iter().map(Id::from).collect(),
+            added: self.added.iter().map(FullName::from).collect(),
+            removed: self.removed.iter().map(FullName::from).collect(),
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
             next_steps: self.next_steps(),
         })
@@ -161,7 +161,7 @@ impl ComparisonReport {
     fn row<'r>(&self, row: &'r JudgedRow) -> Row<'r> {
         let value = |version: usize| {
             let summary = &row.decisive()?.summaries[version];
-            Some(Value::of(summary, self.criteria.confidence))
+            Some(Estimate::of(summary, self.criteria.confidence))
         };
         Row {
             id: (&row.benchmark).into(),
@@ -180,8 +180,8 @@ impl ComparisonReport {
         let JudgedStage { summaries: [base, head], assessment } = stage;
         let comparison = &assessment.comparison;
         Stage {
-            base: Value::of(base, self.criteria.confidence),
-            head: Value::of(head, self.criteria.confidence),
+            base: Estimate::of(base, self.criteria.confidence),
+            head: Estimate::of(head, self.criteria.confidence),
             change: comparison.into(),
             base_comparison_interval: comparison.base.into(),
             head_comparison_interval: comparison.head.into(),

@@ -1,5 +1,5 @@
-//! The comparison for pull requests: short, what needs attention first, the rest folded, and never more
-//! than a comment may hold.
+//! The comparison for pull requests: short, what needs attention first, the rest folded, and never longer
+//! than a comment may be.
 
 use super::{ComparisonReport, summary::name};
 use crate::{
@@ -161,6 +161,6 @@ impl ComparisonReport {
         if commands.is_empty() {
             return commands;
         }
-        folded("to look deeper", &fenced(&commands))
+        folded("next steps", &fenced(&commands))
     }
 }

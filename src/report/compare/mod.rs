@@ -10,10 +10,10 @@ mod warning;
 
 use std::{rc::Rc, time::SystemTime};
 
-pub use advice::{CommandLine, NextStep};
+pub use advice::NextStep;
 pub use summary::{Counts, GeometricMean};
 
-use super::Report;
+use super::{CommandLine, Report};
 use crate::{
     code::FunctionDiff,
     failure::{Failure, Result},

@@ -1,4 +1,4 @@
-//! Sentences about many benchmarks at once: those that need no explanation each.
+//! Sentences about many benchmarks at once.
 
 use super::{ComparisonReport, summary::name};
 use crate::{
@@ -70,8 +70,7 @@ impl ComparisonReport {
             Some(format!("{} ({}{confirmed})", name(&names, row), percent(change.estimate)))
         });
         let changes = list(changes);
-        (!changes.is_empty())
-            .then(|| format!("there is a difference below the min-effect: {changes}"))
+        (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
     }
 
     /// How many functions differ, if that is known: `2 functions changed, 1 function added, 4309 the same`.

@@ -1,4 +1,4 @@
-//! What a comparison comes to: counts, mean changes, the order of benchmarks, and the exit code.
+//! The summary of a comparison: counts, mean changes, the order of benchmarks, and the exit code.
 
 use std::collections::BTreeMap;
 
@@ -71,6 +71,14 @@ impl ComparisonReport {
             removed: self.removed.len(),
             failed_targets: self.failed_targets.len(),
         }
+    }
+
+    /// Whether there is nothing to report of any benchmark.
+    pub const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+            && self.added.is_empty()
+            && self.removed.is_empty()
+            && self.failed_targets.is_empty()
     }
 
     /// The exit code: a regression, unless they are only `advisory`, counts more than a failed benchmark,

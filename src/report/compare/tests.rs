@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    cli::{Cli, Command},
     code::{ChangedFunction, Name, SizedFunction},
     failure::Exit,
     judge::Repetition,
@@ -12,8 +11,8 @@ use crate::{
     report::{
         PLAIN_COLUMNS, style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, inconclusive, judged, judged_in,
-            machine, memory, target, version,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, given, inconclusive, judged,
+            judged_in, machine, memory, target, version,
         },
     },
     stats::Verdict,
@@ -35,7 +34,7 @@ fn diff() -> FunctionDiff {
 
 fn nothing() -> ComparisonReport {
     let (base, head) = (version("main", 'a'), version("HEAD", 'b'));
-    ComparisonReport::new(base, head, Criteria::default(), command_line("compare main HEAD"))
+    ComparisonReport::new(base, head, Criteria::default(), given("compare main HEAD"))
 }
 
 fn identical(id: &str) -> JudgedRow {
@@ -182,6 +181,19 @@ fn stored_experiment() -> StoredExperiment {
 }
 
 #[test]
+fn a_warning_suggests_a_comparison_with_the_given_options() {
+    let words = "compare main HEAD --stored --filter parse --manifest-path x";
+    let report = ComparisonReport {
+        warnings: vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }],
+        command_line: given(words),
+        ..nothing()
+    };
+    let text = report.text(200);
+    let command = "together: cargo rbench compare main HEAD --filter parse --manifest-path x\n";
+    assert!(text.contains(command), "{text}");
+}
+
+#[test]
 fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
     let report = ComparisonReport { stored: vec![stored_experiment()], ..nothing() };
     let text = plain(&report);
@@ -240,7 +252,7 @@ fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() 
     let row = judged("numbers/float", 240.8, &[1.004], 0.02, 0.003);
     assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
     let report = ComparisonReport { rows: vec![row], ..nothing() };
-    let line = "unchanged: there is a difference below the min-effect: numbers/float (+0.40 %)\n";
+    let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
     assert!(plain(&report).contains(line), "{}", plain(&report));
     assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
     let confirmed = judged("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
@@ -268,10 +280,10 @@ fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
         for index in 0..1000 {
             let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
             report.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
-            let reason = format!("{}\n{}", part.repeat(900), "````\n".repeat(900));
+            let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
             report.rows.push(failed(&format!("bad{index}"), reason));
             report.added.push(benchmark);
-            report.warnings.push(Warning::Experiment(part.repeat(900)));
+            report.warnings.push(Warning::Experiment(part.repeat(90)));
         }
         let markdown = report.markdown();
         assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
@@ -377,7 +389,7 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
     );
     let more = ["e", "f", "g"].map(|id| inconclusive(id, Repetition::Executions, 20, 0.1));
     report.rows.extend(more);
-    report.command_line = command_line(
+    report.command_line = given(
         "compare main HEAD --features simd --filter . -l 10 -m 4 --manifest-path x --format json",
     );
     let advised: Vec<String> = report.next_steps().into_iter().map(|step| step.command).collect();
@@ -392,13 +404,4 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
              --manifest-path x",
         ]
     );
-}
-
-/// The command line of these words.
-fn command_line(words: &str) -> Rc<dyn CommandLine> {
-    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    match Cli::of_words(&words).unwrap().command {
-        Command::Compare(args) => args.command_line(),
-        other => panic!("{other:?} is no comparison"),
-    }
 }

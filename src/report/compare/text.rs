@@ -173,7 +173,7 @@ impl ComparisonReport {
         if steps.is_empty() {
             return String::new();
         }
-        let mut text = format!("{}\n", paint(style::HEAD, "to look deeper"));
+        let mut text = format!("{}\n", paint(style::HEAD, "next steps"));
         for step in steps {
             let purpose = paint(style::QUIET, &format!("# {}", step.purpose));
             text += &format!("  {purpose}\n  {}\n", visible(&step.command));

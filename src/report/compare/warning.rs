@@ -1,19 +1,15 @@
-//! What makes a comparison less sure, as sentences and as values.
+//! Warnings of a comparison, as sentences and as values.
 
 use super::{ComparisonReport, Warning};
 use crate::{
     machine::{disturbance::Disturbance, state::MANY_SWITCHES},
-    model::Version,
     report::quantity::count,
 };
 
 impl ComparisonReport {
     /// A warning as a sentence.
     pub(super) fn warning_text(&self, warning: &Warning) -> String {
-        let together = || {
-            let [base, head] = [&self.base, &self.head].map(Version::short);
-            format!("cargo rbench compare {base} {head}")
-        };
+        let together = || self.command_line.suggest("compare", &self.revisions(), &[]);
         match warning {
             Warning::Disturbance(disturbance) => disturbance_text(disturbance),
             Warning::EqualBuilds { target, distinct, requested } => {
@@ -22,16 +18,16 @@ impl ComparisonReport {
             Warning::ChangingIds { ids } => {
                 let (verb, example) = (have(ids.len()), ids.first().map_or("", String::as_str));
                 format!(
-                    "{verb} another id each time that benchmarks are listed, such as {example}: \
-                     what is called anew can be compared with nothing"
+                    "{verb} a different id in each listing, for example `{example}`, and cannot \
+                     be compared; use ids that do not change"
                 )
             }
             Warning::FunctionsUnknown { reason } => {
                 format!("functions were not compared: {reason}")
             }
             Warning::AcrossExperiments { benchmarks } => format!(
-                "{} measured in two experiments: the change allows for what varies between \
-                 experiments, and would be surer from one: {}",
+                "{} measured in two experiments, so the intervals include the variation between \
+                 experiments; measure both versions together for narrower ones: {}",
                 were(*benchmarks),
                 together()
             ),
@@ -42,7 +38,7 @@ impl ComparisonReport {
                 together()
             ),
             Warning::DifferentConditions { reasons } => format!(
-                "measured differently, and compared because of --allow-different: {}",
+                "compared despite different conditions (--allow-different): {}",
                 reasons.join("; ")
             ),
             Warning::Experiment(text) => text.clone(),
@@ -128,7 +124,9 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
             "the CPU frequency governor is `{name}`: clock rates change while measuring; \
              `performance` is steadier"
         ),
-        Disturbance::Battery => "the machine runs on battery, which saves power".to_owned(),
+        Disturbance::Battery => "the machine runs on battery, which may lower clock \
+                                 rates"
+            .to_owned(),
         Disturbance::Quota { cpus } => {
             format!("the control group allows only {cpus:.2} CPUs, so executions are paused")
         }
@@ -136,7 +134,7 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
             "the control group's CPU quota paused processes for {seconds:.2} s while measuring"
         ),
         Disturbance::Preempted { share } => format!(
-            "in {:.0} % of the executions, other processes took the CPU away more than \
+            "in {:.0} % of the executions, other processes preempted the benchmark more than \
              {MANY_SWITCHES} times a second",
             percent(share)
         ),

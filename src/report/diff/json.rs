@@ -14,13 +14,13 @@ use crate::{
 struct Diff<'r> {
     base: Version<'r>,
     head: Version<'r>,
-    targets: Vec<Target<'r>>,
+    targets: Vec<TargetFields<'r>>,
     only_base: &'r [BenchTarget],
     only_head: &'r [BenchTarget],
 }
 
 #[derive(Serialize)]
-struct Target<'r> {
+struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
     changed: Vec<Changed<'r>>,
@@ -54,14 +54,14 @@ impl DiffReport {
         document(&Diff {
             base: (&self.base).into(),
             head: (&self.head).into(),
-            targets: self.targets.iter().map(Target::from).collect(),
+            targets: self.targets.iter().map(TargetFields::from).collect(),
             only_base: &self.only_base,
             only_head: &self.only_head,
         })
     }
 }
 
-impl<'r> From<&'r TargetDiff> for Target<'r> {
+impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
     fn from(TargetDiff { target, diff, not_comparable }: &'r TargetDiff) -> Self {
         let changed = |ChangedFunction { name, base_size, head_size }: &'r ChangedFunction| {
             Changed { name: name.as_str(), base_bytes: *base_size, head_bytes: *head_size }

@@ -11,19 +11,19 @@ struct Gc<'r> {
     dry_run: bool,
     all_bytes: u64,
     removed_bytes: u64,
-    kinds: Vec<Kind>,
-    versions: Vec<Version<'r>>,
+    kinds: Vec<OfKind>,
+    versions: Vec<OfVersion<'r>>,
 }
 
 #[derive(Serialize)]
-struct Kind {
+struct OfKind {
     kind: &'static str,
     entries: usize,
     bytes: u64,
 }
 
 #[derive(Serialize)]
-struct Version<'r> {
+struct OfVersion<'r> {
     version: &'r str,
     entries: usize,
     bytes: u64,
@@ -38,10 +38,10 @@ impl GcReport {
             all_bytes: self.all_bytes,
             removed_bytes: self.removed_bytes(),
             kinds: kinds
-                .map(|(kind, Total { entries, bytes })| Kind { kind: name(kind), entries, bytes })
+                .map(|(kind, Total { entries, bytes })| OfKind { kind: name(kind), entries, bytes })
                 .collect(),
             versions: versions
-                .map(|(version, Total { entries, bytes })| Version { version, entries, bytes })
+                .map(|(version, Total { entries, bytes })| OfVersion { version, entries, bytes })
                 .collect(),
         })
     }

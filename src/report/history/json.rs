@@ -6,7 +6,9 @@ use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
 use crate::{
     failure::Result,
     report::{
-        json::{self, Change, Criteria, Id, Machine, MetricFields, Reason, Value, Version},
+        json::{
+            self, Change, Criteria, Estimate, FullName, Machine, MetricFields, Reason, Version,
+        },
         verdict::VerdictKind,
     },
     stats::SessionVariance,
@@ -23,7 +25,7 @@ struct History<'r> {
 #[derive(Serialize)]
 struct Benchmark<'r> {
     #[serde(flatten)]
-    id: Id<'r>,
+    id: FullName<'r>,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     sessions: Option<Sessions>,
@@ -46,8 +48,8 @@ struct Row<'r> {
     machine: Machine<'r>,
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
-    result: Option<Value>,
-    failure: Option<&'r str>,
+    result: Option<Estimate>,
+    failure: Option<String>,
     against: Option<AgainstFields<'r>>,
 }
 
@@ -80,7 +82,7 @@ impl HistoryReport {
     }
 
     fn row<'r>(&self, row: &'r HistoryRow) -> Row<'r> {
-        let value = |summary| Value::of(summary, self.criteria.confidence);
+        let value = |summary| Estimate::of(summary, self.criteria.confidence);
         Row {
             version: (&row.version).into(),
             in_repository: row.in_repository,
@@ -88,7 +90,7 @@ impl HistoryReport {
             machine: (&row.machine).into(),
             toolchain: row.toolchain.lines().next().unwrap_or_default(),
             result: row.summary.as_ref().map(value),
-            failure: row.failure.as_deref(),
+            failure: row.failure.as_ref().map(ToString::to_string),
             against: row.against.as_ref().map(AgainstFields::from),
         }
     }

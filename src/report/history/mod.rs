@@ -6,15 +6,15 @@ mod markdown;
 pub(super) mod sparkline;
 mod text;
 
-use std::time::SystemTime;
+use std::{rc::Rc, time::SystemTime};
 
 use serde::Serialize;
 
-use super::{Report, names::Names, quantity::count, verdict::VerdictKind};
+use super::{CommandLine, Report, names::Names, quantity::count, verdict::VerdictKind};
 use crate::{
     failure::Result,
     judge::JudgedRow,
-    model::{Benchmark, Machine, Metric, Version},
+    model::{Benchmark, Machine, Metric, Unmeasured, Version},
     stats::{Criteria, SessionVariance, Summary, Verdict},
 };
 
@@ -33,6 +33,8 @@ pub struct HistoryReport {
     pub shallow: bool,
     /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
+    /// What writes the commands that are suggested.
+    pub command_line: Rc<dyn CommandLine>,
 }
 
 /// One benchmark in one metric over the stored versions.
@@ -64,8 +66,8 @@ pub struct HistoryRow {
     pub toolchain: String,
     /// What was measured, if it was.
     pub summary: Option<Summary>,
-    /// Why it failed, if it did.
-    pub failure: Option<String>,
+    /// Why there is nothing, if there is not.
+    pub failure: Option<Unmeasured>,
     /// Whether it was measured on the same machine and with the same settings as the newest version.
     pub like_newest: bool,
     /// How it differs from the version before it; absent where there is none.
@@ -105,7 +107,8 @@ impl HistoryReport {
             })
         };
         let different = self.rows().any(is_different).then(|| {
-            "results of different machines or settings are compared, because of --allow-different"
+            "results from different machines, compilers or settings are compared, because of \
+             --allow-different"
                 .to_owned()
         });
         let shallow = self.shallow.then(|| {
@@ -115,8 +118,8 @@ impl HistoryReport {
             let verb = if self.unfinished == 1 { "is" } else { "are" };
             let experiments = count(self.unfinished, "experiment");
             format!(
-                "{experiments} {verb} not finished and left out; repeat the command that was \
-                 interrupted to resume"
+                "{experiments} {verb} unfinished and left out; rerun the interrupted command to \
+                 resume"
             )
         });
         [different, shallow, unfinished].into_iter().flatten().collect()
@@ -133,11 +136,9 @@ impl HistoryReport {
 
 impl HistoryRow {
     /// What is said in place of a value where there is none.
-    fn without_value(&self) -> VerdictKind {
-        match &self.against {
-            Some(Against { row: JudgedRow { verdict: Verdict::Skipped { .. }, .. }, .. }) => {
-                VerdictKind::Skipped
-            }
+    const fn without_value(&self) -> VerdictKind {
+        match self.failure {
+            Some(Unmeasured::Skipped(_)) => VerdictKind::Skipped,
             _ => VerdictKind::Failed,
         }
     }

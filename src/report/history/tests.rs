@@ -7,7 +7,7 @@ use crate::{
     model::Unit,
     report::{
         style,
-        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, machine, memory},
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
     },
     stats::{Assessment, Estimator, Measurements, Pairing},
 };
@@ -136,6 +136,7 @@ fn report(overview: bool) -> HistoryReport {
         unfinished: 1,
         shallow: false,
         benchmarks,
+        command_line: given("history --package parser"),
     }
 }
 
@@ -187,8 +188,8 @@ fn two_experiments_do_not_say_how_much_a_benchmark_varies_between_them() {
     let history = BenchmarkHistory { sessions: Some(few), ..history("a") };
     let report = HistoryReport { benchmarks: vec![history], ..report(false) };
     let text = style::plain(&report.text(140));
-    let line = "how much it varies between experiments is hardly known yet: only 1 version was \
-                measured again\n";
+    let line = "the variation between experiments is hardly known yet: only 1 version was measured \
+                again\n";
     assert!(text.contains(line), "{text}");
 }
 
@@ -217,7 +218,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         history.metric = Metric { name: hostile(), unit: Unit::Bytes };
         for row in &mut history.versions {
             row.version.summary = hostile();
-            row.failure = Some(hostile());
+            row.failure = Some(Unmeasured::Failed(hostile()));
         }
         let failed =
             JudgedRow::of_benchmark(&benchmark(HOSTILE), Verdict::Failed { reason: hostile() });

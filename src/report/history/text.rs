@@ -77,8 +77,13 @@ impl HistoryReport {
             table.row(cells);
             sentences += &newest.sentence(&name(benchmark), columns);
         }
-        let each = "every version of a benchmark: cargo rbench history BENCH\n";
-        format!("{}\n{sentences}{}{each}", table.fit(columns), self.explanations(columns))
+        let each = self.command_line.suggest("history", &["BENCH"], &[]);
+        let explanations = self.explanations(columns);
+        format!(
+            "{}\n{sentences}{explanations}every version of a benchmark: {}\n",
+            table.fit(columns),
+            visible(&each)
+        )
     }
 
     /// One table for each benchmark.
@@ -147,12 +152,12 @@ impl HistoryReport {
         let mut lines = Vec::new();
         if self.rows().any(|row| row.against.as_ref().is_some_and(Against::is_across)) {
             lines.push(format!(
-                "{ACROSS} measured in another experiment than the version before: the verdict allows \
-                 for what varies between experiments"
+                "{ACROSS} measured in a different experiment than the version before: the verdict \
+                 includes the variation between experiments"
             ));
         }
         if self.rows().any(|row| !row.in_repository) {
-            lines.push("( ) not in this repository any more".to_owned());
+            lines.push("( ) no longer in this repository".to_owned());
         }
         let is_refused =
             |against: &&Against| matches!(against.row.verdict, Verdict::NotComparable { .. });
@@ -170,14 +175,18 @@ impl HistoryReport {
         let mut text: String = lines.iter().map(|line| filled(line, columns)).collect();
         if let Some((against, version)) = refused().find(is_across) {
             let (base, head) = (against.version.short(), version.short());
+            let again = self.command_line.suggest("run", &[&head], &[]);
+            let together = self.command_line.suggest("compare", &[&base, &head], &[]);
             text += &format!(
-                "hint: measure one of them a second time: cargo rbench run {head}\n\
-                 hint: or both together: cargo rbench compare {base} {head}\n"
+                "hint: measure one of them a second time, with the same settings: {}\n\
+                 hint: or both together: {}\n",
+                visible(&again),
+                visible(&together)
             );
         }
         if refused().any(|(against, _)| against.relation == Relation::DifferentConditions) {
-            text += "hint: results of other machines or settings are compared only with \
-                     --allow-different\n";
+            text += "hint: results from different machines, compilers or settings are compared \
+                     only with --allow-different\n";
         }
         text
     }
@@ -224,7 +233,10 @@ impl HistoryRow {
                 let kind = VerdictKind::of(&row.verdict);
                 matches!(kind, Regressed | Improved | Failed | Skipped).then(|| sentence::row(row))
             }
-            None => self.failure.as_ref().map(|failure| visible_lines(failure).into_owned()),
+            None => self
+                .failure
+                .as_ref()
+                .map(|failure| visible_lines(&failure.to_string()).into_owned()),
         };
         reason.map_or_else(String::new, |reason| {
             first_line_filled(&format!("{}: {reason}", visible(name)), columns)
@@ -237,13 +249,13 @@ fn sessions_text(sessions: &SessionVariance) -> String {
     if sessions.freedom < FEW_DEGREES {
         let verb = if sessions.repeats == 1 { "was" } else { "were" };
         return format!(
-            "how much it varies between experiments is hardly known yet: only {repeats} {verb} measured \
-             again"
+            "the variation between experiments is hardly known yet: only {repeats} {verb} \
+             measured again"
         );
     }
     format!(
-        "between experiments it varies by {:.2} % (standard deviation; {repeats} measured again, {:.1} \
-         degrees of freedom)",
+        "standard deviation between experiments: {:.2} % ({repeats} measured again, {:.1} degrees \
+         of freedom)",
         100.0 * sessions.standard_deviation().exp_m1(),
         sessions.freedom
     )

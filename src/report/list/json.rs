@@ -6,7 +6,7 @@ use super::ListReport;
 use crate::{
     failure::Result,
     model,
-    report::json::{FailedTarget, Id, Version, document},
+    report::json::{FailedTarget, FullName, Version, document},
 };
 
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ struct List<'r> {
 #[derive(Serialize)]
 struct Benchmark<'r> {
     #[serde(flatten)]
-    id: Id<'r>,
+    id: FullName<'r>,
     harness: &'static str,
     group: Option<&'r str>,
     function: Option<&'r str>,

@@ -7,7 +7,7 @@ use crate::{
     code::Digest,
     model::{Dimensions, Layout, Stage},
     report::{
-        json::{self, Criteria, Id, Machine, MetricFields, Throughput, Value, Version},
+        json::{self, Criteria, Estimate, FullName, Machine, MetricFields, Throughput, Version},
         shares::Shares,
     },
     stats::{Components, LayoutTest, Summary, impact::Impact},
@@ -40,17 +40,18 @@ struct Experiment<'r> {
 #[derive(Serialize)]
 struct Benchmark<'r> {
     #[serde(flatten)]
-    id: Id<'r>,
+    id: FullName<'r>,
     #[serde(flatten)]
     metric: MetricFields<'r>,
     /// The index of the experiment.
     experiment: usize,
-    result: Option<Value>,
+    result: Option<Estimate>,
     variance: Option<Shares>,
     layout_test: Option<LayoutTestFields>,
     throughput: Vec<Throughput>,
     peak_memory_bytes: Option<u64>,
     failures: &'r [String],
+    skipped: Option<&'r str>,
     impact: ImpactFields,
     builds: Vec<Build>,
 }
@@ -105,12 +106,13 @@ impl ShowReport {
             id: (&shown.benchmark).into(),
             metric: summary.map(Summary::metric).into(),
             experiment: shown.experiment,
-            result: summary.map(|summary| Value::of(summary, self.criteria.confidence)),
+            result: summary.map(|summary| Estimate::of(summary, self.criteria.confidence)),
             variance: summary.and_then(Shares::of_version),
             layout_test: components.and_then(|of| of.layout).map(LayoutTestFields::from),
             throughput: shown.throughput.iter().map(|one| Throughput::from(*one)).collect(),
             peak_memory_bytes: shown.peak_memory,
             failures: &shown.failures,
+            skipped: shown.skipped.as_deref(),
             impact: ImpactFields {
                 executions: shown.impact.executions.as_ref().map(Factors::from),
                 builds: shown.impact.builds.as_ref().map(Factors::from),

@@ -1,16 +1,19 @@
-//! The report of `show`: everything that is stored of one version.
+//! The report of `show`: the stored results of one version.
 
 mod json;
 mod range;
 mod raw;
 mod text;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
 
 pub use range::RangeReport;
 pub use raw::RawMeasurements;
 
-use super::{Report, json::document};
+use super::{CommandLine, Report, json::document};
 use crate::{
     code::Digest,
     failure::Result,
@@ -31,6 +34,8 @@ pub struct ShowReport {
     pub benchmarks: Vec<ShownBenchmark>,
     /// Whether people get every build, or one line for each benchmark.
     pub detailed: bool,
+    /// What writes the commands that are suggested.
+    pub command_line: Rc<dyn CommandLine>,
 }
 
 /// An experiment that a version was part of.
@@ -71,6 +76,8 @@ pub struct ShownBenchmark {
     pub summary: Option<Summary>,
     /// Why executions failed, if some did: as they were reported.
     pub failures: Vec<String>,
+    /// Why the benchmark chose not to run, if it did.
+    pub skipped: Option<String>,
     /// How much one iteration processes.
     pub throughput: Vec<Throughput>,
     /// The most memory that any execution had resident, in bytes.

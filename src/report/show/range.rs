@@ -1,23 +1,28 @@
 //! The report of `run A..B`: one line for each version.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 
-use super::{ShowReport, json::Shown};
+use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
     failure::Result,
     report::{
-        Report,
+        CommandLine, Report,
         json::document,
         style,
         table::{Cell, Column, Table},
+        visible::visible,
     },
 };
 
 /// The versions of a range that were measured.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RangeReport {
     /// The versions, in the order in which they were measured.
     pub versions: Vec<ShowReport>,
+    /// What writes the commands that are suggested.
+    pub command_line: Rc<dyn CommandLine>,
 }
 
 impl Report for RangeReport {
@@ -30,7 +35,9 @@ impl Report for RangeReport {
         ]);
         for ShowReport { version, benchmarks, .. } in &self.versions {
             let ids = |failed: bool| {
-                let is_meant = move |shown: &&_| super::has_failed(shown) == failed;
+                let is_meant = move |shown: &&ShownBenchmark| {
+                    super::has_failed(shown) == failed && shown.skipped.is_none()
+                };
                 let mut ids: Vec<_> =
                     benchmarks.iter().filter(is_meant).map(|shown| &shown.benchmark).collect();
                 ids.dedup();
@@ -50,7 +57,8 @@ impl Report for RangeReport {
         if table.is_empty() {
             return "no version was measured\n".to_owned();
         }
-        table.fit(columns) + "\nhow benchmarks changed: cargo rbench history\n"
+        let history = self.command_line.suggest("history", &[], &[]);
+        table.fit(columns) + &format!("\nhow benchmarks changed: {}\n", visible(&history))
     }
 
     fn json(&self) -> Result<String> {

@@ -6,7 +6,8 @@ use crate::{
     report::{
         style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, machine, memory, summary, version,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory, summary,
+            version,
         },
     },
     stats::Estimator,
@@ -41,6 +42,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
         experiment: 0,
         summary: Some(summary(metric, value, 0.05, 0.01, 0)),
         failures: Vec::new(),
+        skipped: None,
         throughput: vec![Throughput::Bytes(4096)],
         peak_memory: Some(3 << 20),
         impact: ImpactFactors::default(),
@@ -62,7 +64,7 @@ fn build(seed: u32, stage: Stage, value: f64) -> ShownBuild {
     }
 }
 
-/// One benchmark in two metrics, and one that failed.
+/// One benchmark in two metrics, one that failed, and one that chose not to run.
 fn report(detailed: bool) -> ShowReport {
     let failed = ShownBenchmark {
         experiment: 1,
@@ -72,6 +74,12 @@ fn report(detailed: bool) -> ShowReport {
         peak_memory: None,
         ..shown("broken", Metric::wall(), 1.0)
     };
+    let skipped = ShownBenchmark {
+        skipped: Some("there is no GPU here".to_owned()),
+        failures: Vec::new(),
+        ..failed.clone()
+    };
+    let skipped = ShownBenchmark { benchmark: benchmark("on a GPU"), ..skipped };
     let mut wall = shown("words/1024", Metric::wall(), 4384.0);
     if detailed {
         let impact = Impact { factor: 1.8, without_shift: f64::INFINITY };
@@ -95,9 +103,14 @@ fn report(detailed: bool) -> ShowReport {
                 ..experiment("3c4d")
             },
         ],
-        benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed],
+        benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed, skipped],
         detailed,
+        command_line: given("show HEAD words -p parser"),
     }
+}
+
+fn range(versions: Vec<ShowReport>) -> RangeReport {
+    RangeReport { versions, command_line: given("run A..B --bench work -l 3") }
 }
 
 #[test]
@@ -114,7 +127,7 @@ fn details_have_a_row_for_each_build() {
 fn a_program_reads_what_the_schema_says() {
     for detailed in [false, true] {
         assert_keeps(SCHEMA, &report(detailed));
-        let range = RangeReport { versions: vec![report(detailed), report(false)] };
+        let range = range(vec![report(detailed), report(false)]);
         assert_keeps(RANGE_SCHEMA, &range);
     }
     let json = report(true).json().unwrap();
@@ -128,15 +141,23 @@ fn a_range_has_a_line_for_each_version() {
     let mut other = report(false);
     other.version = version("HEAD~1", 'c');
     other.benchmarks.truncate(2);
-    let range = RangeReport { versions: vec![report(false), other] };
+    let both = range(vec![report(false), other]);
     assert_eq!(
-        style::plain(&range.text(80)),
+        style::plain(&both.text(80)),
         "version  benchmarks  failed  subject\n\
          bbbbbbb           1       1  Parse faster\n\
          ccccccc           1          Parse faster\n\n\
-         how benchmarks changed: cargo rbench history\n"
+         how benchmarks changed: cargo rbench history --bench work\n"
     );
-    assert_eq!(RangeReport::default().text(80), "no version was measured\n");
+    assert_eq!(range(Vec::new()).text(80), "no version was measured\n");
+}
+
+#[test]
+fn a_benchmark_that_chose_not_to_run_has_not_failed() {
+    let mut report = report(false);
+    assert!(report.has_failures());
+    report.benchmarks.retain(|shown| shown.skipped.is_some());
+    assert!(!report.has_failures() && report.benchmarks.len() == 1);
 }
 
 #[test]
@@ -161,6 +182,6 @@ fn nothing_from_elsewhere_steers_the_terminal() {
             ..shown(HOSTILE, Metric::wall(), 1.0)
         });
         assert_harmless(&report);
-        assert_harmless(&RangeReport { versions: vec![report] });
+        assert_harmless(&range(vec![report]));
     }
 }

@@ -13,6 +13,7 @@ use crate::{
         shares::{self, Shares},
         style::{self, paint},
         table::{Cell, Column, Table},
+        verdict::VerdictKind,
         visible::{visible, visible_lines},
     },
     stats::{Components, Summary, impact::Impact},
@@ -116,8 +117,12 @@ impl ShowReport {
             let name = Cell::from(names.name(&shown.benchmark));
             let number = Cell::from((shown.experiment + 1).to_string());
             let Some(summary) = &shown.summary else {
-                let failed = Cell::styled(style::DOUBTFUL, "failed");
-                let mut cells = vec![name, Cell::default(), failed];
+                let kind = match shown.skipped {
+                    Some(_) => VerdictKind::Skipped,
+                    None => VerdictKind::Failed,
+                };
+                let mut cells =
+                    vec![name, Cell::default(), Cell::styled(kind.style(), kind.name())];
                 cells.resize_with(7, Cell::default);
                 cells.push(number);
                 table.row(cells);
@@ -138,19 +143,23 @@ impl ShowReport {
         }
         let mut text = table.fit(columns);
         for shown in &self.benchmarks {
-            text += &shown.failures_text(&names.name(&shown.benchmark), columns);
+            text += &shown.reasons_text(&names.name(&shown.benchmark), columns);
         }
-        let revision = visible(&self.version.to_type()).into_owned();
-        text + &format!("\nevery build and execution: cargo rbench show {revision} BENCH\n")
+        let each = self.suggest_show(("filter", Some("BENCH")));
+        text + &format!("\nevery build and execution: {each}\n")
     }
 
     /// A table of builds for each benchmark.
     fn details(&self, columns: usize) -> String {
         let texts = self.benchmarks.iter().map(|shown| self.detail(shown, columns));
         let texts: Vec<String> = texts.collect();
-        let revision = visible(&self.version.to_type()).into_owned();
-        texts.join("\n")
-            + &format!("\nall measurements: cargo rbench show {revision} BENCH --raw\n")
+        texts.join("\n") + &format!("\nall measurements: {}\n", self.suggest_show(("raw", None)))
+    }
+
+    /// The command that shows this version with another option.
+    fn suggest_show(&self, option: (&str, Option<&str>)) -> String {
+        let revision = self.version.to_type();
+        visible(&self.command_line.suggest("show", &[&revision], &[option])).into_owned()
     }
 
     fn detail(&self, shown: &ShownBenchmark, columns: usize) -> String {
@@ -161,7 +170,7 @@ impl ShowReport {
             visible(&format!("{} {}", place.package, place.target)),
             shown.experiment + 1
         );
-        text += &shown.failures_text(&place.name.id, columns);
+        text += &shown.reasons_text(&place.name.id, columns);
         let Some(summary) = &shown.summary else { return text };
         let Metric { name, unit } = summary.metric();
         let l = summary.builds().len() as f64;
@@ -210,12 +219,16 @@ impl ShownExperiment {
 }
 
 impl ShownBenchmark {
-    fn failures_text(&self, name: &str, columns: usize) -> String {
+    fn reasons_text(&self, name: &str, columns: usize) -> String {
         let failure = |reason: &String| {
             let line = format!("{}: failed: {}", visible(name), visible_lines(reason));
             first_line_filled(&line, columns)
         };
-        self.failures.iter().map(failure).collect()
+        let skipped = |reason: &String| {
+            let line = format!("{}: skipped: {}", visible(name), visible_lines(reason));
+            first_line_filled(&line, columns)
+        };
+        self.failures.iter().map(failure).chain(self.skipped.iter().map(skipped)).collect()
     }
 
     /// How much is processed in a second.
@@ -274,11 +287,11 @@ impl ShownBuild {
 impl ImpactFactors {
     fn text(&self) -> String {
         let factor = |f: f64| if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
-        let levels = [("starting the program", self.executions), ("building it", self.builds)];
+        let levels = [("executions", self.executions), ("builds", self.builds)];
         let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
         let line = |(level, Impact { factor: with, without_shift, .. }): (&&str, &Impact)| {
             let (with, without) = (factor(*with), factor(*without_shift));
-            format!("impact of {level} again: {with} ({without} without shift)\n")
+            format!("impact factor of {level}: {with} ({without} without shift)\n")
         };
         levels.map(line).collect()
     }

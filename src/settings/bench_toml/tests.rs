@@ -19,10 +19,10 @@ fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
         ("[experiment]\n\nfloor-ms = 5", 3, "hint: write the time with its unit: floor = \"5ms\""),
         ("[[benchmark]]\nfilter = ''\nwarm-up-ms = 5", 3, "warm-up = \"10ms\""),
         ("[build]\nbuilds = 5", 2, "hint: `builds` is a key of [experiment]"),
-        ("[experiment]\nfloor = 5", 2, "`5` has no unit: write for example 5ms"),
-        ("[experiment]\nwarm-up = 'long'", 2, "`long` is not a duration: write for example 5ms"),
+        ("[experiment]\nfloor = 5", 2, "`5` has no unit: write 5ms"),
+        ("[experiment]\nwarm-up = 'long'", 2, "`long` is not a duration; examples: 5ms"),
         ("[experiment]\nfloor = true", 2, "expected a number or a string, not a boolean"),
-        ("[experiment]\nexecutions = 0", 2, "at least 1 is needed"),
+        ("[experiment]\nexecutions = 0", 2, "the minimum is 1"),
         ("[experiment]\nbuilds = 1", 2, "at least 2 builds are needed to know how layouts vary"),
         ("[verdict]\nmin-effect = 5", 2, "did you mean 5% (0.05)?"),
         ("[verdict]\nconfidence = 95.0", 2, "did you mean 95% (0.95)?"),
@@ -62,27 +62,30 @@ fn two_commands_of_one_target_need_different_ids() {
 }
 
 #[test]
-fn tables_for_bench_targets_that_do_not_exist_are_refused_with_their_line() {
+fn a_table_for_a_bench_target_that_the_working_tree_does_not_have_is_found_with_its_line() {
     let known = [target("p", "parse"), target("q", "write")];
-    let checked = |text: &str| parse(text).unwrap().check_targets(&known);
+    let unknown = |text: &str| parse(text).unwrap().unknown_target(&known);
     for text in [
         "[[command]]\nid = 'x'\nbench = 'parse'",
         "[[harness]]\npackage = 'q'\nbench = 'write'\nharness = 'divan'",
         "[[benchmark]]\nfilter = 'x'",
         "[[benchmark]]\nfilter = 'x'\npackage = 'q'",
     ] {
-        checked(text).unwrap();
+        assert_eq!(unknown(text), None);
     }
     for (text, words) in [
-        ("\n[[command]]\nid = 'x'\nbench = 'prase'", "line 2: [[command]]"),
+        (
+            "\n[[command]]\nid = 'x'\nbench = 'prase'",
+            "line 2: [[command]] is about bench target `prase`",
+        ),
         (
             "[[harness]]\nbench = 'nonexist'\nharness = 'divan'",
-            "there is no bench target `nonexist`",
+            "bench target `nonexist`, which the working tree does not have",
         ),
         ("[[harness]]\npackage = 'p'\nbench = 'write'\nharness = 'divan'", "`p/write`"),
-        ("[[benchmark]]\nfilter = 'x'\npackage = 'z'", "bench target in a package `z`"),
+        ("[[benchmark]]\nfilter = 'x'\npackage = 'z'", "bench target of package `z`"),
     ] {
-        let refused = checked(text).unwrap_err();
+        let refused = unknown(text).unwrap();
         assert_eq!(refused.exit(), Exit::Usage);
         let told = refused.to_string();
         assert!(told.contains(words) && told.contains("`p/parse`, `q/write`"), "{told}");

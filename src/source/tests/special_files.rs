@@ -137,7 +137,7 @@ fn lfs_files_that_were_not_fetched_are_named() {
     let failure = fixture.try_checkout("HEAD").unwrap_err();
     assert_eq!(failure.exit(), Exit::Build);
     let text = failure.to_string();
-    assert!(text.starts_with("7 Git LFS files are not here\n  data/0.dat\n"), "{text}");
+    assert!(text.starts_with("7 Git LFS files are missing\n  data/0.dat\n"), "{text}");
     assert!(text.contains("  data/4.dat\n  and 2 more\n"), "{text}");
     assert!(text.contains("git lfs pull"), "{text}");
 }

@@ -80,27 +80,17 @@ fn one_build_says_nothing_about_builds() {
 }
 
 #[test]
-fn a_negative_component_stays_negative_and_counts_as_no_share() {
+fn a_negative_component_stays_negative() {
     let components = components(&[&[&[1.0, 9.0], &[2.0, 8.0]], &[&[3.0, 7.0], &[1.0, 9.0]]]);
     assert!(components.t.build.unwrap() < 0.0);
-    let shares = components.shares().unwrap();
-    assert_eq!(shares, Levels { execution: 1.0, build: 0.0, version: shares.version });
 }
 
 #[test]
-fn shares_add_up_to_one() {
-    let Levels { execution, build, version } = components(&BALANCED).shares().unwrap();
-    assert_close(Some(execution + build + version), 1.0);
-    assert_close(Some(build), 7.0 / 23.0);
-}
-
-#[test]
-fn where_nothing_varies_there_are_no_shares_and_no_test() {
+fn where_nothing_varies_there_is_no_test() {
     let third = 1.0 / 3.0;
     let constant: [&[&[f64]]; 2] = [&[&[third; 7], &[third; 5]], &[&[third; 3], &[third; 11]]];
     let components = components(&constant);
     assert_eq!(components.s.version, Some(0.0));
-    assert_eq!(components.shares(), None);
     assert_eq!(components.layout, None);
 }
 

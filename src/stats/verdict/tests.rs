@@ -240,7 +240,7 @@ fn what_is_refused_has_failed_or_is_not_comparable() {
     let Verdict::NotComparable { reason } = alike else { panic!("{alike:?}") };
     assert_eq!(
         reason,
-        "the times of all builds are exactly alike, so nothing tells how precise they are: let the \
+        "the times of all builds are exactly equal, so their precision is unknown: let the \
          benchmark report more digits"
     );
     let unequal = Verdict::refused(&Refusal::UnequalMeasurements([10.0, 30.0]));

@@ -1,4 +1,4 @@
-//! Writes a store as lines.
+//! Exports a store as lines.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Takes lines into a store: all of them, or none.
+//! Imports lines into a store: all of them, or none.
 
 use std::{
     collections::HashSet,
@@ -67,53 +67,28 @@ struct Current {
     new: Vec<(Turn, Result<Execution, Unmeasured>)>,
 }
 
-/// Why a line cannot be used; or why the store cannot take it.
-enum Trouble {
-    Line(String),
-    Store(Error),
-}
-
-impl From<String> for Trouble {
-    fn from(reason: String) -> Self {
-        Self::Line(reason)
-    }
-}
-
-impl From<&str> for Trouble {
-    fn from(reason: &str) -> Self {
-        Self::Line(reason.to_owned())
-    }
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
 impl Import<'_> {
     fn all(&mut self, from: &mut dyn BufRead) -> Result<(), Error> {
         let mut text = Vec::new();
+        let mut ended = false;
         for number in 1.. {
-            let line = next_line(from, &mut text).and_then(|()| parse(&text, number));
-            match line.and_then(|line| self.line(line, number)) {
-                Ok(false) => {}
-                Ok(true) => return nothing_follows(from, number),
-                Err(Trouble::Line(reason)) => return Err(Error::Line { number, reason }),
-                Err(Trouble::Store(error)) => return Err(error),
-            }
+            let taken = match next_line(from, &mut text) {
+                Ok(true) if ended => Err(Error::from("there is something after the end line")),
+                Ok(true) => parse(&text, number).and_then(|line| self.line(line, number)),
+                Ok(false) if ended => return Ok(()),
+                Ok(false) => Err("the file ends before its end line: it is cut off".into()),
+                Err(error) => Err(error),
+            };
+            ended = taken.map_err(|error| match error {
+                Error::Unusable(reason) => Error::Line { number, reason },
+                error => error,
+            })?;
         }
         Ok(())
     }
 
     /// Takes a line; returns whether it was the last.
-    fn line(&mut self, line: Line, number: usize) -> Result<bool, Trouble> {
+    fn line(&mut self, line: Line, number: usize) -> Result<bool, Error> {
         match line {
             Line::Header { format, schema_version, rbench } => {
                 check_header(&format, schema_version, &rbench)?;
@@ -164,7 +139,7 @@ impl Import<'_> {
 
     /// Stores what is left of the experiment whose lines are over, and finishes it if it was finished
     /// where it comes from.
-    fn close(&mut self) -> Result<(), Trouble> {
+    fn close(&mut self) -> Result<(), Error> {
         self.store_new()?;
         if let Some(Current { id, finished: Some(finished), closed: false, .. }) = self.current {
             experiment::finish(self.connection, id, finished)?;
@@ -173,10 +148,13 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), Trouble> {
+    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), Error> {
         let ImportedExperiment { identity, plan, unbuildable, begun, finished } = imported;
         if plan.versions.is_empty() {
             return Err("an experiment has no version".into());
+        }
+        if identity.len() != 32 || !identity.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err("an experiment has no identity of 32 hexadecimal digits".into());
         }
         plan.benchmarks.iter().try_for_each(|planned| check_ids(&planned.benchmark))?;
         let mut known = self.connection.prepare_cached(
@@ -204,7 +182,7 @@ impl Import<'_> {
     }
 
     /// The experiment that a line about one of its versions belongs to.
-    fn current(&mut self, version: usize) -> Result<&mut Current, Trouble> {
+    fn current(&mut self, version: usize) -> Result<&mut Current, Error> {
         match &mut self.current {
             None => Err("it comes before any experiment".into()),
             Some(Current { versions, .. }) if version >= *versions => {
@@ -220,7 +198,7 @@ impl Import<'_> {
         benchmark: Benchmark,
         turn: Turn,
         outcome: Result<Execution, Unmeasured>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         check_ids(&benchmark)?;
         if self.current(turn.version)?.benchmark.as_ref() != Some(&benchmark) {
             self.store_new()?;
@@ -232,7 +210,7 @@ impl Import<'_> {
     }
 
     /// Stores the executions that are kept, unless there are some of their turns.
-    fn store_new(&mut self) -> Result<(), Trouble> {
+    fn store_new(&mut self) -> Result<(), Error> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let mut new = std::mem::take(&mut current.new);
         let Some(benchmark) = current.benchmark.take().filter(|_| !current.closed) else {
@@ -242,45 +220,32 @@ impl Import<'_> {
         let mut there: HashSet<Turn> = there.into_iter().map(|row| row.turn).collect();
         new.retain(|(turn, _)| there.insert(*turn));
         self.imported.executions += new.len();
-        Ok(record::add_executions(self.connection, current.id, &benchmark, new)?)
+        record::add_executions(self.connection, current.id, &benchmark, new)
     }
 }
 
-fn nothing_follows(from: &mut dyn BufRead, end: usize) -> Result<(), Error> {
-    let error = |reason: String| Error::Line { number: end + 1, reason };
-    let rest = from.fill_buf().map_err(|unreadable| error(unreadable.to_string()))?;
-    if rest.is_empty() {
-        Ok(())
-    } else {
-        Err(error("there is something after the end line".to_owned()))
-    }
-}
-
-/// Reads a line, of a sane length, into `text`.
-fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<(), Trouble> {
+/// Reads a line of a sane length into `text`; returns whether there is one.
+fn next_line(from: &mut dyn BufRead, text: &mut Vec<u8>) -> Result<bool, Error> {
     text.clear();
     let limit = LONGEST_LINE as u64 + 1;
     let read = from.take(limit).read_until(b'\n', text).map_err(|error| error.to_string())?;
-    if read == 0 {
-        return Err("the file ends before its end line: it is not all that was exported".into());
-    }
     if read > LONGEST_LINE {
         return Err(format!("it is longer than {} MiB", LONGEST_LINE >> 20).into());
     }
-    Ok(())
+    Ok(read > 0)
 }
 
-fn parse(text: &[u8], number: usize) -> Result<Line, Trouble> {
+fn parse(text: &[u8], number: usize) -> Result<Line, Error> {
     let line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match (&line, number) {
         (Line::Header { .. }, 1) => Ok(line),
         (Line::Header { .. }, _) => Err("there is another header".into()),
-        (_, 1) => Err("it is no header of exported results".into()),
+        (_, 1) => Err("it is not a header of exported results".into()),
         _ => Ok(line),
     }
 }
 
-fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), Trouble> {
+fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), Error> {
     if format != FORMAT {
         return Err(format!("the format is `{format}`, not `{FORMAT}`").into());
     }
@@ -294,7 +259,7 @@ fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), T
 }
 
 /// Refuses names that no harness could have listed, as it lists one a line.
-fn check_ids(Benchmark { package, target, name }: &Benchmark) -> Result<(), Trouble> {
+fn check_ids(Benchmark { package, target, name }: &Benchmark) -> Result<(), Error> {
     let unlisted = |id: &&String| id.contains(['\0', '\n', '\r']);
     match [package, target, &name.id].into_iter().find(unlisted) {
         Some(id) => Err(format!("the name {id:?} has a line break or a NUL").into()),

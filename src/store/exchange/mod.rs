@@ -1,4 +1,4 @@
-//! Results as text, to move them between machines: lines of JSON, which docs/exchange-format.md describes.
+//! Exported results: JSON Lines, described in docs/exchange-format.md.
 
 mod environment;
 mod export;

@@ -120,7 +120,7 @@ fn what_is_not_an_export_is_refused_with_its_line() {
     assert_refused("", "line 1: the file ends before its end line");
     assert_refused("hello\n", "line 1: expected");
     assert_refused("\u{0}\n", "line 1: expected");
-    assert_refused(&lines[1..].join("\n"), "line 1: it is no header");
+    assert_refused(&lines[1..].join("\n"), "line 1: it is not a header");
     assert_refused(&lines[..5].join("\n"), "line 6: the file ends before its end line");
     assert_refused(&[lines[0], lines[0]].join("\n"), "line 2: there is another header");
     assert_refused(&[lines[0], lines[3]].join("\n"), "line 2: it comes before any experiment");
@@ -140,6 +140,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("\"schema_version\":2", "\"schema_version\":3"), "reads up to 2");
     assert_refused(&changed("\"schema_version\":2", "\"schema_version\":0"), "reads up to 2");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
+    assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[-50.0,"), "is -50 ns");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[null,"), "line 4: ");
     assert_refused(
@@ -149,11 +150,12 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("\"unit\":\"ns\"", "\"unit\":\"ms\""), "unknown variant `ms`");
     assert_refused(
         &changed("\"round\":0,\"seed\":5", "\"round\":0,\"seed\":0"),
-        "0 is no layout seed",
+        "0 is not a layout seed",
     );
     assert_refused(&changed("\"turn\":{\"version\":0", "\"turn\":{\"version\":2"), "version 2 of");
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
+    assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
     for id in ["a\\u0000", "a\\nb", "a\\rb"] {
         assert_refused(&changed("\"id\":\"parse", &format!("\"id\":\"{id}")), "a NUL");
         assert_refused(&changed("\"package\":\"p", &format!("\"package\":\"{id}")), "a NUL");
@@ -232,7 +234,7 @@ fn values_of_environment_variables_do_not_come_in_and_results_stay_comparable() 
     let [one, other] = &store.experiments().unwrap()[..] else { panic!("two experiments") };
     assert!(one.plan.settings.contains("RUSTFLAGS=blake3:"), "{}", one.plan.settings);
     assert_eq!(one.plan.settings_key, other.plan.settings_key);
-    assert!(!OF_SCHEMA_1.contains(&one.plan.settings_key), "it tells nothing of the values");
+    assert!(!OF_SCHEMA_1.contains(&one.plan.settings_key), "it is no hash of the values");
     let bytes_of_all_files = || {
         let files = fs::read_dir(path(&directory).parent().unwrap()).unwrap();
         files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect::<Vec<u8>>()

@@ -52,6 +52,9 @@ fn a_store_of_a_newer_rbench_is_refused() {
     let newer = schema::VERSION + 1;
     sqlite(&path(&directory)).pragma_update(None, "user_version", newer).unwrap();
     assert_refused(&path(&directory), "a newer rbench wrote it: its schema is 3");
+    // Whoever owns a name in a registry is not who made this.
+    let failure = Store::open(&path(&directory), &|| {}).unwrap_err().to_string();
+    assert!(failure.contains("git pull && cargo install --path ."), "{failure}");
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
     large.series[0].values = (1..100_000_u32).map(|n| f64::from(n).sqrt()).collect();
     large.series[0].iterations = vec![1; 99_999];
     let failure = record(turn(0, 1, 5), &large).unwrap_err();
-    assert!(failure.to_string().contains("hint: see that the disk has room"), "{failure}");
+    assert!(failure.to_string().contains("hint: free some disk space"), "{failure}");
     assert_eq!(store.rows(&benchmark, &[experiment]).unwrap().len(), 1);
 }
 
@@ -214,7 +217,7 @@ fn waiting_has_an_end() {
     let other = open(&directory);
     let refused = other.write("hold the store", |_| Ok(store.begin(&plan()).unwrap_err()));
     let text = refused.unwrap().to_string();
-    assert!(text.contains("another process writes there"), "{text}");
+    assert!(text.contains("another process keeps writing"), "{text}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn a_store_on_a_medium_that_cannot_be_written_is_read_and_says_what_it_cannot_do
         assert_eq!(store.check().unwrap(), [""; 0]);
         let failure = store.begin(&plan()).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        assert!(failure.to_string().contains("hint: see that you may write"), "{failure}");
+        assert!(failure.to_string().contains("hint: make sure that you can write"), "{failure}");
     });
 }
 

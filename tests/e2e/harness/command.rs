@@ -88,8 +88,8 @@ fn a_program_that_fails_is_a_failed_benchmark() {
             |script| failure(&shell(script, launcher.clone()), &place(), "script").to_string();
         let text = fails("echo cannot open; exit 2");
         assert!(text.contains("status 2") && text.contains("    cannot open"), "{text}");
-        assert!(fails("kill -ABRT $$").contains("it died by signal 6"));
-        assert!(fails("kill -TERM $$").contains("it died by signal 15"));
+        assert!(fails("kill -ABRT $$").contains("it was killed by signal 6"));
+        assert!(fails("kill -TERM $$").contains("it was killed by signal 15"));
         let missing = Command { program: Some("/no/such".into()), ..shell("", launcher) };
         let text = execute(&missing, &place(), "script", &request(1)).unwrap_err().to_string();
         assert!(text.starts_with("cannot run /no/such\n  No such file"), "{text}");

@@ -66,7 +66,8 @@ fn each_number_of_threads_is_a_benchmark_of_its_own() {
 #[test]
 fn listing_runs_no_benchmark_and_one_that_cannot_be_set_up_is_listed() {
     let ids = ids(&divan(), DIVAN.executable("bad"));
-    assert_eq!(ids, ["bad::needs_a_file", "bad::panics"]);
+    let with_threads = ["bad::with_threads/t=1", "bad::with_threads/t=2"];
+    assert_eq!(ids, [&["bad::needs_a_file", "bad::panics"][..], &with_threads].concat());
 }
 
 #[test]

@@ -9,9 +9,9 @@ use cargo_rbench::{
 };
 
 use super::{execute, failure, ids, outcome, request};
-use crate::support::fixture::Fixture;
+use crate::support::{TestProject, fixture::Fixture};
 
-pub(super) static NATIVE: Fixture = Fixture::new("native");
+pub(super) static NATIVE: Fixture = Fixture::of_project("native", TestProject::native);
 
 #[test]
 fn every_listed_benchmark_gives_exactly_the_measurements_requested() {
@@ -62,13 +62,13 @@ fn each_bad_benchmark_fails_with_its_reason_and_its_last_words() {
     for (id, reason, words) in [
         ("panic", "panicked: no such luck", "panicked at"),
         ("panic while timed", "panicked: in the middle", "panicked at"),
-        ("abort", "it died by signal 6", ""),
+        ("abort", "it was killed by signal 6", ""),
         ("exit with success", "it exited with success but wrote no result", ""),
         ("exit with 3", "it exited with status 3", ""),
         ("never iterates", "it never called `iter`", ""),
         ("missing file", "panicked: cannot read the input", "No such file"),
-        ("leaves a child behind and dies", "it died by signal 6", ""),
-        ("no such benchmark", "no benchmark of this id", ""),
+        ("leaves a child behind and dies", "it was killed by signal 6", ""),
+        ("no such benchmark", "an id must be the same in every run", ""),
     ] {
         let text = failure(&Native, executable, id).to_string();
         assert!(text.contains(reason), "{id}: {text}");
@@ -112,11 +112,11 @@ fn an_answer_that_is_no_answer_is_told_for_what_it_is() {
         ("garbage", "not one of rbench-harness"),
         ("nothing", "not one of rbench-harness"),
         ("truncated", "truncated"),
-        ("older", "speaks protocol 0, this rbench speaks 1"),
-        ("newer", "speaks protocol 2, this rbench speaks 1"),
-        ("zero", "where 10 were requested"),
-        ("no iteration", "where 10 were requested"),
-        ("too few", "it gave 2 measurements where 10 were requested"),
+        ("older", "uses protocol 0, but this rbench uses 1"),
+        ("newer", "uses protocol 2, but this rbench uses 1"),
+        ("zero", "instead of 10"),
+        ("no iteration", "instead of 10"),
+        ("too few", "it gave 2 measurements instead of 10"),
         ("unknown", "no benchmark of this id"),
     ] {
         let text = failure(&Native, executable, id).to_string();

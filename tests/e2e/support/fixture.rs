@@ -10,25 +10,44 @@ use std::{
 use cargo_metadata::{Message, TargetKind};
 use cargo_rbench::harness::Executable;
 
+use super::TestProject;
+
 /// The bench targets of one fixture, built once per test process.
 pub struct Fixture {
     name: &'static str,
-    toolchain: Option<&'static str>,
+    builder: Builder,
     built: OnceLock<Vec<Executable>>,
+}
+
+enum Builder {
+    Cargo,
+    CargoOf {
+        toolchain: &'static str,
+    },
+    /// `rbench build`, in the project that other tests use as well.
+    Rbench(fn() -> TestProject),
 }
 
 impl Fixture {
     pub const fn new(name: &'static str) -> Self {
-        Self { name, toolchain: None, built: OnceLock::new() }
+        Self { name, builder: Builder::Cargo, built: OnceLock::new() }
     }
 
     pub const fn with_toolchain(name: &'static str, toolchain: &'static str) -> Self {
-        Self { name, toolchain: Some(toolchain), built: OnceLock::new() }
+        Self { name, builder: Builder::CargoOf { toolchain }, built: OnceLock::new() }
+    }
+
+    pub const fn of_project(name: &'static str, project: fn() -> TestProject) -> Self {
+        Self { name, builder: Builder::Rbench(project), built: OnceLock::new() }
     }
 
     /// The executable of the bench target `target`.
     pub fn executable(&self, target: &str) -> &Executable {
-        let built = self.built.get_or_init(|| build(self.name, self.toolchain));
+        let built = self.built.get_or_init(|| match self.builder {
+            Builder::Cargo => build_with_cargo(self.name, None),
+            Builder::CargoOf { toolchain } => build_with_cargo(self.name, Some(toolchain)),
+            Builder::Rbench(project) => build_with_rbench(self.name, &project()),
+        });
         built.iter().find(|executable| executable.target == target).expect("no such target")
     }
 }
@@ -39,7 +58,29 @@ fn place() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
 }
 
-fn build(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
+fn build_with_rbench(name: &str, project: &TestProject) -> Vec<Executable> {
+    let builds = project.build(&[".", "--strategy", "relink", "--builds", "1"]);
+    let targets = builds.version(0)["targets"].as_array().unwrap().iter();
+    targets
+        .map(|target| {
+            let path = target["builds"][0]["executable"].as_str().unwrap();
+            executable(name, target["target"].as_str().unwrap(), path.into(), project.root())
+        })
+        .collect()
+}
+
+fn executable(name: &str, target: &str, path: PathBuf, directory: &Path) -> Executable {
+    Executable {
+        package: format!("fixture-{name}"),
+        target: target.to_owned(),
+        path,
+        directory: directory.to_owned(),
+        variables: vec![("CARGO_MANIFEST_DIR".into(), directory.into())],
+        selection: None,
+    }
+}
+
+fn build_with_cargo(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = place().join(name);
     copy_directory(&root.join("fixtures").join(name), &copy);
@@ -64,14 +105,8 @@ fn build(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
     Message::parse_stream(&output.stdout[..])
         .filter_map(|message| match message.unwrap() {
             Message::CompilerArtifact(artifact) if artifact.target.kind == [TargetKind::Bench] => {
-                Some(Executable {
-                    package: format!("fixture-{name}"),
-                    target: artifact.target.name,
-                    path: artifact.executable?.into(),
-                    directory: copy.clone(),
-                    variables: vec![("CARGO_MANIFEST_DIR".into(), copy.clone().into())],
-                    selection: None,
-                })
+                let path = artifact.executable?.into();
+                Some(executable(name, &artifact.target.name, path, &copy))
             }
             _ => None,
         })

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    fs::File,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -14,11 +15,14 @@ use super::{
     rbench::{Rbench, hermetic},
 };
 
-/// A repository made from a fixture. It goes away with this value.
+/// A repository made from a fixture.
 pub struct TestProject {
-    scratch: TempDir,
+    /// What everything of this project lies in.
+    scratch: PathBuf,
     root: PathBuf,
     workspace: PathBuf,
+    /// Removes the scratch directory with this value, unless the project is shared.
+    _removed: Option<TempDir>,
 }
 
 impl TestProject {
@@ -30,45 +34,81 @@ impl TestProject {
     /// The same, in a directory of this name.
     pub fn at(fixture: &str, directory: &str) -> Self {
         let project = Self::bare(directory);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
-        copy(&source, &project.root);
-        project.git(&["init", "--quiet", "--initial-branch=main"]);
-        project.write(".gitignore", "target\n");
-        project.commit("First version");
+        project.begin(fixture);
         project
     }
 
-    /// The same, of a fixture that depends on the harness of this repository.
-    pub fn with_harness(fixture: &str) -> Self {
-        let project = Self::of(fixture);
-        let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness");
-        project.replace(
-            "Cargo.toml",
-            "\"../../harness\"",
-            &format!("{:?}", harness.display().to_string()),
-        );
-        project.commit("Find the harness");
+    /// The same project for every test that asks for this name, so that it is compiled once for all of
+    /// them. It is made of a fixture by `changes`, and those who use it change nothing.
+    pub fn shared(name: &str, fixture: &str, changes: impl FnOnce(&Self)) -> Self {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared");
+        fs::create_dir_all(&place).unwrap();
+        // Tests may run in several processes.
+        let lock = File::create(place.join(format!("{name}.lock"))).unwrap();
+        lock.lock().unwrap();
+        let scratch = place.join(name);
+        let stamp = scratch.join("made by");
+        let maker = identity_of_this_program();
+        if fs::read_to_string(&stamp).is_ok_and(|known| known == maker) {
+            return Self::in_scratch(&scratch, "repository", None);
+        }
+        if scratch.exists() {
+            fs::remove_dir_all(&scratch).unwrap();
+        }
+        let project = Self::in_scratch(&scratch, "repository", None);
+        project.begin(fixture);
+        changes(&project);
+        fs::write(stamp, maker).unwrap();
         project
     }
 
-    /// The same project, with what it depends on in cargo's home: commands are given offline.
-    pub fn fetched(self) -> Self {
+    /// The harness of this repository with good and bad benchmarks, for whoever changes nothing.
+    pub fn native() -> Self {
+        Self::shared("native", "native", |_| {})
+    }
+
+    /// Criterion.rs with good and bad benchmarks, for whoever changes nothing.
+    pub fn criterion() -> Self {
+        Self::shared("criterion", "criterion-0-8", Self::fetch)
+    }
+
+    /// The first commit: the fixture, with the harness of this repository where it depends on it.
+    fn begin(&self, fixture: &str) {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+        copy(&project.join("fixtures").join(fixture), &self.root);
+        let manifest = self.root.join("Cargo.toml");
+        if let Ok(text) = fs::read_to_string(&manifest) {
+            let harness = format!("{:?}", project.join("harness").display().to_string());
+            fs::write(manifest, text.replace("\"../../harness\"", &harness)).unwrap();
+        }
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.write(".gitignore", "target\n");
+        self.commit("First version");
+    }
+
+    /// Puts what the project depends on into cargo's home: commands are given offline.
+    pub fn fetch(&self) {
         let mut command = Command::new("cargo");
         hermetic(&mut command, &self.home());
         command.env("CARGO_NET_OFFLINE", "false").args(["fetch", "--locked"]);
         let output = command.current_dir(&self.workspace).output().expect("cargo runs");
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "cargo fetch failed: {error}");
-        self
     }
 
     /// A directory that is no repository, and empty.
     pub fn bare(directory: &str) -> Self {
         let scratch = tempfile::Builder::new().prefix("rbench-e2e-").tempdir().unwrap();
-        let root = scratch.path().canonicalize().unwrap().join(directory);
+        let path = scratch.path().to_owned();
+        Self::in_scratch(&path, directory, Some(scratch))
+    }
+
+    fn in_scratch(scratch: &Path, directory: &str, removed: Option<TempDir>) -> Self {
+        fs::create_dir_all(scratch.join("home/tmp")).unwrap();
+        let scratch = scratch.canonicalize().unwrap();
+        let root = scratch.join(directory);
         fs::create_dir_all(&root).unwrap();
-        fs::create_dir_all(scratch.path().join("home/tmp")).unwrap();
-        Self { scratch, workspace: root.clone(), root }
+        Self { scratch, workspace: root.clone(), root, _removed: removed }
     }
 
     /// From now on commands are given in this directory of the repository.
@@ -96,12 +136,12 @@ impl TestProject {
 
     /// The home directory of the commands' user.
     pub fn home(&self) -> PathBuf {
-        self.scratch.path().canonicalize().unwrap().join("home")
+        self.scratch.join("home")
     }
 
     /// A path beside the repository.
     pub fn beside(&self, name: &str) -> PathBuf {
-        self.scratch.path().canonicalize().unwrap().join(name)
+        self.scratch.join(name)
     }
 
     /// Where rbench keeps compilations and builds.
@@ -188,6 +228,12 @@ impl Sharing {
         let arguments = [&["build", "--format", "json"], arguments].concat();
         Builds::of(Rbench::new(&self.project.workspace, &self.home, &arguments).ok())
     }
+}
+
+/// The size and the time of the tests' own program: another after each change of the project.
+fn identity_of_this_program() -> String {
+    let metadata = std::env::current_exe().and_then(fs::metadata).unwrap();
+    format!("{} {:?}", metadata.len(), metadata.modified().unwrap())
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -27,6 +27,36 @@ impl SourceFile {
             .map(|(index, line)| (index + 1, line))
             .filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
+
+    /// The names that the product's code of this file has after `path`, as `crate::` or `clap::`,
+    /// however they are written: one by one, or several in braces.
+    pub fn names_after(&self, path: &str) -> Vec<String> {
+        let code: Vec<&str> = self.product_lines().map(|(_, line)| line).collect();
+        let code = code.join("\n");
+        let is_start = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let found = code.match_indices(path).filter(|(at, _)| is_start(*at));
+        found.flat_map(|(at, _)| first_names(&code[at + path.len()..])).collect()
+    }
+}
+
+/// The name that `text` begins with, or each of those that it has in braces.
+fn first_names(text: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let Some(list) = text.strip_prefix('{') else { return vec![name(text)] };
+    let mut depth = 1;
+    let inside = |c: &char| {
+        depth += i32::from(*c == '{') - i32::from(*c == '}');
+        depth > 0
+    };
+    let list: String = list.chars().take_while(inside).collect();
+    let mut depth = 0;
+    let outermost = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    };
+    list.split(outermost).map(name).filter(|name| !name.is_empty()).collect()
 }
 
 /// All Rust files below the directories, in the order of their paths.

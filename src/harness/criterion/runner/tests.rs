@@ -68,7 +68,7 @@ fn each_problem_is_named() {
         ([HELLO, &[0, 0]].concat(), "in the middle"),
         ([HELLO, &[0, 0, 0, 9, 1]].concat(), "in the middle"),
         ([HELLO, &[255, 255, 255, 255]].concat(), "4294967295 bytes"),
-        ([HELLO, &frame(&[0xff])].concat(), "not understood"),
+        ([HELLO, &frame(&[0xff])].concat(), "invalid message"),
     ] {
         let problem = received_from(&bytes).problem.unwrap_or_default();
         assert!(problem.contains(words), "{problem:?} lacks {words:?}");
