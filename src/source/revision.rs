@@ -62,6 +62,10 @@ impl Repository {
 
     fn ambiguous(&self, revision: &str, failure: Failure) -> Failure {
         let candidates = self.candidates(revision).unwrap_or_default();
+        if candidates.len() < 2 {
+            // To libgit2 all prefixes of fewer than four digits are ambiguous.
+            return suggestion::for_unknown(self.git(), revision, failure);
+        }
         let mut failure = failure.because("several objects have a hash with this prefix:");
         for candidate in candidates.iter().take(LISTED) {
             failure = failure.because(format!("  {candidate}"));

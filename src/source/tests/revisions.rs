@@ -99,6 +99,16 @@ fn an_ambiguous_hash_lists_its_candidates() {
 }
 
 #[test]
+fn a_word_that_could_begin_a_hash_but_begins_none_is_no_revision() {
+    let repository = history();
+    let unused = |word: &&String| !repository.git(&["log", "--format=%H%T"]).contains(&**word);
+    let words: Vec<String> = (0..4096).map(|number| format!("{number:03x}")).collect();
+    let text =
+        repository.open().resolve(words.iter().rfind(unused).unwrap()).unwrap_err().to_string();
+    assert!(text.contains("no branch, tag or commit has that name"), "{text}");
+}
+
+#[test]
 fn a_file_or_a_directory_is_no_version() {
     let fixture = history();
     let repository = fixture.open();
