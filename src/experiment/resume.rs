@@ -110,7 +110,7 @@ fn what_differs<'p>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Dimensions, Machine, PlannedVersion};
+    use crate::model::{Dimensions, PlannedVersion, testing};
 
     fn plan(tree: &str, seed: u64, machine: &str) -> ExperimentPlan {
         let version = Version {
@@ -124,14 +124,7 @@ mod tests {
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
             benchmarks: Vec::new(),
-            machine: Machine {
-                cpu: "Example".to_owned(),
-                cores: 2,
-                memory: 1 << 33,
-                os: "linux".to_owned(),
-                architecture: "x86_64".to_owned(),
-                id: machine.to_owned(),
-            },
+            machine: testing::machine(machine),
             rbench: "0.1.0".to_owned(),
             settings: "{}".to_owned(),
             settings_key: "k".to_owned(),

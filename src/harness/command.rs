@@ -112,20 +112,12 @@ fn one(name: &str, unit: Unit, value: f64, resolution: f64) -> Series {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
+    use crate::model::testing::resources;
 
     fn shown(user: Duration, system: Duration) -> Vec<(String, f64, f64)> {
-        let resources = Resources {
-            start: SystemTime::UNIX_EPOCH,
-            wall: Duration::from_micros(1500),
-            user,
-            system,
-            peak_memory: None,
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-        };
+        let resources =
+            Resources { wall: Duration::from_micros(1500), user, system, ..resources() };
         let parts = |series: Series| (series.metric.name, series.values[0], series.resolution);
         times(&resources).map(parts).to_vec()
     }

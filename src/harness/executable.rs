@@ -280,24 +280,13 @@ pub(super) fn unsuccessful(ending: Ending) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
-    use crate::model::Resources;
+    use crate::model::testing::resources;
 
     fn ended(output: String, left_behind: &[&str]) -> Ended {
-        let resources = Resources {
-            start: SystemTime::UNIX_EPOCH,
-            wall: Duration::ZERO,
-            user: Duration::ZERO,
-            system: Duration::ZERO,
-            peak_memory: None,
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-        };
         Ended {
             ending: Ending::Exited(1),
-            resources,
+            resources: resources(),
             output: Output { head: output.into_bytes(), ..Output::default() },
             left_behind: left_behind.iter().map(|name| (*name).to_owned()).collect(),
         }

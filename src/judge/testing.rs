@@ -1,14 +1,14 @@
 //! Experiments and rows for the tests of this room.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{Results, VersionRef};
 use crate::{
     code::Digest,
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
-        LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
-        Stage, Turn, Unmeasured, Version,
+        LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, Series, Stage, Turn,
+        Unmeasured, Version, testing, testing::machine,
     },
     store::{ExperimentId, RecordedBuild, Store, StoredExperiment},
 };
@@ -38,14 +38,7 @@ pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
     ExperimentPlan {
         versions: versions.iter().map(planned).collect(),
         benchmarks: Vec::new(),
-        machine: Machine {
-            cpu: "Example".to_owned(),
-            cores: 2,
-            memory: 1 << 33,
-            os: "linux".to_owned(),
-            architecture: "x86_64".to_owned(),
-            id: String::new(),
-        },
+        machine: machine(""),
         rbench: "0.1.0".to_owned(),
         settings: format!("{{\"key\":\"{settings_key}\"}}"),
         settings_key: settings_key.to_owned(),
@@ -148,26 +141,12 @@ impl<'s> Filling<'s> {
 }
 
 fn execution(series: Vec<Series>) -> Execution {
-    Execution {
-        asked: ExecutionRequest {
-            measurements: 2,
-            warm_up: Duration::ZERO,
-            floor: Duration::ZERO,
-            iterations: None,
-            seed: 0,
-        },
-        series,
-        throughput: Vec::new(),
-        warm_up: None,
-        resources: Resources {
-            start: SystemTime::UNIX_EPOCH,
-            wall: Duration::ZERO,
-            user: Duration::ZERO,
-            system: Duration::ZERO,
-            peak_memory: None,
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-        },
-        incidents: Vec::new(),
-    }
+    let asked = ExecutionRequest {
+        measurements: 2,
+        warm_up: Duration::ZERO,
+        floor: Duration::ZERO,
+        iterations: None,
+        seed: 0,
+    };
+    testing::execution(asked, series)
 }

@@ -221,6 +221,7 @@ fn total((value, iterations): (&f64, &u64)) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::execution;
 
     fn series(values: &[f64], iterations: &[u64]) -> Series {
         Series {
@@ -235,29 +236,15 @@ mod tests {
     fn compared(milliseconds: &[f64], iterations: u64, floor: u64) -> Ordering {
         let value = |time: &f64| time * 1e6 / iterations as f64;
         let values: Vec<_> = milliseconds.iter().map(value).collect();
-        let execution = Execution {
-            asked: ExecutionRequest {
-                measurements: values.len(),
-                warm_up: Duration::ZERO,
-                floor: Duration::from_millis(floor),
-                iterations: Some(iterations),
-                seed: 0,
-            },
-            series: vec![series(&values, &vec![iterations; values.len()])],
-            throughput: Vec::new(),
-            warm_up: None,
-            resources: Resources {
-                start: SystemTime::UNIX_EPOCH,
-                wall: Duration::ZERO,
-                user: Duration::ZERO,
-                system: Duration::ZERO,
-                peak_memory: None,
-                voluntary_switches: 0,
-                involuntary_switches: 0,
-            },
-            incidents: Vec::new(),
+        let asked = ExecutionRequest {
+            measurements: values.len(),
+            warm_up: Duration::ZERO,
+            floor: Duration::from_millis(floor),
+            iterations: Some(iterations),
+            seed: 0,
         };
-        execution.compared_with_floor()
+        let series = vec![series(&values, &vec![iterations; values.len()])];
+        execution(asked, series).compared_with_floor()
     }
 
     #[test]

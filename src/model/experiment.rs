@@ -168,7 +168,7 @@ pub struct Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Name;
+    use crate::model::{Name, testing::machine};
 
     const DIMENSIONS: Dimensions = Dimensions { builds: 10, executions: 2, measurements: 10 };
 
@@ -190,14 +190,7 @@ mod tests {
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
             benchmarks: ["parse", "print"].map(planned).to_vec(),
-            machine: Machine {
-                cpu: "Example".to_owned(),
-                cores: 2,
-                memory: 1 << 33,
-                os: "linux".to_owned(),
-                architecture: "x86_64".to_owned(),
-                id: String::new(),
-            },
+            machine: machine(""),
             rbench: "0.1.0".to_owned(),
             settings: "{}".to_owned(),
             settings_key: "k".to_owned(),

@@ -10,6 +10,8 @@ mod metric;
 pub mod nanoseconds;
 mod settings;
 mod target;
+#[cfg(test)]
+pub(crate) mod testing;
 mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};

@@ -3,6 +3,7 @@
 use tempfile::TempDir;
 
 use super::*;
+use crate::model::testing::resources;
 
 fn machine(files: &[(&str, &str)]) -> MachineState {
     let root = TempDir::new().unwrap();
@@ -108,13 +109,9 @@ fn a_clock_that_is_set_is_told_from_one_that_goes() {
 #[test]
 fn executions_that_lost_the_cpu_often_are_counted() {
     let execution = |switches| Resources {
-        start: SystemTime::UNIX_EPOCH,
         wall: Duration::from_millis(500),
-        user: Duration::ZERO,
-        system: Duration::ZERO,
-        peak_memory: None,
-        voluntary_switches: 0,
         involuntary_switches: switches,
+        ..resources()
     };
     let of = |switches: [u64; 4]| preempted(switches.map(execution).iter());
     assert_eq!(of([0, 10, 25, 3]), None);
