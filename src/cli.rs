@@ -19,7 +19,7 @@ pub use options::{CriteriaOptions, EffortOptions};
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 
-use crate::report::CommandLine;
+use crate::{model::Metric, report::CommandLine, shell};
 
 /// Regression benchmarking across builds.
 ///
@@ -120,7 +120,8 @@ pub struct CompareArgs {
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
-        "deadline", "layout", "strategy", "seed",
+        "deadline", "layout", "strategy", "seed", "profile", "features", "all_features",
+        "no_default_features", "locked", "offline", "jobs", "cargo_args",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.
@@ -150,10 +151,10 @@ pub struct RunArgs {
     /// Measure at most this many of the versions, evenly spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
-    /// Report only this metric: wall, user, system or peak-memory, for example; may be repeated
-    /// [default: all]
+    /// Report only this metric: wall, user, system, peak-memory, cycles, instructions or bytes; may be
+    /// repeated [default: all]
     #[arg(long = "metric", value_name = "NAME")]
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
@@ -269,7 +270,7 @@ pub struct GcArgs {
     /// The format of the result on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
-    /// List every entry.
+    /// List every entry that is removed.
     #[arg(short, long)]
     pub verbose: bool,
     /// The manifest of the workspace [default: that of the current directory]
@@ -291,7 +292,7 @@ pub struct DemoArgs {
 impl CompareArgs {
     /// What writes commands with the options of this one, but for those that forbid to measure.
     pub fn command_line(&self) -> Rc<dyn CommandLine> {
-        Rc::new(self.given.without(&["stored", "allow-different"]))
+        Rc::new(self.given.clone())
     }
 }
 
@@ -301,8 +302,10 @@ impl Cli {
         Self::try_parse_from(["cargo-rbench"].into_iter().chain(words.iter().map(String::as_str)))
     }
 
-    /// Parses the arguments of this process; prints help or usage errors and exits if asked to.
+    /// Parses the arguments of this process; prints help or usage errors and exits if asked to. Commands that
+    /// are suggested from now on name the toolchain that was typed.
     pub fn from_process() -> Self {
+        shell::adopt_toolchain(|name| std::env::var_os(name));
         Self::parse_from(without_cargo(std::env::args_os()))
     }
 }
@@ -331,5 +334,17 @@ mod tests {
     fn the_word_that_cargo_inserts_is_dropped_once() {
         let dropped = without_cargo(["cargo-rbench", "rbench", "build"].map(OsString::from));
         assert_eq!(dropped, ["cargo-rbench", "build"]);
+    }
+
+    #[test]
+    fn options_of_measuring_and_compiling_are_refused_for_what_is_stored() {
+        for option in
+            ["--builds=3", "--features=simd", "--profile=dev", "--locked", "--cargo-arg=-v"]
+        {
+            let words = ["cargo-rbench", "compare", "--stored", option].map(OsString::from);
+            let refusal = Cli::try_parse_from(words).unwrap_err().to_string();
+            let name = option.split('=').next().unwrap();
+            assert!(refusal.contains(name) && refusal.contains("--stored"), "{refusal}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     io::{IsTerminal, Write},
     sync::Mutex,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +13,7 @@ use crate::{
     build::{self, Event},
     experiment,
     failure::{Exit, OrFail, Result},
-    model::{Benchmark, Incident},
+    model::{BenchTarget, Benchmark, Incident},
     report::{
         PLAIN_COLUMNS, quantity,
         visible::{visible, visible_lines},
@@ -81,17 +81,19 @@ impl Console {
         }
     }
 
-    fn linked(&self, target: &str, done: usize, of: usize) {
+    fn linked(&self, target: &BenchTarget, version: &str, done: usize, of: usize) {
         if !self.terminal {
             if done == of {
-                self.line(&format!("linked {target} {of} times"));
+                let times = quantity::count(of, "time");
+                self.line(&format!("linked {target} of {version} {times}"));
             }
             return;
         }
         let Ok(mut links) = self.links.lock() else { return };
         let bar = links.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("     Linking [{bar:26}] {pos}/{len}: {msg}");
-            let bar = ProgressBar::new(of as u64).with_message(visible(target).into_owned());
+            let bar = ProgressBar::new(of as u64)
+                .with_message(visible(&format!("{target} of {version}")).into_owned());
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
@@ -114,6 +116,11 @@ impl build::Observer for Console {
             Event::Compiling { version, purpose } => {
                 self.line(&format!("compiling {version} {purpose}"));
             }
+            Event::StillCompiling { version, since } => {
+                if !self.terminal {
+                    self.line(&format!("still compiling {version}, {} s", since.as_secs()));
+                }
+            }
             Event::CargoOutput(bytes) => {
                 if self.terminal {
                     // A terminal that cannot be written to is no reason to stop.
@@ -126,7 +133,9 @@ impl build::Observer for Console {
             Event::Compiled { version, took: None } => {
                 self.line_once(format!("{version} is already compiled"));
             }
-            Event::Linked { target, done, of } => self.linked(target, *done, *of),
+            Event::Linked { target, version, done, of } => {
+                self.linked(target, version, *done, *of);
+            }
             Event::Locked(path) => self.line(&format!(
                 "waiting for another rbench process in this repository ({})",
                 path.display()
@@ -171,13 +180,12 @@ impl experiment::Observer for Console {
 /// The progress of executions. Drawn between two of them, never during one.
 struct Executions {
     bar: Option<ProgressBar>,
-    count: usize,
-    /// Tenths of the whole that have been reported.
-    reported: usize,
     begun: Instant,
+    lines: Lines,
 }
 
 impl Executions {
+    /// That of so many executions, the first of which begins now.
     fn new(terminal: bool, count: usize) -> Self {
         let bar = terminal.then(|| {
             let style = ProgressStyle::with_template(
@@ -187,27 +195,46 @@ impl Executions {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Self { bar, count, reported: 0, begun: Instant::now() }
+        let lines = Lines { count, reported: 0, last: Duration::ZERO };
+        Self { bar, begun: Instant::now(), lines }
     }
 
     /// So many are done.
     fn done(&mut self, done: usize) {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
-            if done == self.count {
+            if done == self.lines.count {
                 bar.finish_and_clear();
             }
-            return;
+        } else if let Some(line) = self.lines.line(done, self.begun.elapsed()) {
+            let _ = writeln!(anstream::stderr(), "{line}");
         }
+    }
+}
+
+/// The progress of executions in lines: one for each tenth of them, and no long silence.
+struct Lines {
+    count: usize,
+    /// Tenths of the whole that have been reported.
+    reported: usize,
+    /// When the last line came, since the beginning.
+    last: Duration,
+}
+
+impl Lines {
+    /// The line to print, if any, when so many executions are done after so long.
+    fn line(&mut self, done: usize, elapsed: Duration) -> Option<String> {
+        /// Services that run jobs end what says nothing for minutes.
+        const LONGEST_SILENCE: Duration = Duration::from_secs(30);
         let tenths = 10 * done / self.count.max(1);
-        if tenths > self.reported {
-            self.reported = tenths;
-            let rest = self.count.saturating_sub(done) as f64 / done.max(1) as f64;
-            let left = quantity::duration(self.begun.elapsed().mul_f64(rest));
-            let count = self.count;
-            let _ =
-                writeln!(anstream::stderr(), "measured {done} of {count} executions, {left} left");
+        let is_silent = elapsed.saturating_sub(self.last) >= LONGEST_SILENCE;
+        if done == 0 || (tenths == self.reported && !is_silent) {
+            return None;
         }
+        (self.reported, self.last) = (tenths, elapsed);
+        let rest = self.count.saturating_sub(done) as f64 / done as f64;
+        let (count, left) = (self.count, quantity::duration(elapsed.mul_f64(rest)));
+        Some(format!("measured {done} of {count} executions, {left} left"))
     }
 }
 
@@ -227,5 +254,36 @@ impl<W: Write> Write for Indifferent<W> {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: usize, done: &[(usize, u64)]) -> Vec<String> {
+        let mut lines = Lines { count, reported: 0, last: Duration::ZERO };
+        let line =
+            |(done, seconds): &(usize, u64)| lines.line(*done, Duration::from_secs(*seconds));
+        done.iter().filter_map(line).collect()
+    }
+
+    #[test]
+    fn the_first_execution_counts_for_what_is_left() {
+        let first = ["measured 1 of 10 executions, 18.00 s left"];
+        assert_eq!(lines(10, &[(0, 0), (1, 2)]), first);
+    }
+
+    #[test]
+    fn a_line_comes_for_each_tenth_and_after_a_long_silence() {
+        let done = [(1, 10), (2, 29), (3, 30), (4, 45), (10, 50), (11, 70), (12, 80)];
+        assert_eq!(
+            lines(100, &done),
+            [
+                "measured 3 of 100 executions, 16 min 10 s left",
+                "measured 10 of 100 executions, 7 min 30 s left",
+                "measured 12 of 100 executions, 9 min 46 s left",
+            ]
+        );
     }
 }

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
 use crate::{
-    build::{Event, Observer, Site, SiteLock, Workshop, cache_directory, run_tool_or},
+    build::{
+        ConfigFiles, Event, Observer, Site, SiteLock, Source, VersionFiles, Workshop,
+        cache_directory, run_tool_or,
+    },
     failure::{Exit, Failure, OrFail, Result},
-    judge,
     model::{BenchTarget, CompileSettings, Version},
     settings::BenchToml,
-    source::{Checkouts, Repository, UNCOMMITTED},
-    store::{self, Store},
+    source::{Checkout, Checkouts, Repository, UNCOMMITTED},
+    store::Store,
 };
 
 /// Where the user is.
@@ -54,9 +56,12 @@ impl Project {
             .hint("run rbench in a workspace that is part of a git repository"));
         }
         let cache = cache_directory(|name| std::env::var_os(name))?;
-        let site =
-            Site::new(&cache, &repository.identity()?, metadata.target_directory.as_std_path());
+        let target = metadata.target_directory.as_std_path();
+        let root = metadata.workspace_root.as_std_path();
+        let site = Site::new(&cache, &repository.identity()?, root, target);
         let file = BenchToml::read(&workspace)?;
+        // They change with every run.
+        let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let manifest = manifest.map(Path::to_owned);
         Ok(Self { repository, workspace, file, site, manifest, bench_targets })
@@ -82,17 +87,8 @@ impl Project {
         self.file.store(&self.workspace)
     }
 
-    /// What is stored. That there is no store is a failure that says how to fill it; none is made.
-    pub fn stored<'a>(&self, observer: &'a dyn store::Observer) -> Result<Store<'a>> {
-        let path = self.store();
-        if !path.exists() {
-            return Err(judge::nothing_stored(&path, 0));
-        }
-        Store::open(&path, observer)
-    }
-
-    /// The directory with the files of a version.
-    pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<PathBuf> {
+    /// The files of a version.
+    pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
         let checkouts = Checkouts::open(self.site.outside())?;
         let checkout = checkouts.checkout(&self.repository, version)?;
         for submodule in &checkout.absent_submodules {
@@ -101,7 +97,7 @@ impl Project {
                 submodule.display()
             )));
         }
-        Ok(checkout.path)
+        Ok(checkout)
     }
 
     /// Keeps other rbench processes from building and measuring here, after waiting for them.
@@ -112,7 +108,7 @@ impl Project {
     /// The workshop in which this project's versions are built. While it lives, no other rbench process
     /// builds or measures here.
     pub fn workshop<'a>(
-        &self,
+        &'a self,
         settings: CompileSettings,
         observer: &'a dyn Observer,
     ) -> Result<Workshop<'a>> {
@@ -124,11 +120,23 @@ impl Project {
             settings,
             inherited: std::env::vars_os().collect(),
             users_workspace: self.workspace.clone(),
-            configs: configs_above(root, self.site.outside()),
+            configs: ConfigFiles::find(root, self.site.outside(), |name| std::env::var_os(name)),
             progress_columns: observer.progress_columns(),
+            files: self,
             observer,
         })
     }
+}
+
+impl VersionFiles for Project {
+    fn restore(&self, version: &Version) -> Result<Option<Vec<String>>> {
+        Checkouts::open(self.site.outside())?.restore(&self.repository, version)
+    }
+}
+
+/// What is built of a version that is checked out.
+pub fn source_of<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a> {
+    Source { version, checkout: &checkout.path, absent_submodules: &checkout.absent_submodules }
 }
 
 /// Asks cargo for the workspace's packages, directory and target dir.
@@ -155,30 +163,15 @@ fn bench_targets(metadata: &Metadata) -> Vec<BenchTarget> {
     metadata.packages.iter().flat_map(of_package).collect()
 }
 
-fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize().or_fail(Exit::Usage, || format!("cannot find {}", path.display()))
+/// The files of a store, without symbolic links in the path of their directory.
+fn store_files(store: &Path) -> [PathBuf; 4] {
+    let directory = store.parent().and_then(|parent| parent.canonicalize().ok());
+    match (directory, store.file_name()) {
+        (Some(directory), Some(name)) => Store::files(&directory.join(name)),
+        _ => Store::files(store),
+    }
 }
 
-/// Cargo config files above the repository, farthest first. They belong to the user and hold for
-/// every version, but cargo does not see them from a checkout elsewhere. The one in cargo's home
-/// holds anywhere.
-fn configs_above(root: &Path, outside: &Path) -> Vec<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let default_home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
-    let cargo_home = home.or(default_home);
-    let mut configs: Vec<PathBuf> = root
-        .ancestors()
-        .skip(1)
-        .filter(|directory| !outside.starts_with(directory))
-        .map(|directory| directory.join(".cargo"))
-        .filter(|directory| Some(directory) != cargo_home.as_ref())
-        .filter_map(|directory| {
-            ["config", "config.toml"]
-                .iter()
-                .map(|name| directory.join(name))
-                .find(|path| path.is_file())
-        })
-        .collect();
-    configs.reverse();
-    configs
+fn canonical(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().or_fail(Exit::Usage, || format!("cannot find {}", path.display()))
 }

@@ -1,6 +1,34 @@
 //! Quotes words for a shell, so that the commands that rbench shows can be typed.
 
-use std::{borrow::Cow, ffi::OsStr};
+use std::{
+    borrow::Cow,
+    ffi::{OsStr, OsString},
+    sync::OnceLock,
+};
+
+/// What [`cargo`] begins with in this process.
+static CARGO: OnceLock<String> = OnceLock::new();
+
+/// `cargo`, with the toolchain that the user named in the present command, as words of a shell: what needs
+/// nightly once needs it again. Just `cargo` until [`adopt_toolchain`] was called.
+pub fn cargo() -> &'static str {
+    CARGO.get().map_or("cargo", String::as_str)
+}
+
+/// Lets all commands that are shown name the toolchain of `cargo +TOOLCHAIN rbench`, by the variables that
+/// rustup sets. One that comes from elsewhere holds for the next command anyway.
+pub fn adopt_toolchain(variable: impl Fn(&str) -> Option<OsString>) {
+    CARGO.get_or_init(|| cargo_with_toolchain(variable));
+}
+
+fn cargo_with_toolchain(variable: impl Fn(&str) -> Option<OsString>) -> String {
+    let is_typed = variable("RUSTUP_TOOLCHAIN_SOURCE").is_some_and(|source| source == "cli");
+    let toolchain = variable("RUSTUP_TOOLCHAIN").filter(|_| is_typed);
+    toolchain.map_or_else(
+        || "cargo".to_owned(),
+        |name| format!("cargo {}", quoted(format!("+{}", name.display()))),
+    )
+}
 
 /// `word` as one word of a POSIX shell. Bytes that are no UTF-8 are replaced, and so is NUL, which no
 /// argument can have.
@@ -36,6 +64,23 @@ mod tests {
         for word in ["it's here", "", "~", "=ls", "^(a|b)$", "größe", "a\nb"] {
             assert_eq!(shlex::split(&quoted(word)).unwrap(), [word]);
         }
+    }
+
+    #[test]
+    fn only_a_toolchain_that_was_typed_is_part_of_the_commands_to_type() {
+        let cargo = |source: &str, name: &str| {
+            let variables = [("RUSTUP_TOOLCHAIN", name), ("RUSTUP_TOOLCHAIN_SOURCE", source)];
+            cargo_with_toolchain(|wanted| {
+                let found = variables.iter().find(|(name, _)| *name == wanted);
+                found.map(|(_, value)| OsString::from(value))
+            })
+        };
+        assert_eq!(cargo("cli", "nightly-x"), "cargo +nightly-x");
+        assert_eq!(cargo("cli", "my own"), "cargo '+my own'");
+        for source in ["default", "env", "toolchain-file", "path-override"] {
+            assert_eq!(cargo(source, "nightly-x"), "cargo");
+        }
+        assert_eq!(cargo_with_toolchain(|_| None), "cargo");
     }
 
     #[test]

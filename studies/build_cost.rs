@@ -5,7 +5,7 @@
 //! ratio of the two times, and what a second version costs that shares the dependencies. It fails
 //! if the ratio is above 1.25 or two builds are the same.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     error::Error,
@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::build;
 use support::Project;
 
 mod support;
@@ -22,18 +21,7 @@ mod support;
 const MOST: f64 = 1.25;
 
 fn main() -> ExitCode {
-    // This program is also the rustc wrapper and the linker of what it builds.
-    if let Some(exit) = build::run_as_tool() {
-        return exit;
-    }
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    support::program(run)
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {

@@ -69,13 +69,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    support::end(run().map(|()| true))
 }
 
 fn run() -> Outcome<()> {

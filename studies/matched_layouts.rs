@@ -5,7 +5,7 @@
 //! each benchmark of the fixture: the standard deviation between builds, the correlation of the
 //! build means of both versions, and the standard error of the change unpaired and paired.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     error::Error,
@@ -14,7 +14,6 @@ use std::{
 };
 
 use cargo_rbench::{
-    build,
     model::Metric,
     stats::{Comparison, Estimator, Measurements, Pairing, Random, Summary},
 };
@@ -28,17 +27,7 @@ const BENCHMARKS: [&str; 6] = ["split", "sort", "fnv", "collatz", "primes", "num
 const MEASUREMENTS: [&str; 2] = ["8", "2"];
 
 fn main() -> ExitCode {
-    // This program is also the rustc wrapper and the linker of what it builds.
-    if let Some(exit) = build::run_as_tool() {
-        return exit;
-    }
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    support::program(|| run().map(|()| true))
 }
 
 fn run() -> Result<(), Box<dyn Error>> {

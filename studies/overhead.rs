@@ -6,7 +6,7 @@
 //! that this took in all, and what of it the processes themselves took. It fails if the ratio of the two is
 //! above 1.05.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     error::Error,
@@ -15,12 +15,11 @@ use std::{
 };
 
 use cargo_rbench::{
-    build,
     cli::{Cli, Command},
     console::Console,
     experiment::{ExperimentSettings, Runner},
     model::Stage,
-    process::Interrupt,
+    process::{Interrupt, Kept},
     project::Project,
 };
 
@@ -33,18 +32,7 @@ const MOST: f64 = 1.05;
 const BUILDS: usize = 2;
 
 fn main() -> ExitCode {
-    // This program is also the rustc wrapper and the linker of what it builds.
-    if let Some(exit) = build::run_as_tool() {
-        return exit;
-    }
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    support::program(run)
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {
@@ -61,7 +49,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         return Err("the words are not those of a comparison".into());
     };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
-    let (interrupt, console) = (Interrupt::on_signals()?, Console::new(false));
+    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);
     let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];

@@ -7,14 +7,19 @@ use std::{
     process::Command,
 };
 
-use super::{discovery::Discovered, environment::Environment};
-use crate::{model::CompileSettings, shell::quoted};
+use super::{discovery::Chosen, environment::Environment};
+use crate::{
+    model::{CompileSettings, secret::shown_cargo_args},
+    shell::{self, quoted},
+};
 
 /// Where cargo runs, and what it sees.
 #[derive(Clone, Debug)]
 pub struct CargoContext {
     /// The cargo to run: a bare name is looked up in the `PATH`.
     pub program: OsString,
+    /// The compiler that cargo is going to run.
+    pub rustc: OsString,
     /// The directory to run in: decides which config and toolchain files count.
     pub directory: PathBuf,
     /// The manifest of the workspace, below the build path, which all versions share.
@@ -68,12 +73,8 @@ pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsStr
     arguments
 }
 
-/// `cargo bench --no-run` for exactly these bench targets.
-pub fn bench(
-    context: &CargoContext,
-    settings: &CompileSettings,
-    targets: &[Discovered],
-) -> Vec<OsString> {
+/// `cargo bench --no-run` for these bench targets.
+pub fn bench(context: &CargoContext, settings: &CompileSettings, chosen: &Chosen) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["bench", "--no-run", "--message-format=json-render-diagnostics"]
             .map(OsString::from)
@@ -85,7 +86,7 @@ pub fn bench(
     if let Some(jobs) = settings.jobs {
         arguments.extend(["--jobs".into(), jobs.to_string().into()]);
     }
-    arguments.extend(packages_and_benches(targets).map(OsString::from));
+    arguments.extend(packages_and_benches(chosen).into_iter().map(OsString::from));
     arguments.extend(settings.cargo_args.iter().map(OsString::from));
     arguments
 }
@@ -106,29 +107,34 @@ pub fn clean(
 }
 
 /// The command with which a user finds a failed compilation again, without rbench. The packages'
-/// specifications contain their present directories, below `source`.
+/// specifications contain their present directories, below `source`. And the command that removes what
+/// the first leaves in the user's repository.
 pub fn reproduction(
     commit: &str,
     source: &Path,
     workspace: &Path,
     settings: &CompileSettings,
-    targets: &[Discovered],
-) -> String {
+    chosen: &Chosen,
+) -> [String; 2] {
     let worktree = Path::new("/tmp/at").join(commit);
-    let mut words: Vec<String> = ["cargo", "bench", "--no-run"].map(str::to_owned).into();
+    let mut words: Vec<String> = ["bench", "--no-run"].map(str::to_owned).into();
     if settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
     words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
-    words.extend(packages_and_benches(targets).map(|word| moved(word, source, &worktree)));
-    words.extend(settings.cargo_args.iter().cloned());
+    words.extend(
+        packages_and_benches(chosen).into_iter().map(|word| moved(word, source, &worktree)),
+    );
+    words.extend(shown_cargo_args(&settings.cargo_args));
     let words: Vec<String> = words.iter().map(quoted).collect();
-    format!(
-        "git worktree add --detach {} {commit} && cd {} && {}",
-        quoted(&worktree),
+    let directory = quoted(&worktree);
+    let command = format!(
+        "git worktree add --detach {directory} {commit} && cd {} && {} {}",
         quoted(worktree.join(workspace)),
+        shell::cargo(),
         words.join(" ")
-    )
+    );
+    [command, format!("git worktree remove --force {directory}")]
 }
 
 /// The specification of a package below `source` as one below `worktree`.
@@ -144,11 +150,18 @@ fn moved(spec: String, source: &Path, worktree: &Path) -> String {
     }
 }
 
-fn packages_and_benches(targets: &[Discovered]) -> impl Iterator<Item = String> {
+fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
+    let targets = &chosen.targets;
     let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
     let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
-    let packages = packages.into_iter().flat_map(|spec| ["--package", spec]);
-    packages.chain(benches.into_iter().flat_map(|name| ["--bench", name])).map(str::to_owned)
+    let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
+    if chosen.has_namesake {
+        // All of these packages are wanted, and unnamed they are left out without their features.
+        words.push("--benches");
+    } else {
+        words.extend(benches.into_iter().flat_map(|name| ["--bench", name]));
+    }
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// Those of the user's arguments that another command of cargo takes too: `flags` with their values.
@@ -192,11 +205,12 @@ fn features(settings: &CompileSettings) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::BenchTarget;
+    use crate::{build::discovery::Discovered, model::BenchTarget};
 
     fn context() -> CargoContext {
         CargoContext {
             program: "cargo".into(),
+            rustc: "rustc".into(),
             directory: "/real/src".into(),
             manifest: "/at/src/Cargo.toml".into(),
             target_dir: "/at/target".into(),
@@ -210,7 +224,12 @@ mod tests {
         arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    fn target(package: &str, target: &str) -> Discovered {
+    fn chosen(targets: &[(&str, &str)]) -> Chosen {
+        let targets = targets.iter().map(|(package, target)| discovered(package, target)).collect();
+        Chosen { targets, has_namesake: false }
+    }
+
+    fn discovered(package: &str, target: &str) -> Discovered {
         Discovered {
             target: BenchTarget { package: package.to_owned(), target: target.to_owned() },
             package_id: String::new(),
@@ -222,7 +241,7 @@ mod tests {
 
     #[test]
     fn only_the_requested_bench_targets_are_compiled_of_packages_named_in_full() {
-        let targets = [target("json", "parse"), target("json", "print"), target("xml", "parse")];
+        let targets = chosen(&[("json", "parse"), ("json", "print"), ("xml", "parse")]);
         assert_eq!(
             line(&bench(&context(), &CompileSettings::default(), &targets)),
             "bench --no-run --message-format=json-render-diagnostics \
@@ -244,7 +263,7 @@ mod tests {
             jobs: Some(1),
             ..CompileSettings::default()
         };
-        let line = line(&bench(&context(), &settings, &[target("json", "parse")]));
+        let line = line(&bench(&context(), &settings, &chosen(&[("json", "parse")])));
         for part in [
             "--profile release-lto",
             "--features simd,std --no-default-features",
@@ -261,7 +280,7 @@ mod tests {
             ["--ignore-rust-version", "--config", "a=1", "--config=b=2", "-Zc", "--target", "t"];
         let cargo_args = words.map(str::to_owned).to_vec();
         let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
-        let bench = line(&bench(&context(), &settings, &[]));
+        let bench = line(&bench(&context(), &settings, &Chosen::default()));
         assert!(bench.ends_with(&words.join(" ")), "{bench}");
         let clean = line(&clean(&context(), &settings, &[]));
         assert!(clean.ends_with("bench --config a=1 --config=b=2 -Zc --target t"), "{clean}");
@@ -277,11 +296,28 @@ mod tests {
                 Path::new("/a b/0/at/src"),
                 Path::new("rust"),
                 &CompileSettings::default(),
-                &[target("json", "parse")]
+                &chosen(&[("json", "parse")])
             ),
-            "git worktree add --detach /tmp/at/1a2b3c4 1a2b3c4 && cd /tmp/at/1a2b3c4/rust && \
+            [
+                "git worktree add --detach /tmp/at/1a2b3c4 1a2b3c4 && cd /tmp/at/1a2b3c4/rust && \
              cargo bench --no-run --package 'path+file:///tmp/at/1a2b3c4/json#json@1.0.0' \
-             --bench parse"
+             --bench parse",
+                "git worktree remove --force /tmp/at/1a2b3c4"
+            ]
         );
+    }
+
+    #[test]
+    fn a_command_to_type_has_no_secret() {
+        let cargo_args = ["--config", "env.A='s3cret'"].map(str::to_owned).to_vec();
+        let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
+        let [line, _] = reproduction(
+            "1a2b3c4",
+            Path::new("/a/0/at/src"),
+            Path::new(""),
+            &settings,
+            &Chosen::default(),
+        );
+        assert!(line.ends_with("cargo bench --no-run --config env.A=VALUE"), "{line}");
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{files, inputs::InputFile, recipe::Recipe};
+use super::{files, inputs::InputFile, recipe::Recipe, run_time::BuildScript};
 use crate::{
     code::Digest,
     failure::Result,
@@ -66,6 +66,9 @@ pub struct CompilationRecord {
     pub milliseconds: u64,
     /// The bench targets.
     pub targets: Vec<CompiledTarget>,
+    /// The build scripts that were run. Records of older versions, which are still donors, have none.
+    #[serde(default)]
+    pub scripts: Vec<BuildScript>,
 }
 
 /// A bench target of a compilation.

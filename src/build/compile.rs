@@ -8,10 +8,10 @@ use std::{
 use super::{
     cargo::{self, CargoContext},
     compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
-    discovery::{Discovered, Workspace},
+    discovery::{Chosen, Discovered, Workspace},
     donor,
     event::Event,
-    files, gc,
+    files, gc, generated,
     inputs::{self, InputFile},
     key::KeyMaker,
     lock_file::LockFile,
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     failure::{Exit, Failure, Result},
     model::{CompileSettings, TargetFilter},
+    shell,
 };
 
 impl Workshop<'_> {
@@ -60,75 +61,145 @@ impl Workshop<'_> {
         instance: Instance,
         purpose: &str,
     ) -> Result<Compilation> {
-        let version = source.version.to_string();
+        let mut wanted = self.wanted(source, filter, instance)?;
+        gc::mark_used(source.checkout);
+        if let Some(found) = self.compiled_before(source, &wanted, instance)? {
+            return Ok(found);
+        }
+        if self.restore(source)? {
+            wanted = self.wanted(source, filter, instance)?;
+        }
+        self.compile_wanted(source, filter, instance, purpose, wanted)
+    }
+
+    /// What a compilation depends on, and with that its place.
+    fn wanted(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        instance: Instance,
+    ) -> Result<Wanted> {
         let context = self.cargo_context(source, instance.salt())?;
         let toolchain = Toolchain::at(&context)?;
         let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &toolchain);
         // With the family in front, a donor is found by its name.
         let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
-        let home = self.site.compilation(&key);
-        gc::mark_used(source.checkout);
-        if let Some(found) = Compilation::open(&home) {
-            self.activate(&found.home)?;
-            gc::mark_used(&found.home);
-            if instance == Instance::First {
-                self.observer.build_event(&Event::Compiled { version: &version, took: None });
-            }
-            return Ok(found);
+        Ok(Wanted { context, toolchain, lock: lock.path, family, key })
+    }
+
+    fn compiled_before(
+        &self,
+        source: Source<'_>,
+        wanted: &Wanted,
+        instance: Instance,
+    ) -> Result<Option<Compilation>> {
+        let Some(found) = Compilation::open(&self.site.compilation(&wanted.key)) else {
+            return Ok(None);
+        };
+        // The checkout may have been written again for another compilation.
+        if !generated::is_there(&found.home, source.checkout) {
+            return Ok(None);
         }
+        self.activate(&found.home)?;
+        gc::mark_used(&found.home);
+        if instance == Instance::First {
+            let version = &source.version.to_string();
+            self.observer.build_event(&Event::Compiled { version, took: None });
+        }
+        Ok(Some(found))
+    }
+
+    /// Makes sure that what is compiled are the files of the version: its benchmarks run in the checkout,
+    /// and may have written there. Returns whether that was necessary.
+    fn restore(&self, source: Source<'_>) -> Result<bool> {
+        let Some(changed) = self.files.restore(source.version)? else { return Ok(false) };
+        // Cargo brings lock files up to date.
+        let mut changed = changed.iter().filter(|path| !path.ends_with("Cargo.lock"));
+        if let Some(first) = changed.next() {
+            let more = match changed.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            self.warn(&format!(
+                "a benchmark or build script has changed {first}{more} in the sources of {}: they are \
+                 checked out again before they are compiled",
+                source.version
+            ));
+        }
+        Ok(true)
+    }
+
+    fn compile_wanted(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        instance: Instance,
+        purpose: &str,
+        wanted: Wanted,
+    ) -> Result<Compilation> {
+        let version = source.version.to_string();
+        let Wanted { context, toolchain, lock, family, key } = wanted;
+        let home = self.site.compilation(&key);
         files::remove_directory(&home)?;
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
         let workspace = Workspace::at(&context, &self.settings, &version)?;
-        let discovered = workspace.bench_targets(filter, &version)?;
+        let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
         if instance == Instance::First {
             donor::seed(self, &context, &home, &family, &workspace)?;
         }
+        let before = generated::files_of(source.checkout);
         let start = Instant::now();
         let job = Job { source, context, toolchain, home, log: self.site.log(&key) };
-        let messages = self.run_cargo(&job, &discovered)?;
+        let messages = self.run_cargo(&job, &chosen)?;
         let took = start.elapsed();
+        generated::note(&job.home, source.checkout, &before)?;
         self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
-        let targets = discovered
+        let targets = chosen
+            .targets
             .into_iter()
             .map(|found| self.compiled_target(&job, found, &messages))
             .collect::<Result<_>>()?;
         let record = CompilationRecord {
             version: source.version.short(),
-            reproducibility: reproducibility_key(&family, &lock.path),
+            reproducibility: reproducibility_key(&family, &lock),
             rustc: job.toolchain.version,
             sysroot: job.toolchain.sysroot,
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
+            scripts: messages.scripts,
         };
         Compilation::complete(&job.home, record)
     }
 
-    fn run_cargo(&self, job: &Job<'_>, discovered: &[Discovered]) -> Result<Messages> {
+    fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
         let version = job.source.version;
         let what = |failed: &[String]| match failed {
             [] => format!("cannot compile the bench targets of {version}"),
             failed => format!("cannot compile {} of {version}", failed.join(", ")),
         };
         let commit = version.commit.as_deref().filter(|_| !version.dirty);
-        let hint = match commit {
+        let hints = match commit {
             Some(commit) => {
                 let commit = &commit[..commit.len().min(12)];
                 let source = self.site.source_path();
                 let workspace = &self.workspace;
-                let command =
-                    cargo::reproduction(commit, &source, workspace, &self.settings, discovered);
-                format!("reproduce with: {command}")
+                let [command, removal] =
+                    cargo::reproduction(commit, &source, workspace, &self.settings, chosen);
+                vec![format!("reproduce with: {command}"), format!("and afterwards: {removal}")]
             }
-            None => "reproduce with `cargo bench --no-run` in the working tree".to_owned(),
+            None => vec![format!(
+                "reproduce with `{} bench --no-run` in the working tree",
+                shell::cargo()
+            )],
         };
-        let command = job.context.command(&cargo::bench(&job.context, &self.settings, discovered));
+        let command = job.context.command(&cargo::bench(&job.context, &self.settings, chosen));
         self.observer.build_event(&Event::Command(&tool::shown(&command)));
         let command = supervisor::supervised(&command, &self.lock)?;
-        run_cargo::compile(command, &job.log, self.observer, what, &hint)
+        run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
     }
 
     /// The record of one bench target.
@@ -158,7 +229,8 @@ impl Workshop<'_> {
         })?;
         let build_path = self.site.build_path();
         let sysroot = &job.toolchain.sysroot;
-        let (inputs, files) = inputs::digest(&recipe, &build_path, &job.home, sysroot)?;
+        let recorded = files::modified(&Recipe::path(&recipe_home))?;
+        let (inputs, files) = inputs::digest(&recipe, recorded, &build_path, &job.home, sysroot)?;
         let executable = inputs::at_home(&made.path, &build_path, &job.home);
         let made_files = [Recipe::path(&recipe_home), executable];
         let read = |path: &PathBuf| InputFile::read(path, sysroot);
@@ -179,7 +251,7 @@ impl Workshop<'_> {
     fn family(&self, source: Source<'_>, toolchain: &Toolchain) -> String {
         // Neither changes what is made.
         let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
-        let mut maker = KeyMaker::new("compilation v2");
+        let mut maker = KeyMaker::new("compilation v3");
         maker.add("rustc", toolchain.version.as_bytes());
         maker.add("settings", format!("{settings:?}").as_bytes());
         maker.add_path("workspace", &self.workspace);
@@ -187,11 +259,20 @@ impl Workshop<'_> {
         for (name, value) in self.users_environment(source).identifying() {
             maker.add(&name.to_string_lossy(), value.as_encoded_bytes());
         }
-        for config in &self.configs {
-            maker.add_file("config", config);
+        if let Some(configs) = self.configs.of_compilation() {
+            maker.add("configs", configs.as_bytes());
         }
         maker.key()
     }
+}
+
+/// A compilation that is to be found or made.
+struct Wanted {
+    context: CargoContext,
+    toolchain: Toolchain,
+    lock: PathBuf,
+    family: String,
+    key: String,
 }
 
 /// One compilation while it is made.
@@ -209,11 +290,15 @@ fn version_key(
     filter: &TargetFilter,
     instance: Instance,
 ) -> String {
-    let mut maker = KeyMaker::new("version v2");
+    let mut maker = KeyMaker::new("version v3");
     maker.add("tree", source.version.tree.as_bytes());
     if lock.is_added {
         // It is not part of the tree.
         maker.add_file("lock", &lock.path);
+    }
+    for submodule in source.absent_submodules {
+        // Its files are those of a commit that the tree names, or none.
+        maker.add_path("absent", submodule);
     }
     maker.add("filter", format!("{filter:?}").as_bytes());
     maker.add("instance", format!("{instance:?}").as_bytes());

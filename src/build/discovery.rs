@@ -20,6 +20,16 @@ pub struct Workspace {
     metadata: Metadata,
 }
 
+/// The bench targets to build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The targets, in the order of their names.
+    pub targets: Vec<Discovered>,
+    /// Whether one of their packages has another one of the same name as one of them, whose required
+    /// features are off. Given this name, cargo would demand the features.
+    pub has_namesake: bool,
+}
+
 /// A bench target and the package it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovered {
@@ -46,10 +56,10 @@ impl Workspace {
         Ok(Self { metadata })
     }
 
-    /// The bench targets of the workspace that the filter admits, in the order of their names.
+    /// The bench targets of the workspace that the filter admits.
     /// Those whose required features are off are left out, as cargo does, unless they are given by name:
     /// then cargo reports what is missing.
-    pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Vec<Discovered>> {
+    pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
         let mut all: Vec<Discovered> =
             self.metadata.workspace_packages().into_iter().flat_map(of_package).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
@@ -58,11 +68,16 @@ impl Workspace {
                 && (self.missing_features(found).is_empty()
                     || filter.benches.contains(&found.target.target))
         };
-        let chosen: Vec<Discovered> = all.iter().filter(is_chosen).cloned().collect();
-        if chosen.is_empty() {
+        let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
+            all.iter().partition(|found| is_chosen(found));
+        if targets.is_empty() {
             return Err(self.nothing_to_build(&all, filter, version));
         }
-        Ok(chosen)
+        let has_namesake = others.iter().any(|other| {
+            targets.iter().any(|chosen| chosen.package_id == other.package_id)
+                && targets.iter().any(|chosen| chosen.target.target == other.target.target)
+        });
+        Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake })
     }
 
     fn nothing_to_build(

@@ -8,6 +8,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::model::secret::hash_of;
+
 /// Set by cargo or rustup for their children, or naming a directory to build in: never passed on.
 const DROPPED: &str = "
     CARGO CARGO_BUILD_BUILD_DIR CARGO_BUILD_INCREMENTAL CARGO_BUILD_TARGET_DIR CARGO_CRATE_NAME
@@ -35,7 +37,7 @@ const IDENTIFYING_PREFIXES: &str = "
 ";
 /// The settings of a target, as `CARGO_TARGET_<TRIPLE>_<SETTING>`, and of the host.
 const TARGET_SETTINGS: &str = "
-    _LINKER _RUNNER _RUSTFLAGS
+    _LINKER _RUSTFLAGS
 ";
 /// What build scripts look up through the crates cc, cmake, pkg-config and bindgen: as they are, as
 /// `<NAME>_<triple>`, `HOST_<NAME>` and `TARGET_<NAME>`.
@@ -101,8 +103,7 @@ impl Environment {
     /// secret.
     pub fn identity(&self) -> Vec<String> {
         let hashed = |(name, value): (&OsStr, &OsStr)| {
-            let hash = blake3::hash(value.as_encoded_bytes()).to_hex();
-            format!("{}=blake3:{}", name.display(), &hash[..16])
+            format!("{}={}", name.display(), hash_of(value.as_encoded_bytes()))
         };
         self.identifying().map(hashed).collect()
     }
@@ -227,6 +228,7 @@ mod tests {
             "CARGO_REGISTRY_TOKEN",
             "CARGO_TOKEN2",
             "CARGO_TARGET_SECRET",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
             "CARGO_TERM_COLOR",
             "CC_SECRET",
             "CC_TEST_REPORTER_ID",

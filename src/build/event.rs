@@ -2,6 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
+use crate::model::BenchTarget;
+
 /// Something that happened. Nothing in here prints: the observer decides.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -13,6 +15,13 @@ pub enum Event<'a> {
         version: &'a str,
         /// What the compilation is for; empty for the first of a version.
         purpose: &'a str,
+    },
+    /// The compilation goes on, and has done so for a while.
+    StillCompiling {
+        /// The version, as the user named it.
+        version: &'a str,
+        /// For how long.
+        since: Duration,
     },
     /// A piece of what cargo prints for people, with its colours and its progress bar.
     CargoOutput(&'a [u8]),
@@ -26,7 +35,9 @@ pub enum Event<'a> {
     /// Links of a bench target start, or another one is done.
     Linked {
         /// The bench target.
-        target: &'a str,
+        target: &'a BenchTarget,
+        /// The version, as the user named it.
+        version: &'a str,
         /// Links done.
         done: usize,
         /// Links in all.

@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::symlink,
     path::Path,
+    time::SystemTime,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -67,6 +68,13 @@ pub fn remove_leftovers(directory: &Path) {
         // One that stays does no harm.
         let _ = fs::remove_file(entry.path());
     }
+}
+
+/// When a file was modified.
+pub fn modified(path: &Path) -> Result<SystemTime> {
+    fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .or_fail(Exit::Build, || format!("cannot read {}", path.display()))
 }
 
 /// Removes a directory and all below it, if it is there.

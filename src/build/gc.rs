@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_compilation_goes_with_its_log_and_a_checkout_with_its_manifest() {
         let directory = tempfile::tempdir().unwrap();
-        let site = Site::new(directory.path(), "id", directory.path());
+        let site = Site::new(directory.path(), "id", directory.path(), directory.path());
         let (compilation, checkout) = (site.compilation("key"), site.checkouts().join("tree"));
         let files = [site.log("key"), checkout.with_extension("manifest")];
         for file in &files {
@@ -250,10 +250,13 @@ mod tests {
     #[test]
     fn what_is_remembered_goes_when_it_was_not_used_for_long() {
         let directory = tempfile::tempdir().unwrap();
-        let site = Site::new(directory.path(), "id", directory.path());
+        let site = Site::new(directory.path(), "id", directory.path(), directory.path());
         let month = Duration::from_secs(30 * 24 * 3600);
-        let remembered =
-            [site.reproducibility("old"), site.reproducibility("new"), site.resolved_lock()];
+        let remembered = [
+            site.reproducibility("old"),
+            site.reproducibility("new"),
+            site.resolved_lock(Path::new("")),
+        ];
         for path in &remembered {
             files::write_whole(path, b"{}").unwrap();
             let file = fs::File::options().append(true).open(path).unwrap();
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn an_entry_in_use_is_not_idle() {
         let directory = tempfile::tempdir().unwrap();
-        let site = Site::new(directory.path(), "id", directory.path());
+        let site = Site::new(directory.path(), "id", directory.path(), directory.path());
         let home = site.compilation("key");
         fs::create_dir_all(&home).unwrap();
         fs::File::open(&home).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -284,7 +287,7 @@ mod tests {
     #[test]
     fn pruning_keeps_what_was_used_in_this_run_whatever_its_size() {
         let directory = tempfile::tempdir().unwrap();
-        let site = Site::new(directory.path(), "id", directory.path());
+        let site = Site::new(directory.path(), "id", directory.path(), directory.path());
         let hour = Duration::from_secs(3600);
         let homes = ["before", "now"].map(|key| site.compilation(key));
         for (home, age) in homes.iter().zip([2, 0]) {

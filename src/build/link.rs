@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     compilation::{Compilation, CompiledTarget},
     event::{Event, Observer},
-    files, gc,
+    files, gc, inputs,
     key::KeyMaker,
     layout,
     linker::Linker,
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     code::{self, Digest},
     failure::{Exit, OrFail, Result},
-    model::{Layout, LayoutSeed},
+    model::{BenchTarget, Layout, LayoutSeed},
 };
 
 /// Raise this when the same seed is to give another layout.
@@ -49,7 +49,7 @@ pub struct LinkedBuild {
 /// What is stored about a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
-    /// The digest of its loadable sections.
+    /// The digest of its loadable sections, and of its compilation's shared libraries.
     pub digest: Digest,
     /// The digest of the whole file, to notice damage.
     file: Digest,
@@ -69,10 +69,13 @@ impl BuildRecord {
 /// A bench target that is ready to be linked with any layout.
 #[derive(Debug)]
 pub struct Linkable {
+    target: BenchTarget,
     recipe: Recipe,
     linker: Linker,
     layout: Layout,
     movables: Movables,
+    /// The digest of its compilation's shared libraries, if there are any.
+    loaded_at_start: Option<Digest>,
     /// The hash of everything but the seed.
     family: String,
 }
@@ -107,13 +110,16 @@ impl Linkable {
             Layout::Matched | Layout::Pin => movable::movables(&mut recipe, &linker, &home)?,
             Layout::Shuffle | Layout::Pad | Layout::Natural | Layout::Salted => Movables::default(),
         };
-        Ok(Some(Self { recipe, linker, layout, movables, family }))
+        let loaded_at_start = inputs::loaded_at_start(&target.files);
+        let target = target.target.clone();
+        Ok(Some(Self { target, recipe, linker, layout, movables, loaded_at_start, family }))
     }
 
     /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
-    /// from before. The builds are in the order of the seeds.
+    /// from before. The builds are in the order of the seeds. `version` is for the observer.
     pub fn link(
         &self,
+        version: &str,
         seeds: &[LayoutSeed],
         builds: &Path,
         jobs: Option<u32>,
@@ -133,7 +139,6 @@ impl Linkable {
             .num_threads(threads)
             .build()
             .or_fail(Exit::Internal, || "cannot start threads for linking")?;
-        let target = self.recipe.output.file_name().unwrap_or_default().to_string_lossy();
         let done = AtomicUsize::new(0);
         pool.install(|| {
             let found: Vec<_> = seeds.par_iter().map(|seed| self.find(*seed, builds)).collect();
@@ -141,7 +146,8 @@ impl Linkable {
             let make = |seed: LayoutSeed| {
                 let build = self.make(seed, builds, observer)?;
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                observer.build_event(&Event::Linked { target: &target, done, of });
+                let target = &self.target;
+                observer.build_event(&Event::Linked { target, version, done, of });
                 Ok(build)
             };
             let pairs = found.into_par_iter().zip(seeds);
@@ -212,10 +218,17 @@ impl Linkable {
         files::remove_directory(&directory)?;
         let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
         Ok(BuildRecord {
-            digest: code::loadable_digest(&bytes).or_fail(Exit::Build, what)?,
+            digest: self.with_libraries(code::loadable_digest(&bytes).or_fail(Exit::Build, what)?),
             file: Digest::of(&bytes),
             size: bytes.len() as u64,
             microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The digest of an executable together with that of the libraries it loads.
+    fn with_libraries(&self, executable: Digest) -> Digest {
+        self.loaded_at_start.map_or(executable, |libraries| {
+            Digest::of(&[*executable.as_bytes(), *libraries.as_bytes()].concat())
         })
     }
 }

@@ -10,6 +10,7 @@ use super::{
     cargo::CargoContext,
     discovery::Workspace,
     files, gc,
+    key::KeyMaker,
     workshop::{Source, Workshop},
 };
 use crate::failure::{Exit, Failure, OrFail, Result};
@@ -34,8 +35,8 @@ impl Workshop<'_> {
         context: &CargoContext,
     ) -> Result<LockFile> {
         let lock = source.checkout.join(&self.workspace).join(NAME);
-        let added = source.checkout.with_extension("lock-added");
-        if lock.exists() && !added.exists() {
+        let added = Added::to(source.checkout);
+        if lock.exists() && !added.has(&self.workspace) {
             return Ok(LockFile { path: lock, is_added: false });
         }
         if self.settings.locked {
@@ -45,8 +46,8 @@ impl Workshop<'_> {
                 .hint(format!("commit {NAME}, or omit --locked")));
         }
         let what = || format!("cannot give {} a {NAME}", source.version);
-        fs::write(&added, "").or_fail(Exit::Build, what)?;
-        let resolved = self.site.resolved_lock();
+        added.note(&self.workspace)?;
+        let resolved = self.site.resolved_lock(&self.workspace);
         let known = [self.users_workspace.join(NAME), resolved.clone()];
         if let Some(known) = known.iter().find(|path| is_lock_file(path)) {
             if *known == resolved {
@@ -66,6 +67,38 @@ impl Workshop<'_> {
         files::write_whole(&resolved, &contents)?;
         Ok(LockFile { path: lock, is_added: true })
     }
+}
+
+/// Which workspaces of a checkout got a lock file that is none of their version's: a file beside the
+/// checkout with the hashes of their places, one a line.
+struct Added(PathBuf);
+
+impl Added {
+    fn to(checkout: &Path) -> Self {
+        Self(checkout.with_extension("lock-added"))
+    }
+
+    fn known(&self) -> String {
+        fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    fn has(&self, workspace: &Path) -> bool {
+        let known = self.known();
+        // An empty file was written when there was one lock file for all workspaces.
+        known.lines().any(|known| known == line(workspace)) || known.is_empty() && self.0.exists()
+    }
+
+    fn note(&self, workspace: &Path) -> Result<()> {
+        if self.has(workspace) {
+            return Ok(());
+        }
+        files::write_whole(&self.0, (self.known() + &line(workspace) + "\n").as_bytes())
+    }
+}
+
+/// The place of a workspace in one line, whatever it is called.
+fn line(workspace: &Path) -> String {
+    KeyMaker::new("place v1").add_path("workspace", workspace).key()
 }
 
 /// Whether a file is there and whole.

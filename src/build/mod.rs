@@ -8,12 +8,14 @@ mod builds;
 mod cargo;
 mod compilation;
 mod compile;
+mod config;
 mod discovery;
 mod donor;
 mod environment;
 mod event;
 mod files;
 pub mod gc;
+mod generated;
 mod inputs;
 mod key;
 mod layout;
@@ -26,6 +28,7 @@ mod reproducibility;
 mod response_file;
 mod role;
 mod run_cargo;
+mod run_time;
 mod shim;
 mod site;
 mod strategy;
@@ -38,13 +41,14 @@ mod wrapper;
 
 pub use builds::{BuildRequest, TargetBuilds, VersionBuilds};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
+pub use config::ConfigFiles;
 pub use discovery::Workspace;
 pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
 pub use role::Role;
 pub use site::{Site, SiteLock, cache_directory};
 pub use tool::run_or as run_tool_or;
-pub use workshop::{Source, Workshop};
+pub use workshop::{Source, VersionFiles, Workshop};
 
 /// Carries out what cargo or rustc started this process for, if it was one of them.
 pub fn run_as_tool() -> Option<std::process::ExitCode> {

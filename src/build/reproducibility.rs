@@ -82,8 +82,8 @@ impl Workshop<'_> {
         }
         // Debug information names the directory that a C compiler was started in, for one.
         if !differing.is_empty() {
-            let programs = self.natural_digests(first)?;
-            if programs.is_some() && programs == self.natural_digests(&second)? {
+            let programs = self.natural_digests(source, first)?;
+            if programs.is_some() && programs == self.natural_digests(source, &second)? {
                 differing.clear();
             }
         }
@@ -94,12 +94,17 @@ impl Workshop<'_> {
     }
 
     /// What is loaded of each target of a compilation, linked in the order that it was compiled in.
-    fn natural_digests(&self, compilation: &Compilation) -> Result<Option<Vec<Digest>>> {
+    fn natural_digests(
+        &self,
+        source: Source<'_>,
+        compilation: &Compilation,
+    ) -> Result<Option<Vec<Digest>>> {
         self.activate(&compilation.home)?;
         let Some(linkables) = self.linkables(compilation, Layout::Natural)? else {
             return Ok(None);
         };
-        let targets = self.link_targets(compilation, &linkables, &LayoutSeed::list(0, 1))?;
+        let targets =
+            self.link_targets(source, compilation, &linkables, &LayoutSeed::list(0, 1))?;
         Ok(Some(targets.iter().map(TargetBuilds::digest).collect()))
     }
 }

@@ -5,15 +5,21 @@ use std::{
     io::{self, BufReader, Read, Write},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    time::{Duration, Instant},
 };
 
-use cargo_metadata::Message;
+use cargo_metadata::{Message, camino::Utf8PathBuf};
 
 use super::{
     event::{Event, Observer},
+    run_time::{BuildScript, OUT_DIR},
     tool,
 };
 use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// How often a compilation tells that it goes on: some services end what is silent for minutes.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 
 /// The error of a stable rustc about `#![feature(…)]`.
 const UNSTABLE_FEATURE: &str = "error[E0554]";
@@ -24,8 +30,10 @@ const RUST_VERSION: &str = " requires rustc ";
 /// Cargo's messages about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Every artifact with an executable: the package's id, the target's name and the file.
+    /// Every bench target that was made: the package's id, the target's name and the file.
     pub executables: Vec<Executable>,
+    /// Every build script, though it may have been run before.
+    pub scripts: Vec<BuildScript>,
 }
 
 /// An executable that cargo made.
@@ -39,14 +47,15 @@ pub struct Executable {
     pub path: std::path::PathBuf,
 }
 
-/// Runs `command`, a `cargo bench --no-run` with JSON messages, to its end. `what` names the
+/// Runs `command`, a `cargo bench --no-run` of `version` with JSON messages, to its end. `what` names the
 /// operation; `log` gets all that cargo printed.
 pub fn compile(
     mut command: Command,
+    version: &str,
     log: &Path,
     observer: &dyn Observer,
     what: impl Fn(&[String]) -> String,
-    hint: &str,
+    hints: &[String],
 ) -> Result<Messages> {
     let cannot_log = || format!("cannot write the log {}", log.display());
     let log_file = super::files::create_directory(log.parent().unwrap_or(Path::new(".")))
@@ -56,7 +65,8 @@ pub fn compile(
         .spawn()
         .map_err(|error| tool::cannot_start(command.get_program(), &error, what(&[])))?;
 
-    let (messages, logged) = follow(&mut child, log_file, observer);
+    let still = |since| observer.build_event(&Event::StillCompiling { version, since });
+    let (messages, logged) = follow(&mut child, log_file, observer, (SIGN_OF_LIFE, &still));
     let status = child.wait().or_fail(Exit::Build, || "cannot wait for cargo")?;
     let messages = messages.or_fail(Exit::Build, || "cannot read the messages of cargo")?;
     logged.or_fail(Exit::Build, cannot_log)?;
@@ -68,8 +78,8 @@ pub fn compile(
     let mut failure = Failure::new(Exit::Build, what(&failed(&text)))
         .because(format!("cargo ended with {status}; the end of its output:"))
         .because(indented(&tool::tail(&text)))
-        .because(format!("full output: {}", log.display()))
-        .hint(hint);
+        .because(format!("full output: {}", log.display()));
+    failure = hints.iter().fold(failure, |failure, hint| failure.hint(hint.as_str()));
     if text.contains(UNSTABLE_FEATURE) {
         failure = failure.hint(
             "libtest's `test` and other unstable features need a nightly toolchain: use cargo \
@@ -115,19 +125,29 @@ fn indented(text: &str) -> String {
     text.lines().fold(String::new(), |indented, line| indented + "  " + line + "\n")
 }
 
-/// Reads both of the child's outputs to their end, at once, so that neither fills up.
+/// Reads both of the child's outputs to their end, at once, so that neither fills up. Meanwhile `still` is
+/// called after each `every`.
 fn follow(
     child: &mut Child,
     log: File,
     observer: &dyn Observer,
+    (every, still): (Duration, &(dyn Fn(Duration) + Sync)),
 ) -> (io::Result<Messages>, io::Result<()>) {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (running, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let start = Instant::now();
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                still(start.elapsed());
+            }
+        });
         let shown = scope
             .spawn(move || stderr.map_or(Ok(()), |stderr| show_and_log(stderr, log, observer)));
         let messages =
             stdout.map_or(Ok(Messages::default()), |stdout| read(BufReader::new(stdout)));
         let shown = shown.join().unwrap_or_else(|_| Err(io::Error::other("the reader panicked")));
+        drop(running);
         (messages, shown)
     })
 }
@@ -135,17 +155,27 @@ fn follow(
 fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     let mut messages = Messages::default();
     for message in Message::parse_stream(stdout) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && let Some(path) = artifact.executable
-        {
-            messages.executables.push(Executable {
-                package: artifact.package_id.repr,
-                target: artifact.target.name,
-                path: path.into(),
-            });
+        match message? {
+            Message::CompilerArtifact(artifact) if artifact.target.is_bench() => {
+                let (package, target) = (artifact.package_id.repr, artifact.target.name);
+                let made = |path: Utf8PathBuf| Executable { package, target, path: path.into() };
+                messages.executables.extend(artifact.executable.map(made));
+            }
+            Message::BuildScriptExecuted(script) => messages.scripts.push(script_of(script)),
+            _ => {}
         }
     }
     Ok(messages)
+}
+
+/// A build script with the variables that cargo sets for its package: its directory, and what it says.
+fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
+    let directory = (OUT_DIR.to_owned(), script.out_dir.into_string());
+    BuildScript {
+        package_id: script.package_id.repr,
+        variables: std::iter::once(directory).chain(script.env).collect(),
+        libraries: script.linked_paths.into_iter().map(Utf8PathBuf::into_string).collect(),
+    }
 }
 
 /// Passes on what the child prints as it comes, and keeps it without colours and progress bars.
@@ -203,10 +233,31 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo 'error[E0554]: `#![feature]` may not be used' >&2; exit 101";
         let what = |_: &[String]| "cannot compile".to_owned();
-        let failure =
-            compile(shell(script), &directory.path().join("x.log"), &(), what, "try harder")
-                .unwrap_err();
+        let failure = compile(
+            shell(script),
+            "HEAD",
+            &directory.path().join("x.log"),
+            &(),
+            what,
+            &["try harder".to_owned()],
+        )
+        .unwrap_err();
         assert!(failure.to_string().ends_with("use cargo +nightly rbench"), "{failure}");
+    }
+
+    #[test]
+    fn a_compilation_tells_that_it_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let (told, log) = (directory.path().join("told"), directory.path().join("log"));
+        let wait = "for _ in $(seq 1000); do [ -e \"$0\" ] && exit; sleep 0.01; done; exit 1";
+        let mut command = shell(wait);
+        command.arg(&told);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = File::create(log).unwrap();
+        // The script waits for that.
+        let still = |_| std::fs::write(&told, "").unwrap();
+        let (messages, logged) = follow(&mut child, log, &(), (Duration::from_millis(1), &still));
+        assert!(messages.is_ok() && logged.is_ok() && child.wait().unwrap().success());
     }
 
     #[test]
@@ -216,9 +267,15 @@ mod tests {
         let script =
             "for i in $(seq 100); do echo \"\u{1b}[31mline $i\u{1b}[0m\" >&2; done; exit 101";
         let shown = Shown::default();
-        let failure =
-            compile(shell(script), &log, &shown, |_| "cannot compile".to_owned(), "try harder")
-                .unwrap_err();
+        let failure = compile(
+            shell(script),
+            "HEAD",
+            &log,
+            &shown,
+            |_| "cannot compile".to_owned(),
+            &["try harder".to_owned()],
+        )
+        .unwrap_err();
         let text = failure.to_string();
         assert!(text.starts_with("cannot compile\n  cargo ended with exit status: 101"), "{text}");
         assert!(text.contains("\n    line 100\n"), "{text}");

@@ -14,11 +14,14 @@ use std::{
     sync::Arc,
 };
 
-use super::{files, role};
+use super::{files, key::KeyMaker, role};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// Names another place for checkouts than the user's cache directory.
 pub const CACHE_VARIABLE: &str = "RBENCH_CACHE_DIR";
+
+/// Names another target dir, to cargo.
+const TARGET_VARIABLE: &str = "CARGO_TARGET_DIR";
 
 /// The paths of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +32,13 @@ pub struct Site {
 
 impl Site {
     /// The site of the repository with this identity, with its storage below `target`, the
-    /// workspace's target dir.
-    pub fn new(cache: &Path, repository: &str, target: &Path) -> Self {
-        Self { outside: cache.join(repository), storage: target.join("rbench") }
+    /// target dir of `workspace`. One that lies elsewhere may be the target dir of other projects too,
+    /// which heed no lock of this repository when they prune: there it has a directory of its own.
+    pub fn new(cache: &Path, repository: &str, workspace: &Path, target: &Path) -> Self {
+        let shared = target.join("rbench");
+        let is_own = real(target).starts_with(real(workspace));
+        let storage = if is_own { shared } else { shared.join(repository) };
+        Self { outside: cache.join(repository), storage }
     }
 
     /// Where versions' files are checked out.
@@ -64,12 +71,14 @@ impl Site {
         self.outside.join("bin")
     }
 
-    /// The lock file that a version without one is compiled with.
-    pub fn resolved_lock(&self) -> PathBuf {
-        self.resolved().join("Cargo.lock")
+    /// The lock file that a version is compiled with if its workspace, at this place in the repository,
+    /// has none.
+    pub fn resolved_lock(&self, workspace: &Path) -> PathBuf {
+        let key = KeyMaker::new("lock v1").add_path("workspace", workspace).key();
+        self.resolved().join(format!("{key}.lock"))
     }
 
-    /// That lock file is in here.
+    /// These lock files are in here.
     pub fn resolved(&self) -> PathBuf {
         self.outside.join("resolved")
     }
@@ -108,18 +117,15 @@ impl Site {
     /// another one has it, before waiting for its end. The lock ends with the process, however it
     /// ends.
     pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<SiteLock> {
+        self.refuse_strange_paths()?;
         let path = self.outside.join("lock");
-        files::create_directory(&self.outside)?;
-        files::create_directory(&self.storage)?;
-        // Where the user's git does not ignore the target dir, it must not find our part of it: the
-        // uncommitted tree would be another one at every run.
-        let ignored = self.storage.join(".gitignore");
-        if !ignored.exists() {
-            files::write_whole(&ignored, b"*\n")?;
-        }
+        let file = files::create_directory(&self.outside)
+            .and_then(|()| {
+                let what = || format!("cannot open {}", path.display());
+                File::options().create(true).append(true).open(&path).or_fail(Exit::Build, what)
+            })
+            .map_err(|failure| failure.hint(elsewhere(CACHE_VARIABLE)))?;
         let what = || format!("cannot lock {}", path.display());
-        let file =
-            File::options().create(true).append(true).open(&path).or_fail(Exit::Build, what)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -130,11 +136,38 @@ impl Site {
         }
         // What a killed run was writing. Nobody else is writing now.
         let shims = role::shims(&self.bin());
-        for directory in [&self.outside, &self.storage, &self.bin(), &shims, &self.resolved()] {
+        for directory in [&self.outside, &self.storage, &self.bin(), &shims] {
             files::remove_leftovers(directory);
         }
-        files::remove_leftovers(&self.reproducibilities());
+        for directory in [self.checkouts(), self.resolved(), self.reproducibilities()] {
+            files::remove_leftovers(&directory);
+        }
+        // Where the user's git does not ignore the target dir, it must not find our part of it: the
+        // uncommitted tree would be another one at every run. Written each time, it shows besides that
+        // something can be written there.
+        files::create_directory(&self.storage)
+            .and_then(|()| files::write_whole(&self.storage.join(".gitignore"), b"*\n"))
+            .map_err(|failure| failure.hint(elsewhere(TARGET_VARIABLE)))?;
         Ok(SiteLock { file: Arc::new(file) })
+    }
+
+    /// Refuses what would only fail later, and with a message that explains nothing.
+    fn refuse_strange_paths(&self) -> Result<()> {
+        let in_path =
+            ("`:` separates the directories of the PATH, where rbench puts some of its own", ':');
+        let by_lld = ("lld replaces each `%` in the name of what it links", '%');
+        for (path, (why, character), variable) in [
+            (&self.outside, in_path, CACHE_VARIABLE),
+            (&self.outside, by_lld, CACHE_VARIABLE),
+            (&self.storage, by_lld, TARGET_VARIABLE),
+        ] {
+            if path.to_string_lossy().contains(character) {
+                let what = format!("cannot build in {}", path.display());
+                let hint = format!("{} and has no `{character}` in its path", elsewhere(variable));
+                return Err(Failure::new(Exit::Usage, what).because(why).hint(hint));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -155,14 +188,32 @@ impl SiteLock {
 /// The directory of all sites: `RBENCH_CACHE_DIR`, else below the user's cache directory.
 pub fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(given) = variable(CACHE_VARIABLE).filter(|given| !given.is_empty())
+        && absolute(CACHE_VARIABLE).is_none()
+    {
+        let what = format!("cannot use {CACHE_VARIABLE}={}", given.display());
+        return Err(Failure::new(Exit::Usage, what).because("it is no absolute path"));
+    }
     absolute(CACHE_VARIABLE)
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("cargo-rbench")))
         .or_else(|| absolute("HOME").map(|home| home.join(".cache/cargo-rbench")))
         .ok_or_else(|| {
             Failure::new(Exit::Usage, "cannot find a directory for checkouts")
                 .because("neither XDG_CACHE_HOME nor HOME is set to an absolute path")
-                .hint(format!("set {CACHE_VARIABLE} to a directory that rbench may use"))
+                .hint(elsewhere(CACHE_VARIABLE))
         })
+}
+
+fn elsewhere(variable: &str) -> String {
+    format!("set {variable} to a directory that rbench may write to")
+}
+
+/// A path without `..` and symbolic links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|ancestor| {
+        Some(ancestor.canonicalize().ok()?.join(path.strip_prefix(ancestor).ok()?))
+    });
+    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]
@@ -184,13 +235,53 @@ mod tests {
         );
         assert_eq!(directory(&[("HOME", "/h"), (CACHE_VARIABLE, "/r")]), Path::new("/r"));
         assert_eq!(cache_directory(with(&[])).unwrap_err().exit(), Exit::Usage);
+        assert_eq!(
+            directory(&[("HOME", "/h"), (CACHE_VARIABLE, "")]),
+            Path::new("/h/.cache/cargo-rbench")
+        );
+        let relative = cache_directory(with(&[("HOME", "/h"), (CACHE_VARIABLE, "r")]));
+        assert_eq!(relative.unwrap_err().exit(), Exit::Usage, "it would be another one everywhere");
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_used_is_refused_with_the_way_to_choose_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::write(path("file"), "").unwrap();
+        for (cache, target, variable) in [
+            ("a:b", "target", CACHE_VARIABLE),
+            ("p%41q", "target", CACHE_VARIABLE),
+            ("file", "target", CACHE_VARIABLE),
+            ("cache", "p%41q", TARGET_VARIABLE),
+            ("cache", "file", TARGET_VARIABLE),
+        ] {
+            let site = Site::new(&path(cache), "id", &path(""), &path(target));
+            let failure = site.lock(|_| ()).unwrap_err().to_string();
+            let hint = format!("\nhint: set {variable} to a directory");
+            assert!(failure.contains(&hint), "{cache} {target}: {failure}");
+        }
+    }
+
+    #[test]
+    fn only_a_target_dir_in_the_workspace_is_for_this_repository_alone() {
+        let storage = |target: &str| {
+            Site::new(Path::new("/c"), "id", Path::new("/w"), Path::new(target)).builds()
+        };
+        assert_eq!(storage("/w/target"), Path::new("/w/target/rbench/builds"));
+        assert_eq!(storage("/shared"), Path::new("/shared/rbench/id/builds"));
+        let place = tempfile::tempdir().unwrap();
+        let workspace = place.path().join("workspace");
+        std::fs::create_dir(&workspace).unwrap();
+        let beside = workspace.join("../target");
+        let site = Site::new(Path::new("/c"), "id", &workspace, &beside);
+        assert_eq!(site.builds(), beside.join("rbench/id/builds"));
     }
 
     #[test]
     fn a_second_run_waits_for_the_first() {
         let directory = tempfile::tempdir().unwrap();
-        let site =
-            Site::new(&directory.path().join("cache"), "id", &directory.path().join("target"));
+        let path = |name: &str| directory.path().join(name);
+        let site = Site::new(&path("cache"), "id", &path(""), &path("target"));
         let first = site.lock(|_| panic!("nobody else is here")).unwrap();
         let waited = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

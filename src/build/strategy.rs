@@ -3,7 +3,7 @@
 use super::{
     builds::{BuildRequest, TargetBuilds, VersionBuilds},
     compilation::{Compilation, CompiledTarget, Instance},
-    link::{Linkable, LinkedBuild},
+    link::Linkable,
     linker::Linker,
     movable,
     workshop::{Source, Workshop},
@@ -87,7 +87,7 @@ impl Workshop<'_> {
             strategy: Strategy::Relink,
             reason: reason.to_owned(),
             layout,
-            targets: self.link_targets(compilation, &linkables, &request.seeds)?,
+            targets: self.link_targets(source, compilation, &linkables, &request.seeds)?,
             compilations: vec![compilation.clone()],
         })
     }
@@ -162,20 +162,19 @@ impl Workshop<'_> {
     /// One build for each seed of every target of the active compilation.
     pub(super) fn link_targets(
         &self,
+        source: Source<'_>,
         compilation: &Compilation,
         linkables: &[Linkable],
         seeds: &[LayoutSeed],
     ) -> Result<Vec<TargetBuilds>> {
+        let version = source.version.to_string();
         let targets = linkables.iter().zip(&compilation.record.targets);
         let linked = targets.map(|(linkable, compiled)| {
-            let builds = self.link_target(linkable, seeds)?;
+            let (builds, jobs) = (self.site.builds(), self.settings.jobs);
+            let builds = linkable.link(&version, seeds, &builds, jobs, self.observer)?;
             Ok(TargetBuilds { target: compiled.target.clone(), builds })
         });
         linked.collect()
-    }
-
-    fn link_target(&self, linkable: &Linkable, seeds: &[LayoutSeed]) -> Result<Vec<LinkedBuild>> {
-        linkable.link(seeds, &self.site.builds(), self.settings.jobs, self.observer)
     }
 
     /// As many compilations as builds, each linked with its own layout.
@@ -196,7 +195,7 @@ impl Workshop<'_> {
             };
             let compilation = self.compile_instance(source, &request.filter, instance, &purpose)?;
             let linkables = self.linkables(&compilation, layout)?.unwrap_or_default();
-            let linked = self.link_targets(&compilation, &linkables, &[seed])?;
+            let linked = self.link_targets(source, &compilation, &linkables, &[seed])?;
             if targets.is_empty() {
                 targets = linked;
             } else {

@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::{
     failure::{Exit, Failure, Result},
+    model::secret::shown_cargo_args,
     process::end_with_this_process,
     shell::quoted,
 };
@@ -43,7 +44,7 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
             output.status
         ))
         .because(tail(&text))
-        .hint(format!("the command was: {}", shown(command))))
+        .hint(format!("the command was: {}", shown_with(command, shown_cargo_args))))
 }
 
 /// The failure of a tool that could not even be started.
@@ -60,6 +61,11 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Fa
 /// The command as one could type it: with its directory, and with those of its variables that this
 /// process does not have.
 pub fn shown(command: &Command) -> String {
+    shown_with(command, <[String]>::to_vec)
+}
+
+/// The same, with what `change` makes of its arguments: failures are stored, and must keep no secret.
+fn shown_with(command: &Command, change: impl Fn(&[String]) -> Vec<String>) -> String {
     let directory =
         command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let own = |name: &OsStr| std::env::var_os(name);
@@ -68,7 +74,10 @@ pub fn shown(command: &Command) -> String {
         .filter_map(|(name, value)| value.map(|value| (name, value)))
         .filter(|(name, value)| own(name).as_deref() != Some(value))
         .map(|(name, value)| format!("{}={}", name.display(), quoted(value)));
-    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted);
+    let arguments: Vec<String> =
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments = change(&arguments);
+    let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
     directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
@@ -96,6 +105,14 @@ mod tests {
         let text = failure.to_string();
         assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
         assert!(text.contains("hint: install `no-such-linker`"), "{text}");
+    }
+
+    #[test]
+    fn the_command_that_failed_is_told_without_secrets() {
+        let mut command = Command::new("false");
+        command.args(["--config", "env.A='s3cret'"]);
+        let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
+        assert!(text.contains("the command was: false --config env.A=VALUE"), "{text}");
     }
 
     #[test]

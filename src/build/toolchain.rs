@@ -18,8 +18,7 @@ impl Toolchain {
     /// Queries the compiler that cargo would use.
     pub fn at(context: &CargoContext) -> Result<Self> {
         let query = |arguments: &str| -> Result<String> {
-            let rustc = context.environment.get("RUSTC").unwrap_or("rustc".as_ref());
-            let mut command = Command::new(rustc);
+            let mut command = Command::new(&context.rustc);
             command
                 .current_dir(&context.directory)
                 .env_clear()

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     cargo::CargoContext,
+    config::ConfigFiles,
     environment::Environment,
     event::{Event, Observer},
     gc::{self, Pruned},
@@ -34,12 +35,21 @@ pub struct Workshop<'a> {
     pub inherited: Vec<(OsString, OsString)>,
     /// The directory of the user's own workspace.
     pub users_workspace: PathBuf,
-    /// Cargo config files above the repository, farthest first.
-    pub configs: Vec<PathBuf>,
+    /// Cargo's config files outside of the repository.
+    pub configs: ConfigFiles,
     /// The columns of the terminal that cargo's progress bar may use, if there is one.
     pub progress_columns: Option<u16>,
+    /// Where versions' files come from.
+    pub files: &'a dyn VersionFiles,
     /// Gets the events of all builds.
     pub observer: &'a dyn Observer,
+}
+
+/// The files of versions, as they were committed.
+pub trait VersionFiles {
+    /// Writes those of a version again if its checkout is not exactly as it was written. Returns the files
+    /// that had been changed; `None` if nothing was written.
+    fn restore(&self, version: &Version) -> Result<Option<Vec<String>>>;
 }
 
 /// The files of a version.
@@ -49,6 +59,8 @@ pub struct Source<'a> {
     pub version: &'a Version,
     /// The directory with its files.
     pub checkout: &'a Path,
+    /// Submodules whose files are missing there.
+    pub absent_submodules: &'a [PathBuf],
 }
 
 impl Workshop<'_> {
@@ -70,21 +82,22 @@ impl Workshop<'_> {
                 .hint("run rbench where that version had its workspace, or name a version that has this one"));
         }
         let mut environment = self.users_environment(source);
+        let rustc = self.configs.program("rustc", &environment, &directory);
         self.use_wrapper(&mut environment, &directory)?;
         if let Some(salt) = salt {
             environment.set(wrapper::SALT_VARIABLE, salt.to_string());
         }
+        let mut overrides =
+            vendored::overrides(source.checkout, &self.workspace, &self.site.source_path());
+        overrides.extend(self.configs.own_profiles(source.checkout, &self.workspace));
         Ok(CargoContext {
             program: self.cargo(),
+            rustc: rustc.unwrap_or("rustc".into()),
             directory,
             manifest: self.site.source_path().join(&self.workspace).join("Cargo.toml"),
             target_dir: self.site.target_path(),
-            configs: self.configs.clone(),
-            overrides: vendored::overrides(
-                source.checkout,
-                &self.workspace,
-                &self.site.source_path(),
-            ),
+            configs: self.configs.above.clone(),
+            overrides,
             environment,
         })
     }
@@ -140,7 +153,8 @@ impl Workshop<'_> {
             std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(path)))
                 .or_fail(Exit::Build, || format!("cannot put {} on the PATH", bin.display()))?;
         environment.set("PATH", path);
-        if let Some(users) = users_wrapper(environment, directory) {
+        let users = self.configs.program("rustc-workspace-wrapper", environment, directory);
+        if let Some(users) = users {
             environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
         }
         environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
@@ -165,14 +179,4 @@ impl Workshop<'_> {
             _ => "cargo".into(),
         }
     }
-}
-
-/// The workspace wrapper that cargo would run without us, from the environment or a config file.
-fn users_wrapper(environment: &Environment, directory: &Path) -> Option<OsString> {
-    let given = environment.get("RUSTC_WORKSPACE_WRAPPER").map(OsString::from);
-    let configured = || {
-        let config = cargo_config2::Config::load_with_cwd(directory).ok()?;
-        config.build.rustc_workspace_wrapper.map(OsString::from)
-    };
-    given.or_else(configured).filter(|wrapper| !wrapper.is_empty())
 }

@@ -65,8 +65,8 @@ pub fn main(args: &[OsString]) -> ExitCode {
 /// Whether these are the arguments of the compiler call that makes a bench target's executable.
 ///
 /// With `harness = false` it has `--cfg test` and no `--test`; in both cases no `--crate-type`,
-/// which libraries, build scripts and proc macros have. Only bench targets are ever compiled, so
-/// no test target comes this way.
+/// which libraries, build scripts and proc macros have. No test target comes this way. Where cargo
+/// also makes a library or a program with its own benchmarks, their recipes are not used.
 fn is_bench_target(arguments: &[OsString]) -> bool {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let cfg_test = arguments.windows(2).any(|pair| pair[0] == "--cfg" && pair[1] == "test");

@@ -10,8 +10,9 @@ use clap::{
 
 use super::Cli;
 use crate::{
+    model::secret::shown_cargo_args,
     report::CommandLine,
-    shell::{option, quoted},
+    shell::{cargo, option, quoted},
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
@@ -21,7 +22,11 @@ const OWN: [&str; 8] =
 /// The id of the filters that are given without a flag.
 const FILTERS: &str = "positional";
 
-/// The options that were given on the command line, by their long names; a switch has no value.
+/// The option for arguments of cargo, which may hold secrets.
+const CARGO_ARGUMENTS: &str = "cargo-arg";
+
+/// The options that were given on the command line, by their long names; a switch has no value. Secrets
+/// are not among the values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenOptions(Vec<(String, Option<String>)>);
 
@@ -67,9 +72,16 @@ impl CommandLine for GivenOptions {
             !replaced && !OWN.contains(name) && has(name)
         });
         let options = options.iter().copied().chain(carried);
-        let words = ["cargo", "rbench", subcommand].into_iter().chain(arguments.iter().copied());
-        let words = words.map(quoted).chain(options.map(|(name, value)| option(name, value)));
-        words.collect::<Vec<_>>().join(" ")
+        let options = options.map(|(name, value)| option(name, value));
+        let quoted_arguments = arguments.iter().map(quoted);
+        // What begins with `-` is no option only after `--`, where nothing else is either.
+        let words: Vec<String> = if arguments.iter().any(|word| word.starts_with('-')) {
+            options.chain(["--".to_owned()]).chain(quoted_arguments).collect()
+        } else {
+            quoted_arguments.chain(options).collect()
+        };
+        let subcommand = [cargo(), "rbench", subcommand].map(str::to_owned);
+        subcommand.into_iter().chain(words).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -90,9 +102,12 @@ impl FromArgMatches for GivenOptions {
                 options.push((name, None));
             } else {
                 let values = matches.get_raw(id).into_iter().flatten();
-                options.extend(
-                    values.map(|value| (name.clone(), Some(value.to_string_lossy().into()))),
-                );
+                let mut values: Vec<String> =
+                    values.map(|value| value.to_string_lossy().into()).collect();
+                if name == CARGO_ARGUMENTS {
+                    values = shown_cargo_args(&values);
+                }
+                options.extend(values.into_iter().map(|value| (name.clone(), Some(value))));
             }
         }
         Ok(Self(options))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CriteriaOptions, EffortOptions};
+use super::{CriteriaOptions, EffortOptions, values};
 use crate::model::{Layout, Strategy};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
@@ -51,7 +51,7 @@ pub struct TargetArgs {
 #[command(next_help_heading = "Compilation")]
 pub struct CompileArgs {
     /// The cargo profile [default: bench]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = values::profile)]
     pub profile: Option<String>,
     /// Features to enable, separated by commas.
     #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
@@ -69,7 +69,7 @@ pub struct CompileArgs {
     #[arg(long)]
     pub offline: bool,
     /// Number of parallel jobs for cargo and for linking [default: one per core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = values::jobs)]
     pub jobs: Option<u32>,
     /// Pass this argument to cargo, for example --cargo-arg=--ignore-rust-version; may be repeated.
     #[arg(long = "cargo-arg", value_name = "ARG", allow_hyphen_values = true)]
@@ -152,7 +152,8 @@ pub struct VerdictArgs {
 pub enum FailOn {
     /// A regression (exit code 1).
     Regression,
-    /// A regression (exit code 1), or an inconclusive verdict (exit code 5).
+    /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
+    /// at all (exit code 5).
     Inconclusive,
 }
 

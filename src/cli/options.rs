@@ -6,7 +6,10 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::values::{self, key};
-use crate::stats::{Estimator, Rule};
+use crate::{
+    model::Metric,
+    stats::{Estimator, Rule},
+};
 
 /// How much is spent on measuring a benchmark; what is absent is left to the next source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args, Deserialize)]
@@ -45,8 +48,8 @@ impl EffortOptions {
         builds: Some(5),
         executions: Some(1),
         measurements: Some(5),
-        warm_up: Some(Duration::from_millis(10)),
-        floor: Some(Duration::from_millis(5)),
+        warm_up: None,
+        floor: None,
         deadline: None,
     };
 
@@ -69,10 +72,11 @@ impl EffortOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Verdict")]
 pub struct CriteriaOptions {
-    /// Judge and report only this metric: wall, user, system or peak-memory, for example; may be
-    /// repeated [default: all]
+    /// Judge and report only this metric: wall, user, system, peak-memory, cycles, instructions or bytes;
+    /// may be repeated [default: all]
     #[arg(long = "metric", value_name = "NAME")]
-    pub metrics: Vec<String>,
+    #[serde(deserialize_with = "key::metrics")]
+    pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
     /// minimum [default: minimum]
     #[arg(long, value_name = "NAME")]
@@ -80,7 +84,8 @@ pub struct CriteriaOptions {
     pub estimator: Option<Estimator>,
     /// Test that flags benchmarks: overlap, a t test at the false-alarm rate, paired if both versions have
     /// the same layouts; overlap-95 or paper, intervals of the two values that do not overlap; or
-    /// permutation [default: overlap]
+    /// permutation, which flags nothing at 5 % with fewer than 6 such pairs of builds. By every rule, what is
+    /// flagged is confirmed by a t test on fresh builds [default: overlap]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::rule")]
     pub rule: Option<Rule>,

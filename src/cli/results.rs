@@ -85,6 +85,9 @@ pub struct ShowArgs {
 /// `cargo rbench export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
     /// The file to write; `-` is standard output.
     #[arg(default_value = "-", value_name = "FILE")]
     pub file: PathBuf,

@@ -43,11 +43,12 @@ impl RevisionPair {
     ) -> Result<[T; 2]> {
         let [base, head] = self.names()?;
         let base = resolve(base).map_err(|failure| match self.base {
-            None => failure.hint(format!(
+            // Without any commit there is nothing to compare with.
+            None if resolve("HEAD").is_ok() => failure.hint(format!(
                 "if the repository has only one commit, compare it with the uncommitted tree: {}",
                 uncommitted(&["HEAD", "."])
             )),
-            Some(_) => failure,
+            _ => failure,
         })?;
         Ok([base, resolve(head)?])
     }
@@ -88,14 +89,19 @@ mod tests {
 
     #[test]
     fn the_first_commit_of_a_repository_is_compared_with_the_uncommitted_tree() {
-        let nothing = |_: &str| -> Result<String> { Err(Failure::new(Exit::Usage, "unknown")) };
-        let failed = |base: Option<&str>| {
+        let failed = |base: Option<&str>, known: &str| {
+            let resolve = |revision: &str| match revision {
+                _ if revision == known => Ok(()),
+                _ => Err(Failure::new(Exit::Usage, "unknown")),
+            };
             let pair = RevisionPair { base: base.map(str::to_owned), head: None };
-            pair.resolve(nothing, |words| format!("compare {}", words.join(" ")))
+            pair.resolve(resolve, |words| format!("compare {}", words.join(" ")))
                 .unwrap_err()
                 .to_string()
         };
-        assert!(failed(None).contains("compare it with the uncommitted tree: compare HEAD ."));
-        assert!(!failed(Some("main")).contains("compare HEAD ."));
+        let hint = "compare it with the uncommitted tree: compare HEAD .";
+        assert!(failed(None, "HEAD").contains(hint));
+        assert!(!failed(Some("main"), "HEAD").contains(hint));
+        assert_eq!(failed(None, "no commit at all"), "unknown");
     }
 }

@@ -8,7 +8,10 @@ use std::{ops::RangeInclusive, str::FromStr, time::Duration};
 use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
 use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::stats::{Estimator, Rule};
+use crate::{
+    model::Metric,
+    stats::{Estimator, Rule},
+};
 
 /// How long a warm-up or a measurement may be.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -70,6 +73,16 @@ pub fn count(text: &str) -> Result<u32, String> {
     number(text, 1..=1_000_000)
 }
 
+/// How many jobs run at a time.
+pub fn jobs(text: &str) -> Result<u32, String> {
+    number(text, 1..=u32::MAX)
+}
+
+/// The name of a cargo profile.
+pub fn profile(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("a profile has a name".to_owned()) } else { Ok(text.to_owned()) }
+}
+
 fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
     let number: u32 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
     let (least, most) = (range.start(), range.end());
@@ -100,7 +113,7 @@ fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
 
 /// Keys of `bench.toml`, each read as the flag of the same name is.
 pub mod key {
-    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Rule};
+    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Metric, Rule};
 
     fn read<'de, D: Deserializer<'de>, T>(
         deserializer: D,
@@ -126,12 +139,23 @@ pub mod key {
         )*};
     }
 
+    pub fn metrics<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Metric>, D::Error> {
+        let names = Vec::<String>::deserialize(value)?;
+        names
+            .iter()
+            .map(|name| super::parsed(name))
+            .collect::<Result<_, _>>()
+            .map_err(Error::custom)
+    }
+
     keys! {
         time: Duration = super::time,
         deadline: Duration = super::deadline,
         share: f64 = super::share,
         builds: u32 = super::builds,
         count: u32 = super::count,
+        jobs: u32 = super::jobs,
+        profile: String = super::profile,
         estimator: Estimator = super::parsed,
         rule: Rule = super::parsed,
     }

@@ -1,7 +1,7 @@
 //! Which functions of two builds have different machine code.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub struct FunctionDiff {
     pub changed: Vec<ChangedFunction>,
     /// The number of functions with the same code in both.
     pub unchanged: usize,
+    /// Whether inputs of either build could not be read, so that there may be other functions.
+    pub incomplete: bool,
 }
 
 /// A function and its size.
@@ -27,6 +29,8 @@ pub struct FunctionDiff {
 pub struct SizedFunction {
     /// Its demangled name.
     pub name: Name,
+    /// Tells it apart from others of its name: a digest of its symbol.
+    pub instance: u64,
     /// Its size in bytes.
     pub size: u64,
 }
@@ -36,6 +40,8 @@ pub struct SizedFunction {
 pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
+    /// Tells it apart from others of its name: a digest of its symbol in the second build.
+    pub instance: u64,
     /// Its size in the first build, in bytes.
     pub base_size: u64,
     /// Its size in the second build, in bytes.
@@ -46,6 +52,14 @@ impl FunctionDiff {
     /// Whether both builds have the same functions with the same code.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+
+    /// The names that several of these functions have.
+    pub fn shared_names(&self) -> BTreeSet<&Name> {
+        let sized = self.added.iter().chain(&self.removed).map(|function| &function.name);
+        let mut met = BTreeSet::new();
+        let names = self.changed.iter().map(|function| &function.name).chain(sized);
+        names.filter(|name| !met.insert(*name)).collect()
     }
 }
 
@@ -61,7 +75,9 @@ impl FunctionSet {
                 groups.entry(&function.name).or_default()[side].push(function);
             }
         }
-        let mut diff = FunctionDiff::default();
+        let is_incomplete = |set: &Self| !set.not_comparable().is_empty();
+        let incomplete = is_incomplete(base) || is_incomplete(head);
+        let mut diff = FunctionDiff { incomplete, ..FunctionDiff::default() };
         for (name, [mut base, mut head]) in groups {
             diff.unchanged += take_pairs(&mut base, &mut head, |function| function.digest).len();
             let mut pairs = take_pairs(&mut base, &mut head, |function| function.instance);
@@ -72,11 +88,15 @@ impl FunctionSet {
 
             diff.changed.extend(pairs.into_iter().map(|(base, head)| ChangedFunction {
                 name: name.clone(),
+                instance: head.instance,
                 base_size: base.size,
                 head_size: head.size,
             }));
-            let sized =
-                |function: &FunctionCode| SizedFunction { name: name.clone(), size: function.size };
+            let sized = |function: &FunctionCode| SizedFunction {
+                name: name.clone(),
+                instance: function.instance,
+                size: function.size,
+            };
             diff.removed.extend(base.into_iter().map(sized));
             diff.added.extend(head.into_iter().map(sized));
         }
@@ -111,8 +131,8 @@ mod tests {
         let base = set(&[("gone", 1, 10, 0), ("same", 1, 20, 1), ("other", 1, 30, 2)]);
         let head = set(&[("new", 1, 11, 0), ("same", 1, 20, 1), ("other", 1, 33, 3)]);
         let diff = FunctionSet::diff(&base, &head);
-        assert_eq!(diff.added, [SizedFunction { name: Name::of("new"), size: 11 }]);
-        assert_eq!(diff.removed, [SizedFunction { name: Name::of("gone"), size: 10 }]);
+        assert_eq!(diff.added, [SizedFunction { name: Name::of("new"), instance: 1, size: 11 }]);
+        assert_eq!(diff.removed, [SizedFunction { name: Name::of("gone"), instance: 1, size: 10 }]);
         assert_eq!(sizes(&diff), [(30, 33)]);
         assert_eq!(diff.unchanged, 1);
     }
@@ -133,6 +153,9 @@ mod tests {
         let diff = FunctionSet::diff(&base, &head);
         assert_eq!(sizes(&diff), [(100, 250), (200, 90), (70, 75), (5, 7)]);
         assert!(diff.added.is_empty() && diff.removed.is_empty());
+        let instances: Vec<u64> = diff.changed.iter().map(|function| function.instance).collect();
+        assert_eq!(instances, [1, 2, 8, 9]);
+        assert_eq!(diff.shared_names(), [&Name::of("f")].into());
     }
 
     proptest! {

@@ -5,15 +5,17 @@ use std::time::SystemTime;
 use crate::{
     console::Console,
     experiment::{Begun, Outline},
-    model::{Dimensions, LayoutSeed},
-    report::quantity::{count, duration},
+    model::LayoutSeed,
+    report::quantity::{self, count, duration},
 };
 
-/// What will be measured, and how long that takes at least.
+/// What will be measured, and how long that takes at least; nothing where there is nothing to measure.
 pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     let Outline { benchmarks, versions, dimensions, with_own_numbers, layout, least_time } =
         *outline;
-    let Dimensions { builds, executions, measurements } = dimensions;
+    if benchmarks == 0 {
+        return;
+    }
     let own = match with_own_numbers {
         0 => String::new(),
         some => format!(" ({some} with their own numbers)"),
@@ -25,10 +27,10 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         String::new()
     };
     console.line(&format!(
-        "plan: {} of {}, {builds} builds x {executions} executions x {measurements} measurements{own}, \
-         layout {layout}; measuring all of them takes at least {}{again}",
+        "plan: {} of {}, {}{own}, layout {layout}; measuring all of them takes at least {}{again}",
         count(benchmarks, "benchmark"),
         count(versions, "version"),
+        quantity::dimensions(dimensions),
         duration(least_time),
     ));
 }

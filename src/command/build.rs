@@ -3,7 +3,7 @@
 use std::{fs, time::SystemTime};
 
 use super::output::Output;
-use crate::project::Project;
+use crate::project::{Project, source_of};
 use crate::{
     build::{BuildRequest, Compilation, Source, TargetBuilds, VersionBuilds},
     cli::{BuildArgs, MeasureArgs},
@@ -39,13 +39,12 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let mut compiled = Vec::with_capacity(versions.len());
     for version in &versions {
         let checkout = project.checkout(version, &console)?;
-        let compilation =
-            workshop.compile(Source { version, checkout: &checkout }, &request.filter)?;
+        let compilation = workshop.compile(source_of(version, &checkout), &request.filter)?;
         compiled.push((version, checkout, compilation));
     }
     let sources: Vec<(Source<'_>, &Compilation)> = compiled
         .iter()
-        .map(|(version, checkout, compilation)| (Source { version, checkout }, compilation))
+        .map(|(version, checkout, compilation)| (source_of(version, checkout), compilation))
         .collect();
     let built = workshop.link_versions(&sources, &request)?;
     workshop.prune(start);

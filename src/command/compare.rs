@@ -1,6 +1,6 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::time::SystemTime;
+use std::{collections::BTreeSet, time::SystemTime};
 
 use super::{announcement, output::Output, stored};
 use crate::{
@@ -9,13 +9,15 @@ use crate::{
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical},
+    judge::{
+        Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical, count_builds,
+    },
     machine::{
         state::{self, MachineState},
         this_machine,
     },
-    model::{Benchmark, Resources, Stage},
-    process::Interrupt,
+    model::{BenchTarget, Benchmark, Resources, Stage},
+    process::{Interrupt, Kept},
     project::Project,
     report::{
         CommandLine as _,
@@ -23,7 +25,7 @@ use crate::{
     },
     settings::VerdictSettings,
     stats::Verdict,
-    store::ExperimentId,
+    store::{ExperimentId, RecordedBuild},
 };
 
 /// The two versions, in this order everywhere.
@@ -35,7 +37,8 @@ const HEAD: usize = 1;
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
-    let interrupt = Interrupt::on_signals()?;
+    let kept = if args.stored { Kept::Nothing } else { Kept::Compilations };
+    let interrupt = Interrupt::on_signals(kept)?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     project.check_tables(&args.versions.names()?, &console)?;
     let report = if args.stored {
@@ -84,6 +87,9 @@ fn compare(
     let common = common_benchmarks(&versions);
     announcement::plan(console, &runner.outline(&versions, &common), verdicts.criteria.confirm);
     if args.experiment.dry_run {
+        if common.is_empty() {
+            console.line("warning: there is no benchmark in both versions");
+        }
         return Ok(None);
     }
 
@@ -93,7 +99,7 @@ fn compare(
         return Ok(Some(report));
     }
     let builds = runner.link(&versions, runner.first_seeds(&common))?;
-    report.warnings.extend(equal_builds(&builds));
+    report.warnings.extend(equal_builds(&builds.records(), builds.seeds.len()));
     let is_identical = |benchmark: &Benchmark| {
         let programs = |version| builds.programs(version, &benchmark.bench_target());
         are_identical(&programs(BASE), &programs(HEAD))
@@ -105,7 +111,9 @@ fn compare(
         .map(|benchmark| JudgedRow::of_benchmark(benchmark, Verdict::Identical))
         .collect();
     if !changed.is_empty() {
-        compare_functions(runner, &versions, &changed, &mut report);
+        // What another program does is not in the functions of a bench target.
+        let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
+        compare_functions(runner, &versions, &changed, runs_itself, &mut report);
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
         report.dimensions = Some(runner.outline(&versions, &changed).dimensions);
@@ -127,7 +135,7 @@ fn measure(
     console: &Console,
     report: &mut ComparisonReport,
 ) -> Result<Vec<JudgedRow>> {
-    let begun = runner.begin(versions, benchmarks, builds)?;
+    let mut begun = runner.begin(versions, benchmarks, builds)?;
     announcement::resumed(console, &begun);
     let before = MachineState::now();
     runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
@@ -139,7 +147,7 @@ fn measure(
         let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
         announcement::confirmation(console, flagged.len(), &seeds);
         let fresh = runner.link(versions, seeds)?;
-        runner.record_builds(&begun, &fresh)?;
+        runner.record_builds(&mut begun, Stage::Second, &fresh)?;
         let before = MachineState::now();
         runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;
         report.add_disturbances(MachineState::now().disturbances_since(&before));
@@ -241,11 +249,14 @@ fn changing_ids(
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
 
-/// Warnings where fewer builds differ than were linked.
-fn equal_builds(builds: &Builds) -> Vec<Warning> {
-    let requested = builds.seeds.len();
-    let warning = |(target, distinct)| Warning::EqualBuilds { target, distinct, requested };
-    builds.with_equal_builds().into_iter().map(warning).collect()
+/// Warnings where fewer builds count than were linked.
+fn equal_builds(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
+    let targets: BTreeSet<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
+    let warning = |target: &BenchTarget| {
+        let (target, distinct) = (target.clone(), count_builds(builds, target));
+        (distinct < requested).then_some(Warning::EqualBuilds { target, distinct, requested })
+    };
+    targets.into_iter().filter_map(warning).collect()
 }
 
 /// Compares the functions of the bench targets that are measured. That they cannot be compared is no reason
@@ -254,6 +265,7 @@ fn compare_functions(
     runner: &Runner<'_>,
     [base, head]: &[ListedVersion; 2],
     measured: &[Benchmark],
+    is_wanted: impl Fn(&BenchTarget) -> bool,
     report: &mut ComparisonReport,
 ) {
     let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
@@ -268,8 +280,39 @@ fn compare_functions(
     for (target, base) in &base {
         let is_measured = measured.iter().any(|benchmark| benchmark.bench_target() == *target);
         let same = head.iter().find(|(other, _)| other == target);
-        if let Some((_, head)) = same.filter(|_| is_measured) {
+        if let Some((_, head)) = same.filter(|_| is_measured && is_wanted(target)) {
             report.functions.push((target.clone(), FunctionSet::diff(base, head)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        code::Digest,
+        judge::testing::{seeds, target},
+        model::{Layout, LayoutSeed},
+    };
+
+    #[test]
+    fn builds_that_differ_in_one_version_are_not_called_equal() {
+        let seeds = &seeds(Stage::First)[..3];
+        let builds = |version: usize, programs: [&str; 3]| -> Vec<RecordedBuild> {
+            let build = |(seed, program): (&LayoutSeed, &str)| RecordedBuild {
+                version,
+                target: target(),
+                seed: *seed,
+                layout: Layout::Matched,
+                digest: Digest::of(program.as_bytes()),
+            };
+            seeds.iter().zip(programs).map(build).collect()
+        };
+        let warnings = |head| -> Vec<Warning> {
+            equal_builds(&[builds(BASE, ["a", "a", "a"]), builds(HEAD, head)].concat(), 3)
+        };
+        assert_eq!(warnings(["x", "y", "z"]), []);
+        let two = Warning::EqualBuilds { target: target(), distinct: 2, requested: 3 };
+        assert_eq!(warnings(["x", "x", "z"]), [two]);
     }
 }

@@ -75,7 +75,8 @@ impl<'a> Demo<'a> {
         let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
         let cache = canonical(scratch.path())?.join("cache");
         let target = project.workspace.join("target");
-        project.site = Site::new(&cache, &project.repository.identity()?, &target);
+        project.site =
+            Site::new(&cache, &project.repository.identity()?, &project.workspace, &target);
         Ok(Self { project, console, interrupt })
     }
 

@@ -1,9 +1,8 @@
 //! `cargo rbench diff`: the functions whose machine code differs between two versions.
 
 use super::output::Output;
-use crate::project::Project;
+use crate::project::{Project, source_of};
 use crate::{
-    build::Source,
     cli::{DiffArgs, LayoutArgs},
     code::FunctionSet,
     console::Console,
@@ -31,7 +30,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit> {
     let mut functions = Vec::with_capacity(versions.len());
     for version in &versions {
         let checkout = project.checkout(version, &console)?;
-        let source = Source { version, checkout: &checkout };
+        let source = source_of(version, &checkout);
         functions.push(workshop.functions(&workshop.compile(source, &filter)?)?);
     }
 

@@ -1,16 +1,19 @@
 //! `cargo rbench export` and `cargo rbench import`: results as JSON Lines.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, BufWriter},
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 
-use crate::project::Project;
+use super::stored;
 use crate::{
     cli::{ExportArgs, ImportArgs},
     console::Console,
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Failure, OrFail, Result},
+    process::Interrupt,
+    project::Project,
     report::quantity::count,
     store::{Imported, Store},
 };
@@ -22,17 +25,90 @@ const STANDARD: &str = "-";
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::new(false);
     let project = Project::find(args.manifest_path.as_deref())?;
-    let store = project.stored(&console)?;
+    let store = stored::store(&project, &console, &args.given)?;
     if args.file == Path::new(STANDARD) {
         Console::stream(|out| store.export(out))?;
         return Ok(Exit::Success);
     }
-    // A file that is cut off is noticed by import: its last line is missing.
-    let shown = || format!("cannot write {}", args.file.display());
-    let file = File::create(&args.file).or_fail(Exit::Usage, shown)?;
-    store.export(&mut BufWriter::new(file))?;
+    export_to(&store, &args.file)?;
     console.line(&format!("exported to {}", args.file.display()));
     Ok(Exit::Success)
+}
+
+/// Writes a file, which takes the place of an earlier one only when it is complete.
+fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
+    let what = || format!("cannot write {}", path.display());
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if Store::files(store.path()).iter().any(|file| same_file(file, &real)) {
+        return Err(Failure::new(Exit::Usage, what())
+            .because("it is where the results are stored")
+            .hint("name another file"));
+    }
+    let mode = match fs::metadata(path) {
+        // Whoever may not write it may not replace it either.
+        Ok(earlier) if earlier.is_file() => {
+            OpenOptions::new().append(true).open(path).or_fail(Exit::Usage, what)?;
+            earlier.permissions()
+        }
+        Err(_) if !path.is_symlink() => Permissions::from_mode(0o666),
+        // A pipe, a device, or a link to a file that is to be made.
+        _ => {
+            let file = File::create(path).or_fail(Exit::Usage, what)?;
+            return store.export(&mut BufWriter::new(file));
+        }
+    };
+    let directory = real.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let interrupt = Interrupt::on_signals_in_order()?;
+    export_whole(store, &real, directory, mode, &interrupt)
+}
+
+/// Writes a file beside the one at `path`, and moves it there once it is complete; after an interrupt, or
+/// any failure, nothing is left of it.
+fn export_whole(
+    store: &Store<'_>,
+    path: &Path,
+    directory: &Path,
+    mode: Permissions,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let what = || format!("cannot write {}", path.display());
+    let unfinished = tempfile::Builder::new()
+        .permissions(mode)
+        .tempfile_in(directory)
+        .or_fail(Exit::Usage, what)?;
+    let until_interrupted = UntilInterrupted { file: unfinished.as_file(), interrupt };
+    let exported = store.export(&mut BufWriter::new(until_interrupted));
+    if interrupt.is_set() {
+        return Err(Failure::new(Exit::Interrupted, "stopped before all results were exported"));
+    }
+    exported?;
+    unfinished.persist(path).or_fail(Exit::Usage, what)?;
+    Ok(())
+}
+
+/// A file that takes nothing more after an interrupt.
+struct UntilInterrupted<'f> {
+    file: &'f File,
+    interrupt: &'f Interrupt,
+}
+
+impl Write for UntilInterrupted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.interrupt.is_set() {
+            return Err(io::Error::other("stopped"));
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Whether a path without symbolic links is this file.
+fn same_file(file: &Path, real: &Path) -> bool {
+    file.canonicalize().is_ok_and(|file| file == real)
 }
 
 /// Takes in everything that a file has.
@@ -42,7 +118,7 @@ pub fn import(args: &ImportArgs) -> Result<Exit> {
     let mut name = args.file.display().to_string();
     let mut from: Box<dyn BufRead> = if args.file == Path::new(STANDARD) {
         "standard input".clone_into(&mut name);
-        Box::new(std::io::stdin().lock())
+        Box::new(io::stdin().lock())
     } else {
         let shown = || format!("cannot read {}", args.file.display());
         Box::new(BufReader::new(File::open(&args.file).or_fail(Exit::Usage, shown)?))
@@ -67,4 +143,28 @@ fn summary(imported: &Imported, path: &Path) -> String {
         text += &format!("; {} {were} already stored", count(known, "experiment"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_export_that_is_stopped_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("results.jsonl");
+        let (store, interrupt) = (Store::in_memory().unwrap(), Interrupt::new().unwrap());
+        let mode = || Permissions::from_mode(0o600);
+        let export = || export_whole(&store, &file, directory.path(), mode(), &interrupt);
+        export().unwrap();
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(&file, "earlier").unwrap();
+        interrupt.set();
+        assert_eq!(export().unwrap_err().exit(), Exit::Interrupted);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "earlier");
+        assert!(before.contains("rbench-results"), "{before}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -10,7 +10,7 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Filter, Outcome},
     model::{BenchTarget, Benchmark, ExecutionRequest, Name},
-    process::Interrupt,
+    process::{Interrupt, Kept},
     project::Project,
     report::exec::ExecReport,
     settings::{self, BuildSettings},
@@ -19,7 +19,7 @@ use crate::{
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions = Conditions { interrupt: &interrupt, deadline: args.deadline, cpu: args.cpu };
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;

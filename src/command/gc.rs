@@ -16,7 +16,8 @@ use crate::{
 pub fn run(args: &GcArgs) -> Result<Exit> {
     let console = Console::new(args.verbose);
     let project = Project::find(args.manifest_path.as_deref())?;
-    let _lock = project.lock(&console)?;
+    // Only looking disturbs nobody.
+    let _lock = (!args.dry_run).then(|| project.lock(&console)).transpose()?;
     let entries = gc::entries(&project.site, SystemTime::now());
     let versions = gc::versions(&project.site);
     let all_bytes = entries.iter().map(|entry| entry.size).sum();

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, rc::Rc};
 
-use super::output::Output;
+use super::{output::Output, stored};
 use crate::{
     cli::HistoryArgs,
     console::Console,
@@ -12,7 +12,7 @@ use crate::{
         BenchmarkResults, Judge, JudgeOptions, KnownCommit, Relation, Results, TimelineEntry,
         VersionRef, obstacles, timeline,
     },
-    model::{Benchmark, Metric, Stage},
+    model::{Benchmark, Metric},
     project::Project,
     report::{
         CommandLine as _,
@@ -20,7 +20,7 @@ use crate::{
     },
     settings::VerdictSettings,
     source::Repository,
-    stats::Criteria,
+    stats::{Criteria, SessionVariance},
 };
 
 /// How many versions are shown unless something else is asked for.
@@ -42,8 +42,8 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let store = project.stored(&console)?;
-    let results = Results::finished(&store)?;
+    let store = stored::store(&project, &console, &args.given)?;
+    let results = stored::finished(&store, &args.given)?;
     let benchmarks = filter.choose(store.benchmarks()?)?;
     output.write(&report(args, &project.repository, &results, &benchmarks, &verdicts)?)?;
     Ok(Exit::Success)
@@ -56,6 +56,7 @@ fn report(
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
 ) -> Result<HistoryReport> {
+    results.check_metrics(&verdicts.metrics, benchmarks)?;
     let (entries, hidden) = chosen(args, repository, results)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
@@ -152,7 +153,9 @@ struct Histories<'r> {
 impl Histories<'_> {
     /// All versions of one benchmark, each against the nearest before it that was measured, in each metric.
     fn of(&self, benchmark: &Benchmark, criteria: &Criteria) -> Result<Vec<BenchmarkHistory>> {
-        let experiments = self.entries.iter().flat_map(|entry| self.experiments_for(entry));
+        let executed = self.results.experiments_with(benchmark)?;
+        let experiments =
+            self.entries.iter().flat_map(|entry| self.experiments_for(entry, &executed));
         let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
         let places: Vec<Vec<VersionRef>> =
             self.entries.iter().map(|entry| of_benchmark.among(&entry.measured)).collect();
@@ -191,19 +194,22 @@ impl Histories<'_> {
         if measured.is_empty() { vec![Metric::wall()] } else { metrics }
     }
 
-    /// The experiments with results of an entry, and of how it changed since the one that it follows.
-    fn experiments_for(&self, entry: &TimelineEntry) -> Vec<usize> {
-        let newest = |entry: &TimelineEntry| {
-            let measured = entry.measured.iter().rev().take(NEWEST);
-            measured.map(|place| place.experiment).collect::<Vec<_>>()
+    /// The newest experiments that say something about an entry, and about how it changed since the one that it follows.
+    fn experiments_for(&self, entry: &TimelineEntry, executed: &HashSet<usize>) -> Vec<usize> {
+        let says_something = |place: &&VersionRef| {
+            executed.contains(&place.experiment) || self.results.build_failure(**place).is_some()
         };
-        let mut wanted = newest(entry);
+        let newest_first = |entry: &TimelineEntry| {
+            let places = entry.measured.iter().rev().filter(says_something);
+            places.map(|place| place.experiment).collect()
+        };
+        let all: Vec<usize> = newest_first(entry);
+        let mut wanted: Vec<usize> = all.iter().copied().take(NEWEST).collect();
         if let Some(base) = entry.follows.and_then(|index| self.entries.get(index)) {
-            let of_base: HashSet<usize> =
-                base.measured.iter().map(|place| place.experiment).collect();
-            let together = entry.measured.iter().rev().map(|place| place.experiment);
-            wanted.extend(together.filter(|one| of_base.contains(one)).take(NEWEST));
-            wanted.extend(newest(base));
+            let of_base: Vec<usize> = newest_first(base);
+            wanted.extend(of_base.iter().take(NEWEST));
+            let of_base: HashSet<usize> = of_base.into_iter().collect();
+            wanted.extend(all.into_iter().filter(|one| of_base.contains(one)).take(NEWEST));
         }
         wanted
     }
@@ -223,25 +229,37 @@ struct History<'h> {
 impl History<'_> {
     fn report(self) -> Result<BenchmarkHistory> {
         let mut versions = Vec::new();
+        let mut across = Vec::new();
         for index in 0..self.places.len() {
-            versions.extend(self.row(index)?);
+            let Some((place, row)) = self.row(index)? else { continue };
+            let relation = row.against.as_ref().map(|against| against.relation);
+            if relation == Some(history::Relation::AcrossExperiments) {
+                across.push(place.experiment);
+            }
+            versions.push(row);
         }
-        let is_across = |row: &HistoryRow| {
-            let against = row.against.as_ref();
-            against.is_some_and(|a| a.relation == history::Relation::AcrossExperiments)
-        };
-        let sessions = if versions.iter().any(is_across) {
-            let like = self.newest.experiment;
-            self.benchmark.session_variance(like, &self.metric, self.criteria.estimator)?
-        } else {
-            None
-        };
+        let sessions = self.sessions(&across)?;
         let benchmark = self.benchmark.benchmark.clone();
         Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, versions })
     }
 
-    /// The row of an entry; none if the benchmark was not measured there.
-    fn row(&self, index: usize) -> Result<Option<HistoryRow>> {
+    /// How much the benchmark varies between experiments, as long as that is one number: each verdict across
+    /// experiments is by the variation under the conditions of its own.
+    fn sessions(&self, across: &[usize]) -> Result<Option<SessionVariance>> {
+        let experiments = &self.all.results.experiments;
+        let newest = self.newest.experiment;
+        let is_like_newest = |experiment: &usize| {
+            let obstacles = experiments[*experiment].plan.obstacles(&experiments[newest].plan);
+            obstacles.is_empty()
+        };
+        if across.is_empty() || !across.iter().all(is_like_newest) {
+            return Ok(None);
+        }
+        self.benchmark.session_variance(newest, &self.metric, self.criteria.estimator)
+    }
+
+    /// The row of an entry, and where it was measured; none if the benchmark was not measured there.
+    fn row(&self, index: usize) -> Result<Option<(VersionRef, HistoryRow)>> {
         let results = self.all.results;
         let Some(last) = self.places[index].last().copied() else { return Ok(None) };
         let entry = &self.all.entries[index];
@@ -255,9 +273,9 @@ impl History<'_> {
             _ => None,
         };
         let stored = &results.experiments[place.experiment];
-        let estimator = self.criteria.estimator;
-        let summary = self.benchmark.summary(place, Stage::First, &self.metric, estimator)?;
-        Ok(Some(HistoryRow {
+        let judge = &self.all.judge;
+        let (_, summary) = judge.value(self.benchmark, place, &self.metric, self.criteria)?;
+        let row = HistoryRow {
             version: entry.version.clone(),
             in_repository: entry.in_repository,
             measured: stored.begun,
@@ -267,7 +285,8 @@ impl History<'_> {
             failure: self.benchmark.unmeasured(place),
             like_newest: obstacles(&results.experiments, [place, self.newest]).is_empty(),
             against,
-        }))
+        };
+        Ok(Some((place, row)))
     }
 
     /// The nearest entry before it where the benchmark did not fail.

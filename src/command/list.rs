@@ -7,7 +7,7 @@ use crate::{
     experiment::{ListedVersion, Listing},
     failure::{Exit, Failure, Result},
     harness::{Conditions, Filter},
-    process::Interrupt,
+    process::{Interrupt, Kept},
     project::Project,
     report::list::ListReport,
     settings::{self, BuildSettings},
@@ -16,7 +16,7 @@ use crate::{
 /// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;

@@ -28,10 +28,13 @@ impl<'p> Output<'p> {
     /// Prints the report first, so that it is not lost if a file cannot be written any more.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         Console::result(&self.format.render(report, Console::result_columns())?)?;
-        self.files.write(|format: ReportFormat| {
-            Ok(style::plain(&Format::from(format).render(report, PLAIN_COLUMNS)?))
-        })
+        self.files.write(|format| for_file(report, format.into()))
     }
+}
+
+/// The report without any style.
+fn for_file(report: &dyn Report, format: Format) -> Result<String> {
+    Ok(style::plain(&format.render(report, PLAIN_COLUMNS)?))
 }
 
 impl From<ReportFormat> for Format {
@@ -50,5 +53,28 @@ impl From<cli::Format> for Format {
             cli::Format::Text => Self::Text,
             cli::Format::Json => Self::Json,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        judge::testing::{benchmark, version},
+        model::HarnessKind,
+        report::list::ListReport,
+    };
+
+    #[test]
+    fn a_program_reads_every_character_of_an_id() {
+        let id = "a\u{7f}\u{9b}31m\u{1b}[0m\u{202e}b";
+        let report = ListReport {
+            version: version("head"),
+            targets: vec![(HarnessKind::Native, vec![benchmark(id)])],
+            failed_targets: Vec::new(),
+        };
+        let text = for_file(&report, Format::Json).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(json.pointer("/benchmarks/0/id").is_some_and(|told| told == id), "{text}");
     }
 }

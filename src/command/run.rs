@@ -6,10 +6,10 @@ use super::{announcement, output::Output, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
     console::Console,
-    experiment::{ExperimentSettings, ListedVersion, Runner},
+    experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Stage, Version},
-    process::Interrupt,
+    process::{Interrupt, Kept},
     project::Project,
     report::{
         CommandLine as _,
@@ -24,7 +24,7 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
     let output = Output::new(args.output.format)?;
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     project.check_tables(&args.revisions, &console)?;
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         // On request, a version is measured again: that shows how much the machine varies.
         [revision] if !is_range(revision) => repository
             .resolve(revision)
-            .and_then(|version| run.one(&version, &Before::default()))
+            .and_then(|version| run.one(&version))
             .and_then(|measured| Run::finish(&output, measured)),
         revisions => repository
             .resolve_all(revisions)
@@ -60,6 +60,17 @@ struct Run<'a> {
     only_plan: bool,
     console: &'a Console,
     given: Rc<GivenOptions>,
+}
+
+/// A version that is built.
+struct Prepared {
+    versions: [ListedVersion; 1],
+    /// All that are asked for.
+    wanted: Vec<Benchmark>,
+    /// Those that are to be measured.
+    benchmarks: Vec<Benchmark>,
+    /// None if there are none of these.
+    builds: Option<Builds>,
 }
 
 /// A version that is measured.
@@ -98,14 +109,19 @@ impl Run<'_> {
             let start = SystemTime::now();
             let place = format!("{} of {}: {version}", index + 1, versions.len());
             if before.is_unbuildable(version, || self.runner.compiler(version)) {
-                let again = self.given.suggest("run", &[&version.short()], &[]);
+                let again = self.given.suggest("run", &[&version.to_type_now()], &[]);
                 self.console.line(&format!(
                     "{place}: skipped, because it could not be built before; try again with: {again}"
                 ));
                 continue;
             }
             self.console.line(&place);
-            match self.one(version, &before) {
+            let prepared = self.prepare(version, &before);
+            if let Ok(Some(prepared)) = &prepared {
+                // What cannot be measured now, as on a full disk, is no defect of the version.
+                self.measure(prepared)?;
+            }
+            match prepared.and_then(|prepared| prepared.map(|one| self.report(one)).transpose()) {
                 Ok(None) => {}
                 Ok(Some(measured)) => {
                     if measured.has_failures {
@@ -133,9 +149,16 @@ impl Run<'_> {
         }
     }
 
-    /// Measures those benchmarks of a version of which no finished experiment has results yet; `None` if only
+    /// Measures one version; `None` if only the plan is wanted.
+    fn one(&self, version: &Version) -> Result<Option<Measured>> {
+        let Some(prepared) = self.prepare(version, &Before::default())? else { return Ok(None) };
+        self.measure(&prepared)?;
+        self.report(prepared).map(Some)
+    }
+
+    /// Builds those benchmarks of a version of which no finished experiment has results yet; `None` if only
     /// the plan is wanted.
-    fn one(&self, version: &Version, before: &Before) -> Result<Option<Measured>> {
+    fn prepare(&self, version: &Version, before: &Before) -> Result<Option<Prepared>> {
         let versions = [self.runner.list(version.clone())?];
         let wanted = versions[0].benchmarks();
         let compiler = &versions[0].compilation.record.rustc;
@@ -154,13 +177,12 @@ impl Run<'_> {
         for (target, failure) in failures {
             self.console.line(&format!("warning: {target}: {failure}"));
         }
-        if !benchmarks.is_empty() {
-            self.measure(&versions, &benchmarks)?;
-        }
-        let given = self.given.clone();
-        let report = show::of_version(&self.runner.store, version, &wanted, &self.verdicts, given)?;
-        let has_failures = !failures.is_empty() || report.has_failures();
-        Ok(Some(Measured { report, has_failures }))
+        let builds = if benchmarks.is_empty() {
+            None
+        } else {
+            Some(self.runner.link(&versions, self.runner.first_seeds(&benchmarks))?)
+        };
+        Ok(Some(Prepared { versions, wanted, benchmarks, builds }))
     }
 
     /// The finished experiments that measured as this run does.
@@ -173,12 +195,30 @@ impl Run<'_> {
         Ok(Before { experiments })
     }
 
-    fn measure(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Result<()> {
-        let builds = self.runner.link(versions, self.runner.first_seeds(benchmarks))?;
-        let begun = self.runner.begin(versions, benchmarks, &builds)?;
+    /// Measures what is built.
+    fn measure(&self, prepared: &Prepared) -> Result<()> {
+        let Prepared { versions, benchmarks, builds, .. } = prepared;
+        let Some(builds) = builds else { return Ok(()) };
+        let begun = self.runner.begin(versions, benchmarks, builds)?;
         announcement::resumed(self.console, &begun);
-        self.runner.measure(&begun, Stage::First, versions, &builds, benchmarks)?;
+        self.runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
         self.runner.finish(&begun)
+    }
+
+    /// What is stored of a version by now.
+    fn report(&self, prepared: Prepared) -> Result<Measured> {
+        let Prepared { versions: [ListedVersion { version, listing, .. }], wanted, .. } = prepared;
+        let given = self.given.clone();
+        let report = show::of_version(
+            &self.runner.store,
+            &version,
+            &wanted,
+            &self.verdicts,
+            given,
+            self.console,
+        )?;
+        let has_failures = !listing.failures.is_empty() || report.has_failures();
+        Ok(Measured { report, has_failures })
     }
 }
 

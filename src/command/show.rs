@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use super::{output::Output, stored::not_stored};
+use super::{output::Output, stored};
 use crate::{
     cli::ShowArgs,
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
-    judge::{BenchmarkResults, Results, VersionRef, nothing_stored},
+    judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     project::Project,
     report::{
@@ -37,10 +37,10 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let store = project.stored(&console)?;
+    let store = stored::store(&project, &console, &args.given)?;
     let experiments = store.experiments()?;
     if experiments.is_empty() {
-        return Err(nothing_stored(store.path(), 0));
+        return Err(stored::nothing_stored(store.path(), &args.given));
     }
     let version = find(&args.revision, &project.repository, &experiments);
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
@@ -48,27 +48,33 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let command_line = Rc::new(args.given.clone());
     let shown = Shown::new(&store, &version, experiments, command_line);
     if shown.places.is_empty() {
-        return Err(not_stored(&version, &args.given));
+        return Err(stored::not_stored(&version, &args.given));
     }
     let benchmarks = shown.benchmarks(&filter)?;
     if args.raw {
         shown.print_raw(&benchmarks)?;
         return Ok(Exit::Success);
     }
+    shown.results.check_metrics(&verdicts.metrics, &benchmarks)?;
     let detailed = !patterns.is_empty();
     output.write(&shown.report(&benchmarks, detailed, &verdicts)?)?;
     Ok(Exit::Success)
 }
 
-/// What is stored of these benchmarks of a version.
+/// What is stored of these benchmarks of a version, for whoever measured it just now: that nothing has the
+/// metrics that are wanted is no failure then.
 pub fn of_version(
     store: &Store<'_>,
     version: &Version,
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
     command_line: Rc<dyn CommandLine>,
+    console: &Console,
 ) -> Result<ShowReport> {
     let shown = Shown::new(store, version, store.experiments()?, command_line);
+    if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
+        console.line(&format!("warning: {failure}"));
+    }
     shown.report(benchmarks, false, verdicts)
 }
 
@@ -86,7 +92,11 @@ fn find(
             let commit = version.commit.as_deref().unwrap_or_default();
             revision.len() >= DIGITS && !version.dirty && commit.starts_with(revision)
         };
-        versions.map(|planned| &planned.version).find(named).cloned().ok_or(failure)
+        let found = versions.map(|planned| &planned.version).find(named);
+        // What it was called then may name another version by now.
+        let renamed =
+            |version: &Version| Version { revision: revision.to_owned(), ..version.clone() };
+        found.map(renamed).ok_or(failure)
     })
 }
 
@@ -149,8 +159,10 @@ impl<'s> Shown<'s> {
             detailed,
             command_line: self.command_line.clone(),
         };
+        // One for all: it counts the verdicts of an experiment once.
+        let judge = Judge::new(&self.results, JudgeOptions::default());
         for benchmark in benchmarks {
-            let rows = self.benchmark(benchmark, detailed, verdicts)?;
+            let rows = self.benchmark(benchmark, detailed, verdicts, &judge)?;
             report.benchmarks.extend(rows);
         }
         Ok(report)
@@ -182,15 +194,15 @@ impl<'s> Shown<'s> {
         benchmark: &Benchmark,
         detailed: bool,
         verdicts: &VerdictSettings,
+        judge: &Judge<'_>,
     ) -> Result<Vec<ShownBenchmark>> {
         let experiments = 0..self.results.experiments.len();
         let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
         let Some((index, place)) = self.newest(&of_benchmark) else { return Ok(Vec::new()) };
         let criteria = verdicts.of(benchmark);
-        let newest = Newest { results: &of_benchmark, place, index };
+        let newest = Newest { results: &of_benchmark, judge, place, index };
         let all = of_benchmark.metrics(&[place]);
-        let metrics: Vec<&Metric> =
-            all.iter().filter(|metric| verdicts.includes(&metric.name)).collect();
+        let metrics: Vec<&Metric> = all.iter().filter(|metric| verdicts.includes(metric)).collect();
         // That it failed is reported whichever metrics are.
         if all.is_empty() || metrics.is_empty() && of_benchmark.unmeasured(place).is_some() {
             return Ok(vec![newest.row(None, detailed, &criteria)?]);
@@ -228,6 +240,7 @@ impl<'s> Shown<'s> {
 /// The newest results of a benchmark.
 struct Newest<'r> {
     results: &'r BenchmarkResults<'r>,
+    judge: &'r Judge<'r>,
     place: VersionRef,
     /// The index of the experiment in the report.
     index: usize,
@@ -240,7 +253,7 @@ impl Newest<'_> {
         detailed: bool,
         criteria: &Criteria,
     ) -> Result<ShownBenchmark> {
-        let Self { results, place, index } = *self;
+        let Self { results, place, index, .. } = *self;
         let executions = || results.rows(place).iter().filter_map(|row| row.outcome.as_ref().ok());
         let (mut failures, mut skipped) = (Vec::new(), None);
         for row in results.rows(place) {
@@ -251,13 +264,13 @@ impl Newest<'_> {
             }
         }
         failures.dedup();
-        let summary = match metric {
-            Some(metric) => results.summary(place, Stage::First, metric, criteria.estimator)?,
-            None => None,
+        let (stage, summary) = match metric {
+            Some(metric) => self.judge.value(results, place, metric, criteria)?,
+            None => (Stage::First, None),
         };
         let (mut impact, mut builds) = (ImpactFactors::default(), Vec::new());
         if let Some(metric) = metric.filter(|_| detailed) {
-            impact = self.impact(metric, criteria)?;
+            impact = self.impact(stage, metric, criteria)?;
             for stage in [Stage::First, Stage::Second] {
                 builds.extend(self.builds(stage, metric, criteria)?);
             }
@@ -265,6 +278,7 @@ impl Newest<'_> {
         Ok(ShownBenchmark {
             benchmark: results.benchmark.clone(),
             experiment: index,
+            stage,
             summary,
             failures,
             skipped,
@@ -278,8 +292,8 @@ impl Newest<'_> {
         })
     }
 
-    fn impact(&self, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
-        let Some(data) = self.results.measurements(self.place, Stage::First, metric)? else {
+    fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
+        let Some(data) = self.results.measurements(self.place, stage, metric)? else {
             return Ok(ImpactFactors::default());
         };
         let mut random = Random::new(criteria.seed);

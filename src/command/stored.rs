@@ -1,6 +1,6 @@
 //! `cargo rbench compare --stored`: judges the stored results of two versions, without measuring.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{collections::BTreeSet, path::Path, rc::Rc};
 
 use crate::{
     cli::CompareArgs,
@@ -8,11 +8,13 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::Filter,
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
-    model::{Benchmark, Version},
+    machine::state,
+    model::{Benchmark, Resources, Version},
     project::Project,
     report::{
         CommandLine,
         compare::{ComparisonReport, StoredExperiment, Warning},
+        quantity::count,
     },
     settings::VerdictSettings,
     stats::Verdict,
@@ -31,9 +33,10 @@ pub fn report(
         |revision| project.repository.resolve(revision),
         |words| command_line.suggest("compare", words, &[]),
     )?;
-    let store = project.stored(console)?;
-    let results = Results::finished(&store)?;
+    let store = store(project, console, &*command_line)?;
+    let results = finished(&store, &*command_line)?;
     let benchmarks = benchmarks(&store, args)?;
+    results.check_metrics(&verdicts.metrics, &benchmarks)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
     let mut comparison = Comparison::new(&results, versions, options, &verdicts, command_line)?;
@@ -49,6 +52,44 @@ pub fn report(
         return Err(Failure::new(Exit::Usage, what).hint(format!("measure them with: {measure}")));
     }
     Ok(report)
+}
+
+/// The store. That there is none is a failure with commands that are like the present one; none is made.
+pub fn store<'a>(
+    project: &Project,
+    console: &'a Console,
+    given: &dyn CommandLine,
+) -> Result<Store<'a>> {
+    let path = project.store();
+    if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
+}
+
+/// The results of finished experiments. That there is none is such a failure too.
+pub fn finished<'s>(store: &'s Store<'s>, given: &dyn CommandLine) -> Result<Results<'s>> {
+    let results = Results::finished(store)?;
+    match (results.experiments.len(), results.unfinished) {
+        (0, 0) => Err(nothing_stored(store.path(), given)),
+        (0, unfinished) => {
+            let what = format!("no experiment has finished yet in {}", store.path().display());
+            let shown = given.suggest("show", &[], &[]);
+            Err(Failure::new(Exit::Usage, what)
+                .because(format!("unfinished: {}", count(unfinished, "experiment")))
+                .hint("rerun the interrupted command to resume")
+                .hint(format!("show what there is with: {shown}")))
+        }
+        _ => Ok(results),
+    }
+}
+
+/// The failure of finding no results at all.
+pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Failure {
+    let run = given.suggest("run", &[], &[]);
+    let compare = given.suggest("compare", &[], &[]);
+    Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()))
+        .hint(format!("measure the latest commit with: {run}"))
+        .hint(format!(
+            "compare it with the one before, if their machine code differs, with: {compare}"
+        ))
 }
 
 /// The stored benchmarks that are meant.
@@ -72,6 +113,8 @@ struct Comparison<'r> {
     report: ComparisonReport,
     /// The experiments that rows are from.
     used: BTreeSet<usize>,
+    /// What the executions took that rows are from.
+    resources: Vec<Resources>,
     /// How many benchmarks were judged across experiments, and how many could not be.
     across: usize,
     refused: usize,
@@ -100,6 +143,7 @@ impl<'r> Comparison<'r> {
             measured,
             report: ComparisonReport::new(base, head, verdicts.criteria, command_line),
             used: BTreeSet::new(),
+            resources: Vec::new(),
             across: 0,
             refused: 0,
             different: Vec::new(),
@@ -132,6 +176,11 @@ impl<'r> Comparison<'r> {
         let Some(relation) = relation else { return Ok(()) };
         let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.of(benchmark))?;
         self.used.extend(relation.versions().map(|place| place.experiment));
+        let stored = relation.versions().map(|place| of_benchmark.rows(place));
+        let executions = stored.iter().flat_map(|rows| rows.iter());
+        self.resources.extend(
+            executions.filter_map(|row| Some(row.outcome.as_ref().ok()?.resources.clone())),
+        );
         self.note(&relation, &rows);
         self.report.rows.extend(rows);
         Ok(())
@@ -162,14 +211,20 @@ impl<'r> Comparison<'r> {
             Relation::AcrossExperiments(_) if is_judged => self.across += 1,
             Relation::AcrossExperiments(_) if is_refused => self.refused += 1,
             Relation::Incomparable { reasons, .. } if is_judged => {
-                self.different.clone_from(reasons);
+                for reason in reasons {
+                    if !self.different.contains(reason) {
+                        self.different.push(reason.clone());
+                    }
+                }
             }
             _ => {}
         }
     }
 
     fn finish(self) -> ComparisonReport {
-        let Self { results, mut report, used, across, refused, different, .. } = self;
+        let Self { results, mut report, used, resources, across, refused, different, .. } = self;
+        // Of all that disturbed the measurements, this alone is stored.
+        report.add_disturbances(state::preempted(&resources));
         if !different.is_empty() {
             report.warnings.push(Warning::DifferentConditions { reasons: different });
         }
@@ -201,4 +256,67 @@ pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Failure {
     Failure::new(Exit::Usage, format!("no results are stored for {version}"))
         .hint(format!("measure it with: {measure}"))
         .hint(format!("list the stored results with: {list}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cli::{CriteriaOptions, GivenOptions},
+        judge::testing::{Filling, benchmark, version},
+        machine::disturbance::Disturbance,
+        model::{Execution, Stage},
+        settings::BenchToml,
+    };
+
+    #[test]
+    fn the_different_conditions_of_all_benchmarks_are_told_each_once() {
+        let store = Store::in_memory().unwrap();
+        for (cpu, ids) in [("A", ["a", "c"]), ("B", ["b", "d"])] {
+            let filling = Filling::begin_on(cpu, &store, &["base"], &ids);
+            for id in ids {
+                filling.measure(id, 0, Stage::First, &[("wall", 100.0)]);
+            }
+        }
+        // Twice, so that the variation between experiments is known.
+        for value in [100.0, 100.2] {
+            let filling = Filling::begin_on("C", &store, &["head"], &["a", "b", "c", "d"]);
+            for id in ["a", "b", "c", "d"] {
+                filling.measure(id, 0, Stage::First, &[("wall", value)]);
+            }
+        }
+        let results = Results::new(&store, store.experiments().unwrap());
+        let options = JudgeOptions { allow_different: true, ..JudgeOptions::default() };
+        let verdicts =
+            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
+        let versions = [version("base"), version("head")];
+        let given = Rc::new(GivenOptions::default());
+        let mut comparison =
+            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
+        for id in ["a", "b", "c", "d"] {
+            comparison.add(&benchmark(id)).unwrap();
+        }
+        let reasons = ["A", "B"].map(|cpu| format!("machine: CPU: {cpu}, not C"));
+        let expected = Warning::DifferentConditions { reasons: reasons.into() };
+        assert_eq!(comparison.finish().warnings, [expected]);
+    }
+
+    #[test]
+    fn that_others_preempted_the_executions_is_told_as_when_they_were_measured() {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        let preempted = |one: &mut Execution| one.resources.involuntary_switches = 1000;
+        filling.measure("a", 0, Stage::First, &[("wall", 100.0)]);
+        filling.measure_with(preempted, "a", 1, Stage::First, &[("wall", 100.0)]);
+        let results = Results::new(&store, store.experiments().unwrap());
+        let verdicts =
+            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
+        let (versions, given) = ([version("base"), version("head")], GivenOptions::default());
+        let (options, given) = (JudgeOptions::default(), Rc::new(given));
+        let mut comparison =
+            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
+        comparison.add(&benchmark("a")).unwrap();
+        let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
+        assert_eq!(comparison.finish().warnings, [expected]);
+    }
 }

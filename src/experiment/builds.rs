@@ -6,6 +6,7 @@ use crate::{
     code::Digest,
     failure::Result,
     model::{BenchTarget, LayoutSeed},
+    store::RecordedBuild,
 };
 
 /// The builds of one stage.
@@ -27,7 +28,28 @@ impl Runner<'_> {
         };
         let sources: Vec<(Source<'_>, &Compilation)> =
             versions.iter().map(|version| (version.source(), &version.compilation)).collect();
-        Ok(Builds { seeds, versions: self.workshop.link_versions(&sources, &request)? })
+        let mut linked = self.workshop.link_versions(&sources, &request)?;
+        for (version, builds) in versions.iter().zip(&mut linked) {
+            for builds in &mut builds.targets {
+                if let Some(variables) = version.variables_digest(&builds.target) {
+                    tell_apart(builds, variables.as_bytes());
+                }
+                // Such a program can be anything in the repository, or read it.
+                if self.project.file.runs_other_programs(&builds.target) {
+                    tell_apart(builds, version.version.tree.as_bytes());
+                }
+            }
+        }
+        Ok(Builds { seeds, versions: linked })
+    }
+}
+
+/// Lets builds differ wherever something differs that decides what their processes do, besides the programs
+/// that they are.
+fn tell_apart(builds: &mut TargetBuilds, by: &[u8]) {
+    for build in &mut builds.builds {
+        let digest = &mut build.record.digest;
+        *digest = Digest::of(&[digest.as_bytes(), by].concat());
     }
 }
 
@@ -39,16 +61,18 @@ impl Builds {
         builds.iter().map(|build| (build.seed, build.record.digest)).collect()
     }
 
-    /// The bench targets of which fewer builds differ than there are, with how many differ: each once.
-    pub fn with_equal_builds(&self) -> Vec<(BenchTarget, usize)> {
-        let mut found: Vec<(BenchTarget, usize)> = Vec::new();
-        for builds in self.versions.iter().flat_map(|version| &version.targets) {
-            let distinct = TargetBuilds::distinct(builds);
-            let entry = (builds.target.clone(), distinct);
-            if distinct < self.seeds.len() && !found.contains(&entry) {
-                found.push(entry);
+    /// Every build as the store has it.
+    pub fn records(&self) -> Vec<RecordedBuild> {
+        let mut records = Vec::new();
+        for (version, of_version) in self.versions.iter().enumerate() {
+            for target in &of_version.targets {
+                records.extend(target.builds.iter().map(|build| {
+                    let (target, layout) = (target.target.clone(), of_version.layout);
+                    let (seed, digest) = (build.seed, build.record.digest);
+                    RecordedBuild { version, target, seed, layout, digest }
+                }));
             }
         }
-        found
+        records
     }
 }

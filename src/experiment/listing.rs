@@ -1,18 +1,16 @@
 //! The benchmarks of a compiled version: the harness of each of its bench targets, and what that lists.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, ffi::OsString, fs, path::Path};
 
-use cargo_metadata::camino::Utf8Path;
+use cargo_metadata::{Package, camino::Utf8Path};
 
 use crate::{
     build::{Compilation, CompiledTarget, Workspace},
     failure::{Exit, Failure, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
-    model::{BenchTarget, Benchmark, CompileSettings, HarnessKind, Version},
+    model::{
+        BenchTarget, Benchmark, CompileSettings, HarnessKind, Version, secret::shown_cargo_args,
+    },
     process::launcher_beside,
     settings::{BenchToml, CommandTable},
     shell::{option, quoted},
@@ -45,6 +43,8 @@ pub struct CompiledVersion<'a> {
     pub compilation: &'a Compilation,
     /// What cargo knows of its packages.
     pub workspace: &'a Workspace,
+    /// The variables that cargo's configuration sets.
+    pub configured: &'a [(OsString, OsString)],
     /// The settings of the compilation.
     pub settings: &'a CompileSettings,
     /// The project's `bench.toml`.
@@ -72,7 +72,9 @@ impl CompiledVersion<'_> {
         for compiled in &self.compilation.record.targets {
             match self.list_target(compiled, conditions) {
                 Ok(targets) => listing.targets.extend(targets),
-                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                Err(failure) if matches!(failure.exit(), Exit::Interrupted | Exit::Internal) => {
+                    return Err(failure);
+                }
                 Err(failure) => listing.failures.push((compiled.target.clone(), failure)),
             }
         }
@@ -142,19 +144,13 @@ impl CompiledVersion<'_> {
 
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
         let (package, _) = self.workspace.package_and_target(compiled)?;
-        let mut variables = harness::package_variables(package);
-        let own = compiled.executable.parent().map(PathBuf::from);
-        let libraries: Vec<PathBuf> =
-            own.into_iter().chain([self.compilation.record.sysroot.join("lib")]).collect();
-        let inherited = std::env::var_os("LD_LIBRARY_PATH");
-        variables.push(harness::library_path(&libraries, inherited.as_deref()));
         let others = self.compilation.record.targets.iter().map(|other| &other.target);
         Ok(Executable {
             package: compiled.target.package.clone(),
             target: compiled.target.target.clone(),
             path: compiled.executable.clone(),
             directory: compiled.package_root.clone(),
-            variables,
+            variables: self.variables(compiled, package),
             selection: Some(selection(
                 self.version,
                 &compiled.target,
@@ -162,6 +158,23 @@ impl CompiledVersion<'_> {
                 others,
             )),
         })
+    }
+
+    /// What cargo lets a process of a bench target know. As there, what it knows of the package hides what
+    /// the package's build script sets, and its configuration hides neither.
+    fn variables(&self, compiled: &CompiledTarget, package: &Package) -> Vec<(OsString, OsString)> {
+        let record = &self.compilation.record;
+        let scripts = record.script_variables(compiled);
+        let mut variables: BTreeMap<OsString, OsString> =
+            scripts.map(|(name, value)| (name.into(), value.into())).collect();
+        variables.extend(harness::package_variables(package));
+        let inherited = std::env::var_os("LD_LIBRARY_PATH");
+        let libraries = record.library_directories(compiled);
+        variables.extend([harness::library_path(&libraries, inherited.as_deref())]);
+        for (name, value) in self.configured {
+            variables.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        variables.into_iter().collect()
     }
 }
 
@@ -173,7 +186,7 @@ fn selection<'t>(
     (settings, manifest): (&CompileSettings, Option<&Path>),
     mut others: impl Iterator<Item = &'t BenchTarget>,
 ) -> String {
-    let mut words = vec![if version.dirty { ".".to_owned() } else { version.short() }];
+    let mut words = vec![version.to_type_now()];
     if others.any(|other| other.target == target.target && other.package != target.package) {
         words.extend(["-p".to_owned(), target.package.clone()]);
     }
@@ -189,7 +202,8 @@ fn selection<'t>(
         ("--no-default-features", settings.no_default_features),
     ];
     words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()));
-    words.extend(settings.cargo_args.iter().map(|word| format!("--cargo-arg={word}")));
+    let cargo_args = shown_cargo_args(&settings.cargo_args);
+    words.extend(cargo_args.iter().map(|word| format!("--cargo-arg={word}")));
     let words = words.iter().map(quoted);
     let manifest = manifest.map(|path| option("manifest-path", Some(&path.to_string_lossy())));
     words.chain(manifest).collect::<Vec<_>>().join(" ")
@@ -283,14 +297,15 @@ mod tests {
             profile: "fast".to_owned(),
             features: ["x", "y"].map(str::to_owned).to_vec(),
             no_default_features: true,
-            cargo_args: vec!["-Zx".to_owned()],
+            cargo_args: ["-Zx", "--config=env.A='s3cret'"].map(str::to_owned).to_vec(),
             ..plain
         };
         let manifest = Some(Path::new("b/Cargo.toml"));
         let others = [&one, &other].into_iter();
         let words = selection(&version(true), &one, (&settings, manifest), others);
         let expected = ". -p json --bench 'a b' --profile fast --features x,y \
-                        --no-default-features --cargo-arg=-Zx --manifest-path b/Cargo.toml";
+                        --no-default-features --cargo-arg=-Zx --cargo-arg=--config=env.A=VALUE \
+                        --manifest-path b/Cargo.toml";
         assert_eq!(words, expected);
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Begun, Builds, ListedVersion, Runner,
     schedule::{Queue, ScheduleShape, Step, schedule},
     seeds::stage_seed,
-    subject::{Retuning, Subject},
+    subject::{InVersion, Retuning, Subject},
 };
 use crate::{
     build::VersionBuilds,
@@ -40,13 +40,14 @@ impl Runner<'_> {
             .iter()
             .map(|benchmark| self.subject(versions, builds, benchmark))
             .collect::<Result<_>>()?;
-        let mut notes: Vec<String> = subjects.iter().filter_map(Subject::note).collect();
+        let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
         notes.sort();
         notes.dedup();
         for note in &notes {
             self.observer.note(note);
         }
         let mut queue = Queue::new(steps);
+        self.observer.executed(queue.done(), queue.total());
         while let Some(step) = queue.take() {
             if self.conditions.interrupt.is_set() {
                 return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
@@ -111,30 +112,27 @@ impl Runner<'_> {
         builds: &Builds,
         benchmark: &Benchmark,
     ) -> Result<Subject<'v>> {
-        let mut harness = None;
-        let mut executables = Vec::with_capacity(versions.len());
-        for (version, of_version) in versions.iter().zip(&builds.versions) {
+        let in_version = |(version, builds): (&'v ListedVersion, &VersionBuilds)| {
             let Some(target) = version.target_of(benchmark) else {
                 let what = format!("{benchmark} is not in {}", version.version);
                 return Err(Failure::new(Exit::Internal, what));
             };
-            harness.get_or_insert(&*target.harness);
-            executables.push(executables_of(benchmark, of_version, &target.executable));
-        }
-        let Some(harness) = harness else {
-            return Err(Failure::new(Exit::Internal, "an experiment has no version"));
+            let executables = executables_of(benchmark, builds, &target.executable);
+            Ok(InVersion { harness: &*target.harness, executables })
         };
         Ok(Subject {
             benchmark: benchmark.clone(),
-            harness,
             request: self.settings.efforts.of(benchmark).request(),
-            executables,
+            versions: versions
+                .iter()
+                .zip(&builds.versions)
+                .map(in_version)
+                .collect::<Result<_>>()?,
             retuning: Retuning::default(),
         })
     }
 
-    /// One execution, from the initial state of the step. An interrupt is an error of the whole; any other
-    /// failure is that of the benchmark.
+    /// One execution, from the initial state of the step.
     fn execute(
         &self,
         subject: &Subject<'_>,
@@ -154,16 +152,29 @@ impl Runner<'_> {
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
         self.workshop.activate(builds.versions[step.version].home_of(step.build))?;
-        let Some(executable) = subject.executables[step.version].get(step.build) else {
+        let InVersion { harness, executables } = &subject.versions[step.version];
+        let Some(executable) = executables.get(step.build) else {
             let what = format!("{} has no build {}", subject.benchmark, step.build);
             return Err(Failure::new(Exit::Internal, what));
         };
         let name = &subject.benchmark.name;
-        match subject.harness.execute(executable, name, request, &self.conditions) {
-            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
-            Err(failure) => Ok(Err(Unmeasured::Failed(failure.to_string()))),
+        match harness.execute(executable, name, request, &self.conditions) {
+            Err(failure) => failed(failure).map(Err),
             Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
             Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
+        }
+    }
+}
+
+/// What a failure says of a benchmark that was executed. Only its own is a result, which is kept as such:
+/// any other has nothing to do with the version, and ends the run.
+fn failed(failure: Failure) -> Result<Unmeasured> {
+    match failure.exit() {
+        Exit::Benchmark => Ok(Unmeasured::Failed(failure.to_string())),
+        Exit::Interrupted => Err(failure),
+        _ => {
+            Err(failure
+                .hint("every finished execution is kept: run the same command again to resume"))
         }
     }
 }
@@ -179,4 +190,22 @@ fn executables_of(
     all.iter()
         .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_failure_is_a_result_of_a_benchmark() {
+        let of = |exit| failed(Failure::new(exit, "cannot"));
+        assert_eq!(of(Exit::Benchmark), Ok(Unmeasured::Failed("cannot".to_owned())));
+        for exit in [Exit::Usage, Exit::Build, Exit::Internal] {
+            let failure = of(exit).unwrap_err();
+            assert_eq!(failure.exit(), exit);
+            assert!(failure.to_string().ends_with("run the same command again to resume"));
+        }
+        // Whoever stopped it is told by the run.
+        assert_eq!(of(Exit::Interrupted).unwrap_err().to_string(), "cannot");
+    }
 }

@@ -28,7 +28,7 @@ use crate::{
     build::Workshop,
     failure::{Exit, Failure, Result},
     harness::Conditions,
-    process::Interrupt,
+    process::{Interrupt, Kept},
     project::Project,
     store::Store,
 };
@@ -71,8 +71,12 @@ impl<'a> Runner<'a> {
             return failure;
         }
         let store = self.project.store();
-        failure
-            .because(format!("every finished execution is kept in {}", store.display()))
-            .hint("run the same command again to resume")
+        match self.conditions.interrupt.kept() {
+            Kept::Nothing => failure,
+            Kept::Compilations => failure.because("every finished compilation is kept"),
+            Kept::Executions => failure
+                .because(format!("every finished execution is kept in {}", store.display()))
+                .hint("run the same command again to resume"),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 
 /// Observes an experiment: its builds, its waiting for other processes, and its progress.
 pub trait Observer: build::Observer + store::Observer {
-    /// So many executions are done, of so many. Called between two executions, never during one.
+    /// So many executions are done, of so many. Called before the first and after each, never during one.
     fn executed(&self, done: usize, of: usize);
 
     /// Something happened in an execution of a benchmark that its numbers do not show.

@@ -9,7 +9,7 @@ use crate::{
     machine::this_machine,
     model::{
         Benchmark, CompileSettings, Dimensions, ExperimentPlan, Layout, PlannedBenchmark,
-        PlannedVersion, Version,
+        PlannedVersion, Version, secret::stored_cargo_args,
     },
     settings::MeasurementSettings,
 };
@@ -43,9 +43,13 @@ struct Settings<'a> {
     features: &'a [String],
     all_features: bool,
     no_default_features: bool,
-    cargo_args: &'a [String],
+    /// With hashes of the values of cargo's settings.
+    cargo_args: Vec<String>,
     /// Variables that cargo and rustc heed, with hashes of their values.
     environment: Vec<String>,
+    /// A hash of what cargo's config files outside of the repository say, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<String>,
     cpu: Option<usize>,
     #[serde(flatten)]
     measurement: MeasurementSettings<'a>,
@@ -113,8 +117,9 @@ impl Runner<'_> {
             features,
             all_features: *all_features,
             no_default_features: *no_default_features,
-            cargo_args: &builds.compile.cargo_args,
+            cargo_args: stored_cargo_args(&builds.compile.cargo_args),
             environment: self.workshop.identifying_environment(),
+            config: self.workshop.configs.identity(),
             cpu: self.settings.cpu,
             measurement: self.settings.efforts.measurement_settings(),
         })

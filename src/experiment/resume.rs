@@ -1,12 +1,13 @@
 //! Begins an experiment in the store or resumes an unfinished one, and finishes it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Builds, ListedVersion, Runner};
 use crate::{
+    build::Event,
     failure::{Failure, Result},
-    model::{Benchmark, ExperimentPlan, Turn, Version},
-    store::{ExperimentId, RecordedBuild, Unfinished},
+    model::{BenchTarget, Benchmark, ExperimentPlan, Stage, Turn, Version},
+    store::{ExperimentId, RecordedBuild, Store, Unfinished},
 };
 
 /// An experiment in the store, and what was done of it before.
@@ -41,15 +42,10 @@ impl Runner<'_> {
             (version.version.clone(), version.compilation.record.rustc.clone())
         };
         let plan = self.plan(versions.iter().map(with_compiler), benchmarks);
-        let begun = if let Some(unfinished) = self.store.find_unfinished(&plan)? {
-            let Unfinished { id, done, .. } = unfinished;
-            Begun { id, identity: self.store.identity(id)?, done, not_resumed: Vec::new() }
-        } else {
-            let not_resumed = self.what_forbids_to_resume(&plan)?;
-            let id = self.store.begin(&plan)?;
-            Begun { id, identity: self.store.identity(id)?, done: HashSet::new(), not_resumed }
-        };
-        self.record_builds(&begun, builds)?;
+        let builds = builds.records();
+        let begun = begin_or_resume(&self.store, &plan, &builds)?;
+        self.store.record_builds(begun.id, builds)?;
+        self.conditions.interrupt.keep_executions();
         Ok(begun)
     }
 
@@ -61,32 +57,74 @@ impl Runner<'_> {
         self.store.finish(id)
     }
 
-    /// Records which builds there are.
-    pub fn record_builds(&self, begun: &Begun, builds: &Builds) -> Result<()> {
-        let mut records = Vec::new();
-        for (version, of_version) in builds.versions.iter().enumerate() {
-            for target in &of_version.targets {
-                records.extend(target.builds.iter().map(|build| {
-                    let (target, layout) = (target.target.clone(), of_version.layout);
-                    let (seed, digest) = (build.seed, build.record.digest);
-                    RecordedBuild { version, target, seed, layout, digest }
-                }));
-            }
+    /// Records which builds a later stage has. What an earlier run executed is measured again where these
+    /// are other programs.
+    pub fn record_builds(&self, begun: &mut Begun, stage: Stage, builds: &Builds) -> Result<()> {
+        for target in record_stage(&self.store, begun, stage, builds.records())? {
+            self.observer.build_event(&Event::Note(&format!(
+                "the fresh builds of {target} are other programs than those of the interrupted run, and are \
+                 measured anew"
+            )));
         }
-        self.store.record_builds(begun.id, records)
+        Ok(())
     }
 
     /// Finishes the experiment in the store.
     pub fn finish(&self, begun: &Begun) -> Result<()> {
         self.store.finish(begun.id)
     }
+}
 
-    /// See [`what_differs`].
-    fn what_forbids_to_resume(&self, plan: &ExperimentPlan) -> Result<Vec<String>> {
-        let experiments = self.store.experiments()?;
-        let earlier = experiments.iter().map(|stored| (&stored.plan, stored.finished.is_some()));
-        Ok(what_differs(earlier, plan))
+/// Begins an experiment with this plan and these builds in the store, or finds it there unfinished.
+fn begin_or_resume(
+    store: &Store<'_>,
+    plan: &ExperimentPlan,
+    builds: &[RecordedBuild],
+) -> Result<Begun> {
+    let not_resumed = if let Some(Unfinished { id, done, .. }) = store.find_unfinished(plan)? {
+        let others = with_other_programs(&store.builds(id)?, builds);
+        if others.is_empty() {
+            let identity = store.identity(id)?;
+            return Ok(Begun { id, identity, done, not_resumed: Vec::new() });
+        }
+        others.iter().map(|target| format!("programs of {target}")).collect()
+    } else {
+        let experiments = store.experiments()?;
+        let all = experiments.iter().map(|stored| (&stored.plan, stored.finished.is_some()));
+        what_differs(all, plan)
+    };
+    let id = store.begin(plan)?;
+    Ok(Begun { id, identity: store.identity(id)?, done: HashSet::new(), not_resumed })
+}
+
+/// Stores the builds of a later stage, and forgets what was executed in it of those bench targets whose
+/// builds are other programs now, which are returned: some executions of one program and some of another
+/// would be compared as if they were of one.
+fn record_stage(
+    store: &Store<'_>,
+    begun: &mut Begun,
+    stage: Stage,
+    builds: Vec<RecordedBuild>,
+) -> Result<BTreeSet<BenchTarget>> {
+    let others = with_other_programs(&store.builds(begun.id)?, &builds);
+    for target in &others {
+        store.forget_executions(begun.id, stage, target)?;
     }
+    begun.done.retain(|(benchmark, turn)| {
+        turn.stage != stage || !others.contains(&benchmark.bench_target())
+    });
+    store.record_builds(begun.id, builds)?;
+    Ok(others)
+}
+
+/// The bench targets whose builds are other programs than those that an earlier run executed. The same files
+/// can be compiled to another program: with other dependencies, where the lock file is not part of a version,
+/// with another configuration of cargo, or by a build script that reads other things.
+fn with_other_programs(earlier: &[RecordedBuild], now: &[RecordedBuild]) -> BTreeSet<BenchTarget> {
+    let key = |build: &RecordedBuild| (build.version, build.target.clone(), build.seed);
+    let now: BTreeMap<_, _> = now.iter().map(|build| (key(build), build)).collect();
+    let is_other = |build: &&RecordedBuild| now.get(&key(build)).is_some_and(|now| now != build);
+    earlier.iter().filter(is_other).map(|build| build.target.clone()).collect()
 }
 
 /// What differs from the newest experiment on the same files, if that was interrupted here: of all `earlier`
@@ -110,7 +148,10 @@ fn what_differs<'p>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Dimensions, PlannedVersion, testing};
+    use crate::{
+        code::Digest,
+        model::{Dimensions, Layout, LayoutSeed, Metric, Name, PlannedVersion, Series, testing},
+    };
 
     fn plan(tree: &str, seed: u64, machine: &str) -> ExperimentPlan {
         let version = Version {
@@ -145,5 +186,74 @@ mod tests {
         assert_eq!(differs(&[interrupted(), (plan("a", 1, "here"), true)]), [""; 0]);
         assert_eq!(differs(&[(plan("b", 1, "here"), false)]), [""; 0]);
         assert_eq!(differs(&[(plan("a", 1, "elsewhere"), false)]), [""; 0]);
+    }
+
+    /// A build of the only version.
+    fn build(seed: u32, program: &str) -> RecordedBuild {
+        RecordedBuild {
+            version: 0,
+            target: BenchTarget { package: "p".to_owned(), target: "t".to_owned() },
+            seed: LayoutSeed::new(seed).unwrap(),
+            layout: Layout::Matched,
+            digest: Digest::of(program.as_bytes()),
+        }
+    }
+
+    #[test]
+    fn an_interrupted_experiment_is_resumed_with_the_same_programs_alone() {
+        let store = Store::in_memory().unwrap();
+        let plan = plan("a", 1, "here");
+        let begin = |builds: &[RecordedBuild]| {
+            let begun = begin_or_resume(&store, &plan, builds).unwrap();
+            store.record_builds(begun.id, builds.to_vec()).unwrap();
+            begun
+        };
+        let first = begin(&[build(1, "a"), build(2, "b")]);
+        // Of another stage.
+        store.record_builds(first.id, [build(9, "c")]).unwrap();
+        let same = begin(&[build(1, "a"), build(2, "b")]);
+        assert_eq!((same.id, same.not_resumed), (first.id, Vec::new()));
+        let other = begin(&[build(1, "a"), build(2, "with another dependency")]);
+        assert_ne!(other.id, first.id);
+        assert_eq!(other.not_resumed, ["programs of p/t"]);
+        let layout = Layout::Natural;
+        let arranged = begin(&[RecordedBuild { layout, ..build(1, "a") }]);
+        assert_ne!(arranged.id, other.id);
+        let before = store.builds(first.id).unwrap();
+        assert_eq!(before, [build(1, "a"), build(2, "b"), build(9, "c")]);
+    }
+
+    #[test]
+    fn what_was_executed_of_other_programs_in_a_later_stage_is_measured_again() {
+        let store = Store::in_memory().unwrap();
+        let plan = plan("a", 1, "here");
+        let resume = || begin_or_resume(&store, &plan, &[build(1, "a")]).unwrap();
+        let (package, target) = ("p".to_owned(), "t".to_owned());
+        let benchmark = Benchmark { package, target, name: Name::plain("one") };
+        let first = resume();
+        store.record_builds(first.id, [build(1, "a"), build(9, "b")]).unwrap();
+        for (stage, seed) in [(Stage::First, 1), (Stage::Second, 9)] {
+            let turn = Turn { version: 0, stage, round: 0, seed: LayoutSeed::new(seed).unwrap() };
+            let series = Series {
+                metric: Metric::wall(),
+                values: vec![1.0],
+                iterations: vec![1],
+                resolution: 0.0,
+            };
+            let execution = testing::execution(testing::request(), vec![series]);
+            store.record_execution(first.id, &benchmark, turn, Ok(&execution)).unwrap();
+        }
+        let done_with = |program: &str| {
+            let mut begun = resume();
+            assert_eq!(begun.id, first.id);
+            let builds = vec![build(9, program)];
+            let others = record_stage(&store, &mut begun, Stage::Second, builds).unwrap();
+            let stored = store.rows(&benchmark, &[first.id]).unwrap().len();
+            assert_eq!(begun.resumed(), stored);
+            (others.len(), stored)
+        };
+        assert_eq!(done_with("b"), (0, 2));
+        assert_eq!(done_with("with another dependency"), (1, 1));
+        assert_eq!(done_with("with another dependency"), (0, 1));
     }
 }

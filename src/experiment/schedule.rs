@@ -6,7 +6,7 @@
 //! false alarms stay at the nominal rate under random walks, linear drifts and steps, whereas running
 //! all of one version first raises them to 35-87 %.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use crate::stats::Random;
 
@@ -65,28 +65,23 @@ pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
 #[derive(Clone, Debug)]
 pub struct Queue {
     steps: VecDeque<Step>,
-    skipped: HashSet<usize>,
     len: usize,
 }
 
 impl Queue {
     /// All of these steps.
     pub fn new(steps: Vec<Step>) -> Self {
-        Self { len: steps.len(), steps: steps.into(), skipped: HashSet::new() }
+        Self { len: steps.len(), steps: steps.into() }
     }
 
-    /// Takes the next step, but for those of benchmarks that are skipped.
+    /// Takes the next step.
     pub fn take(&mut self) -> Option<Step> {
-        let skipped = &self.skipped;
-        while self.steps.front().is_some_and(|step| skipped.contains(&step.benchmark)) {
-            self.steps.pop_front();
-        }
         self.steps.pop_front()
     }
 
     /// Skips what is left of a benchmark.
     pub fn skip(&mut self, benchmark: usize) {
-        self.skipped.insert(benchmark);
+        self.steps.retain(|step| step.benchmark != benchmark);
     }
 
     /// How many steps there were in the beginning.
@@ -146,6 +141,16 @@ mod tests {
         }
         assert_eq!(taken.iter().filter(|benchmark| **benchmark == 1).count(), 1);
         assert_eq!(taken.len(), 2 * 2 * 5 * 4 + 1);
+        assert_eq!(queue.done(), queue.total());
+    }
+
+    #[test]
+    fn all_is_done_as_soon_as_what_is_left_is_skipped() {
+        let mut queue = Queue::new(schedule(SHAPE, 1));
+        for benchmark in 0..SHAPE.benchmarks {
+            assert_ne!(queue.done(), queue.total());
+            queue.skip(benchmark);
+        }
         assert_eq!(queue.done(), queue.total());
     }
 

@@ -4,27 +4,45 @@ use std::cmp::Ordering;
 
 use crate::{
     harness::{Executable, Harness},
-    model::{Benchmark, ExecutionRequest},
+    model::{Benchmark, ExecutionRequest, HarnessKind},
 };
 
 /// A benchmark that is measured.
 pub(super) struct Subject<'v> {
     /// The benchmark.
     pub(super) benchmark: Benchmark,
-    /// What runs it.
-    pub(super) harness: &'v dyn Harness,
     /// What each execution is asked to do, but for the initial state.
     pub(super) request: ExecutionRequest,
-    /// For each version, the executable of each build.
-    pub(super) executables: Vec<Vec<Executable>>,
+    /// The benchmark in each version.
+    pub(super) versions: Vec<InVersion<'v>>,
     /// Decides whether iterations are found anew while this stage is measured.
     pub(super) retuning: Retuning,
 }
 
+/// A benchmark in one version.
+pub(super) struct InVersion<'v> {
+    /// What runs it: a harness of another version has another command line.
+    pub(super) harness: &'v dyn Harness,
+    /// The executable of each build.
+    pub(super) executables: Vec<Executable>,
+}
+
 impl Subject<'_> {
-    /// Why the benchmark's harness cannot do all that is requested, if so.
-    pub(super) fn note(&self) -> Option<String> {
-        self.harness.note(&self.request)
+    /// Why the harnesses of the versions cannot do all that is requested, if so.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.versions.iter().flat_map(|InVersion { harness, .. }| {
+            let count = self.request.measurements;
+            let s = if count == 1 { "" } else { "s" };
+            let cannot =
+                |limit| format!("an execution cannot have {count} measurement{s}: {limit}");
+            let limit = harness.measurement_limit(count).map(cannot);
+            harness.note(&self.request).into_iter().chain(limit)
+        })
+    }
+
+    /// Whether every version can be told how many iterations a measurement has.
+    pub(super) fn is_tunable(&self) -> bool {
+        self.versions.iter().all(|version| version.harness.kind() == HarnessKind::Native)
     }
 }
 
@@ -57,7 +75,57 @@ impl Retuning {
 
 #[cfg(test)]
 mod tests {
+    use cargo_metadata::semver;
+
     use super::*;
+    use crate::{
+        harness::{Criterion, Native},
+        model::{Name, testing},
+    };
+
+    fn request(measurements: usize) -> ExecutionRequest {
+        ExecutionRequest { measurements, ..testing::request() }
+    }
+
+    fn subject(harnesses: [&dyn Harness; 2]) -> Subject<'_> {
+        let (package, target) = ("p".to_owned(), "t".to_owned());
+        Subject {
+            benchmark: Benchmark { package, target, name: Name::plain("a") },
+            request: testing::request(),
+            versions: harnesses
+                .map(|harness| InVersion { harness, executables: Vec::new() })
+                .into(),
+            retuning: Retuning::default(),
+        }
+    }
+
+    #[test]
+    fn each_version_has_the_harness_that_it_was_listed_with() {
+        let criterion = |minor| Criterion { version: semver::Version::new(0, minor, 0) };
+        let (base, head) = (criterion(5), criterion(4));
+        let subject = subject([&base, &head]);
+        let notes: Vec<String> = Subject { request: request(10), ..subject }.notes().collect();
+        assert!(matches!(&notes[..], [of_head] if of_head.starts_with("criterion 0.4.0 ")));
+    }
+
+    #[test]
+    fn it_is_told_where_an_execution_cannot_have_the_measurements_that_are_requested() {
+        let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
+        let notes = |count| -> Vec<String> {
+            Subject { request: request(count), ..subject([&Native, &criterion]) }.notes().collect()
+        };
+        let limit = "an execution cannot have 5 measurements: Criterion.rs takes at least 10";
+        assert_eq!(notes(5), [limit]);
+        assert_eq!(notes(10), [""; 0]);
+    }
+
+    #[test]
+    fn iterations_are_chosen_for_versions_that_can_all_be_told_them() {
+        let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
+        assert!(subject([&Native, &Native]).is_tunable());
+        assert!(!subject([&Native, &criterion]).is_tunable());
+        assert!(!subject([&criterion, &Native]).is_tunable());
+    }
 
     #[test]
     fn iterations_are_raised_only_in_the_beginning_and_lowered_whenever_they_are_too_many() {

@@ -5,7 +5,7 @@ use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
     failure::Result,
     machine::this_machine,
-    model::{Execution, ExecutionRequest, HarnessKind, Series},
+    model::{Execution, ExecutionRequest, Series},
 };
 
 impl Runner<'_> {
@@ -18,7 +18,7 @@ impl Runner<'_> {
         step: Step,
         builds: &Builds,
     ) -> Result<()> {
-        if subject.harness.kind() != HarnessKind::Native {
+        if !subject.is_tunable() {
             return Ok(());
         }
         let known = self.store.tuned(&subject.benchmark, &this_machine(), subject.request.floor)?;

@@ -1,6 +1,6 @@
 //! A version that is checked out, compiled and listed: once for each command.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{collections::HashSet, ffi::OsString};
 
 use super::{
     Runner,
@@ -8,20 +8,23 @@ use super::{
 };
 use crate::{
     build::{Compilation, Source, Workshop},
-    code::FunctionSet,
+    code::{Digest, FunctionSet},
     failure::Result,
     harness::{Conditions, Filter},
     model::{BenchTarget, Benchmark, TargetFilter, Version},
-    project::Project,
+    project::{Project, source_of},
+    source::Checkout,
 };
 
 /// A version with its files, its compilation and its benchmarks.
 pub struct ListedVersion {
     /// The version.
     pub version: Version,
-    checkout: PathBuf,
+    checkout: Checkout,
     /// Its compilation, which its builds are linked from.
     pub compilation: Compilation,
+    /// The variables that cargo's configuration sets for its processes.
+    configured: Vec<(OsString, OsString)>,
     /// Its benchmarks.
     pub listing: Listing,
 }
@@ -36,23 +39,33 @@ impl ListedVersion {
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
         let checkout = project.checkout(&version, workshop.observer)?;
-        let source = Source { version: &version, checkout: &checkout };
+        let source = source_of(&version, &checkout);
         let compilation = workshop.compile(source, targets)?;
         let workspace = workshop.workspace(source)?;
+        let configured = workshop.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {
             version: &version,
             compilation: &compilation,
             workspace: &workspace,
+            configured: &configured,
             settings: &workshop.settings,
             file: &project.file,
             manifest: project.manifest.as_deref(),
         };
         let listing = compiled.list(filter, conditions)?;
-        Ok(Self { version, checkout, compilation, listing })
+        Ok(Self { version, checkout, compilation, configured, listing })
+    }
+
+    /// A digest of what its files decide of the variables that processes of a bench target get; none if
+    /// that is nothing.
+    pub(super) fn variables_digest(&self, target: &BenchTarget) -> Option<Digest> {
+        let Compilation { record, home, .. } = &self.compilation;
+        let compiled = record.targets.iter().find(|compiled| compiled.target == *target)?;
+        record.variables_digest(compiled, &self.configured, &[self.source().checkout, home])
     }
 
     pub(super) fn source(&self) -> Source<'_> {
-        Source { version: &self.version, checkout: &self.checkout }
+        source_of(&self.version, &self.checkout)
     }
 
     /// All its benchmarks, each once, even one whose id is listed twice.
@@ -79,7 +92,7 @@ impl Runner<'_> {
     pub fn compiler(&self, version: &Version) -> String {
         let compiler = || {
             let checkout = self.project.checkout(version, self.workshop.observer)?;
-            self.workshop.compiler(Source { version, checkout: &checkout })
+            self.workshop.compiler(source_of(version, &checkout))
         };
         compiler().unwrap_or_default()
     }

@@ -39,6 +39,11 @@ impl Harness for Command {
         (measurements != 1).then_some("one run of a program is one measurement")
     }
 
+    /// The program decides that, and nothing is known of it.
+    fn least_time(&self, _: &ExecutionRequest) -> Duration {
+        Duration::ZERO
+    }
+
     fn list(&self, _: &Executable, _: &Conditions<'_>) -> Result<Vec<Name>> {
         Ok(vec![Name::plain(self.id.clone())])
     }
@@ -58,7 +63,8 @@ impl Harness for Command {
         }
         invocation.launcher.clone_from(&self.launcher);
         let benchmarks = std::slice::from_ref(benchmark);
-        let process = Process::executing(executable, benchmarks, invocation, Duration::ZERO);
+        let work = self.least_time(request);
+        let process = Process::executing(executable, benchmarks, invocation, work);
         let ended = process.run_to_success(conditions)?;
         let mut series = times(&ended.resources).to_vec();
         if self.launcher.is_some() {
@@ -113,13 +119,24 @@ fn one(name: &str, unit: Unit, value: f64, resolution: f64) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testing::resources;
+    use crate::model::testing::{request, resources};
 
     fn shown(user: Duration, system: Duration) -> Vec<(String, f64, f64)> {
         let resources =
             Resources { wall: Duration::from_micros(1500), user, system, ..resources() };
         let parts = |series: Series| (series.metric.name, series.values[0], series.resolution);
         times(&resources).map(parts).to_vec()
+    }
+
+    #[test]
+    fn a_program_runs_as_long_as_it_likes_whatever_is_requested() {
+        let command = Command {
+            id: "version".to_owned(),
+            program: None,
+            arguments: Vec::new(),
+            launcher: None,
+        };
+        assert_eq!(command.least_time(&request()), Duration::ZERO);
     }
 
     #[test]

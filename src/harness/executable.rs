@@ -1,13 +1,17 @@
 //! An executable of a bench target, and how a process of it is run for a harness.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::scratch::{self, Scratch};
 use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
     process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output},
-    shell::quoted,
+    shell::{cargo, quoted},
 };
 
 /// An executable of a bench target, with what Cargo would give to its processes.
@@ -21,7 +25,8 @@ pub struct Executable {
     pub path: PathBuf,
     /// The package's root, where benchmarks expect to run.
     pub directory: PathBuf,
-    /// `CARGO_MANIFEST_DIR`, `CARGO_PKG_*` and the path of shared libraries.
+    /// `CARGO_MANIFEST_DIR`, `CARGO_PKG_*`, the path of shared libraries, and what build scripts and cargo's
+    /// configuration set.
     pub variables: Vec<(OsString, OsString)>,
     /// The words that select this bench target after `cargo rbench exec`: revision, package, target and
     /// what changes its compilation. None outside of a project.
@@ -105,14 +110,14 @@ impl Executable {
 
     /// The command of rbench that starts a process for `purpose` again.
     fn reproduction(&self, purpose: Purpose<'_>) -> Option<String> {
-        let selection = self.selection.as_ref()?;
+        let (cargo, selection) = (cargo(), self.selection.as_ref()?);
         Some(match purpose {
-            Purpose::List => format!("cargo rbench list {selection}"),
+            Purpose::List => format!("{cargo} rbench list {selection}"),
             Purpose::Execute([only]) => {
                 let dashes = if only.id.starts_with('-') { "-- " } else { "" };
-                format!("cargo rbench exec {selection} --exact {dashes}{}", quoted(&only.id))
+                format!("{cargo} rbench exec {selection} --exact {dashes}{}", quoted(&only.id))
             }
-            Purpose::Execute(_) => format!("cargo rbench exec {selection} --whole-target"),
+            Purpose::Execute(_) => format!("{cargo} rbench exec {selection} --whole-target"),
         })
     }
 }
@@ -160,13 +165,13 @@ impl<'e> Process<'e> {
 
     fn run_within(&self, mut limits: Limits, conditions: &Conditions<'_>) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
-        let ended =
-            process::run(&self.invocation, &limits, conditions.interrupt).map_err(|failure| {
-                match failure.exit() {
-                    Exit::Benchmark => self.with_reproduction(failure),
-                    _ => failure,
-                }
-            })?;
+        let ended = process::run(&self.invocation, &limits, conditions.interrupt).map_err(
+            |failure| match (failure.exit(), self.removed()) {
+                (Exit::Benchmark | Exit::Internal, Some(removed)) => gone(removed),
+                (Exit::Benchmark, None) => self.with_reproduction(failure),
+                _ => failure,
+            },
+        )?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {
@@ -179,6 +184,15 @@ impl<'e> Process<'e> {
                 Err(Failure::new(Exit::Interrupted, what))
             }
         }
+    }
+
+    /// What the process needs and is no longer there. That another program than the target's own is
+    /// missing is a failure of the benchmark that runs it.
+    fn removed(&self) -> Option<&Path> {
+        let Invocation { program, directory, .. } = &self.invocation;
+        let own = Some(program).filter(|program| **program == self.executable.path);
+        let mut needed = own.into_iter().chain([directory]);
+        needed.find(|path| !path.exists()).map(PathBuf::as_path)
     }
 
     /// As [`run`](Self::run), but an end without success is a failure too.
@@ -211,8 +225,6 @@ impl<'e> Process<'e> {
 
     /// A failure of this process, with the end of what it printed and how to see it again.
     pub(super) fn failure(&self, reason: &str, ended: &Ended) -> Failure {
-        /// Enough for a panic message and a short trace.
-        const LINES: usize = 20;
         let what = format!("cannot {}", self.executable.description(self.purpose));
         let mut failure = Failure::new(Exit::Benchmark, what).because(reason);
         failure = incidents(ended)
@@ -244,6 +256,12 @@ impl<'e> Process<'e> {
     }
 }
 
+/// The failure of a process for which something has been removed.
+fn gone(path: &Path) -> Failure {
+    Failure::new(Exit::Build, format!("{} is no longer there", path.display()))
+        .because("something has removed it since it was built")
+}
+
 /// Why a benchmark that was listed is not executed.
 pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id; an id must be the \
                                      same in every run, without times or random numbers";
@@ -252,6 +270,17 @@ pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id;
 pub(super) fn incidents(ended: &Ended) -> Vec<Incident> {
     let left: Vec<_> = ended.left_behind.iter().map(|name| printable(name)).collect();
     if left.is_empty() { Vec::new() } else { vec![Incident::LeftBehind(left)] }
+}
+
+/// As many lines of what a process says are shown: enough for a panic message and a short trace.
+const LINES: usize = 20;
+
+/// What a process says of several lines as it may be shown and kept: not without end either.
+pub(super) fn printable_lines(text: &str) -> String {
+    let mut all = text.lines();
+    let mut lines: Vec<String> = all.by_ref().take(LINES).map(printable).collect();
+    lines.extend(all.next().map(|_| "…".to_owned()));
+    lines.join("\n")
 }
 
 /// A line of a process's output as it may be shown: not without end, and without colours or anything
@@ -313,6 +342,45 @@ mod tests {
         assert_eq!(lines[21], "    red");
         assert_eq!(lines[22].chars().count(), 4 + 300 + 1);
         assert!(failure.ends_with("\nhint: reproduce with: cd '' && b"), "{failure}");
+    }
+
+    #[test]
+    fn a_build_that_was_removed_is_no_failure_of_a_benchmark_and_a_missing_program_is() {
+        let run_with = |launcher: Option<&str>, path: &str, program: &str, directory: &str| {
+            let executable = Executable { path: path.into(), ..Executable::default() };
+            let invocation = Invocation {
+                program: program.into(),
+                directory: directory.into(),
+                launcher: launcher.map(PathBuf::from),
+                ..Invocation::default()
+            };
+            let interrupt = Interrupt::new().unwrap();
+            let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+            let process = Process::listing(&executable, invocation);
+            let failure = process.run(&conditions).unwrap_err();
+            (failure.exit(), failure.what().to_owned())
+        };
+        let run = |path, program, directory| run_with(None, path, program, directory);
+        let gone = |path: &str| (Exit::Build, format!("{path} is no longer there"));
+        assert_eq!(run("/no/build", "/no/build", "/"), gone("/no/build"));
+        assert_eq!(run("/bin/sh", "/bin/sh", "/no/place"), gone("/no/place"));
+        let missing = (Exit::Benchmark, "cannot run /no/program".to_owned());
+        assert_eq!(run("/bin/sh", "/no/program", "/"), missing);
+        for launcher in ["/bin/sh", "/no/launcher"] {
+            let launched = run_with(Some(launcher), "/bin/sh", "/bin/sh", "/no/place");
+            assert_eq!(launched, gone("/no/place"));
+        }
+        let unlaunched = (Exit::Internal, "cannot run /no/launcher".to_owned());
+        assert_eq!(run_with(Some("/no/launcher"), "/bin/sh", "/bin/sh", "/"), unlaunched);
+    }
+
+    #[test]
+    fn a_text_of_any_length_is_cut_to_what_may_be_shown() {
+        assert_eq!(printable_lines("no GPU\n\n  here\x07\r\n"), "no GPU\n\n  here");
+        let long = printable_lines(&format!("{}\n", "x".repeat(1000)).repeat(1000));
+        assert_eq!(long.lines().count(), 20 + 1);
+        assert_eq!(long.lines().next().unwrap().chars().count(), 300 + 1);
+        assert!(long.ends_with("…\n…"));
     }
 
     #[test]

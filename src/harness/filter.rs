@@ -5,6 +5,7 @@ use regex::Regex;
 use crate::{
     failure::{Exit, Failure, Result},
     model::Benchmark,
+    shell::cargo,
 };
 
 /// What the user typed to choose benchmarks.
@@ -87,7 +88,7 @@ impl Filter {
     fn nothing_among(&self, others: &[Benchmark]) -> Failure {
         if others.is_empty() {
             return Failure::new(Exit::Usage, "there is no benchmark to run")
-                .hint("cargo rbench list shows every benchmark and its harness");
+                .hint(format!("{} rbench list shows every benchmark and its harness", cargo()));
         }
         if let Some(failure) = self.unknown_place(others) {
             return failure;
@@ -104,8 +105,10 @@ impl Filter {
             [] => "no benchmark matches".to_owned(),
             quoted => format!("no benchmark matches {}", quoted.join(" or ")),
         };
-        let mut failure = Failure::new(Exit::Usage, what)
-            .because(format!("there are {} others", candidates.len()));
+        let mut failure = Failure::new(Exit::Usage, what).because(match candidates.len() {
+            1 => "there is 1 benchmark".to_owned(),
+            count => format!("there are {count} benchmarks"),
+        });
         for pattern in &self.patterns {
             if let Matching::Part(error) = &pattern.matching {
                 failure = failure
@@ -240,7 +243,7 @@ mod tests {
     fn a_filter_that_matches_nothing_is_repeated_with_what_is_near() {
         assert_eq!(
             failure(&["word/1024"], true, "", ""),
-            "no benchmark matches `word/1024`\n  there are 5 others\n\
+            "no benchmark matches `word/1024`\n  there are 5 benchmarks\n\
              hint: did you mean `words/1024`?"
         );
         let text = failure(&["64 words", "zip"], true, "json", "write");

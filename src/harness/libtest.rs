@@ -3,7 +3,7 @@
 //! libtest prints the median of what it measured, so one execution is one measurement, but not how many
 //! iterations it took.
 
-use std::{ffi::OsString, slice};
+use std::{ffi::OsString, slice, time::Duration};
 
 use super::{
     Conditions, Executable, Harness, Outcome,
@@ -29,6 +29,11 @@ impl Harness for Libtest {
         (measurements != 1).then_some("libtest prints one median of all it measured")
     }
 
+    /// libtest measures for so long before it looks whether its median is stable, whatever is requested.
+    fn least_time(&self, _: &ExecutionRequest) -> Duration {
+        Duration::from_millis(100)
+    }
+
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         let invocation =
             executable.invocation(["--bench", "--list", "--format", "terse"], None, conditions);
@@ -46,7 +51,7 @@ impl Harness for Libtest {
             executable,
             slice::from_ref(benchmark),
             executable.invocation(arguments(benchmark), Some(request.seed), conditions),
-            request.least_time(),
+            self.least_time(request),
         );
         let ended = process.run_to_success(conditions)?;
         let failure = |reason: &str| process.failure(reason, &ended);
@@ -97,6 +102,7 @@ fn median(output: &Output, id: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::request;
 
     #[test]
     fn the_median_is_found_among_other_events_and_other_output() {
@@ -107,6 +113,12 @@ mod tests {
         assert_eq!(median(&output, "b::\"c\""), Some(1.5));
         assert_eq!(median(&output, "a"), Some(9.0));
         assert_eq!(median(&output, "c"), None);
+    }
+
+    #[test]
+    fn libtest_takes_its_own_time_whatever_is_requested() {
+        let least = |floor| Libtest.least_time(&ExecutionRequest { floor, ..request() });
+        assert_eq!(least(Duration::ZERO), least(Duration::from_secs(9)));
     }
 
     #[test]

@@ -52,6 +52,15 @@ impl Scratch {
         }
     }
 
+    /// Fails if somebody has removed it, so that no process can have left anything there.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.path().exists() {
+            return Ok(());
+        }
+        Err(Failure::new(Exit::Usage, format!("{} is no longer there", self.path().display()))
+            .because("something has removed it while a benchmark was executed"))
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -98,5 +107,13 @@ mod tests {
         assert!(used.path().exists() && other.exists() && !left.exists());
         drop(used);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_somebody_removed_is_missed() {
+        let scratch = Scratch::new_in(tempfile::tempdir().unwrap().path());
+        let failure = scratch.unwrap().check().unwrap_err();
+        assert!(failure.what().ends_with(" is no longer there"));
+        assert!(Scratch::new().unwrap().check().is_ok());
     }
 }

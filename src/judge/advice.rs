@@ -8,9 +8,9 @@ const MOST_ADVISED: usize = 100;
 
 impl Advice {
     /// What makes the smallest change of interest visible; where that is out of reach, what halves the
-    /// smallest that is visible now; nothing where the experiment was large enough.
+    /// smallest that is visible now; nothing where the experiment was large enough, or the rule does not tell.
     pub(super) fn of(stage: &JudgedStage, min_effect: f64) -> Option<Self> {
-        let detectable_now = stage.assessment.smallest_detectable();
+        let detectable_now = stage.assessment.smallest_detectable()?;
         if detectable_now <= min_effect {
             return None;
         }

@@ -8,7 +8,7 @@ use std::{
 use super::{relation::VersionRef, results::Results};
 use crate::{
     failure::Result,
-    model::{BenchTarget, Benchmark, Execution, Layout, Metric, Stage, Unmeasured},
+    model::{BenchTarget, Benchmark, Execution, Layout, Metric, Stage, Throughput, Unmeasured},
     stats::{Estimator, Measurements, Repeat, SessionVariance, Summary},
     store::{ExperimentId, RecordedBuild, Row},
 };
@@ -85,11 +85,12 @@ impl BenchmarkResults<'_> {
         of_stage.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
     }
 
-    /// The metrics that every execution of the first stage has at all of these places, in the order of the
-    /// harness: values of some executions alone would be of a selection.
+    /// The metrics that every execution has at all of these places, in the order of the harness: values of
+    /// some executions alone would be of a selection.
     pub fn metrics(&self, places: &[VersionRef]) -> Vec<Metric> {
         let executions = || {
-            places.iter().flat_map(|place| self.executions(*place, Stage::First)).map(|(_, e)| e)
+            let rows = places.iter().flat_map(|place| self.rows(*place));
+            rows.filter_map(|row| row.outcome.as_ref().ok())
         };
         let first = executions().next();
         let metrics = first.into_iter().flat_map(|execution| &execution.series);
@@ -98,6 +99,32 @@ impl BenchmarkResults<'_> {
             .filter(|metric| executions().all(|execution| execution.series_of(metric).is_some()))
             .cloned()
             .collect()
+    }
+
+    /// The two versions of an experiment for which the benchmark has a whole second stage, if there are two.
+    pub(super) fn confirmed_in(&self, experiment: usize) -> Option<[VersionRef; 2]> {
+        self.results.experiments[experiment].finished?;
+        let has_second = |place: &VersionRef| {
+            self.unmeasured(*place).is_none()
+                && self.executions(*place, Stage::Second).next().is_some()
+        };
+        let places = self.rows.keys().filter(|place| place.experiment == experiment);
+        let confirmed: Vec<VersionRef> = places.copied().filter(has_second).collect();
+        confirmed.try_into().ok()
+    }
+
+    /// What one iteration processes in base and head, where both say how much of the same, and it differs.
+    pub(super) fn different_work(&self, versions: [VersionRef; 2]) -> Option<[Throughput; 2]> {
+        let declared = |place| {
+            let executed = self.rows(place).iter().find_map(|row| row.outcome.as_ref().ok());
+            executed.map(|execution| execution.throughput.as_slice()).unwrap_or_default()
+        };
+        let [base, head] = versions.map(declared);
+        let mut pairs = base.iter().zip(head).map(|(base, head)| [*base, *head]);
+        pairs.find(|pair| {
+            let [(base, of_base), (head, of_head)] = pair.map(Throughput::amount);
+            of_base == of_head && base != head
+        })
     }
 
     /// The measurements of one stage in one metric, each program counted as one build; `None` if there are
@@ -156,11 +183,11 @@ impl BenchmarkResults<'_> {
         if let Some(known) = self.variances.borrow().get(&key) {
             return Ok(*known);
         }
-        let repeats = self.results.repeats(like);
+        let repeats = self.results.repeats(like, &self.benchmark)?;
         let experiments = repeats.iter().flatten().map(|place| place.experiment);
         let again = self.results.of_benchmark(&self.benchmark, experiments)?;
         let mut groups = Vec::with_capacity(repeats.len());
-        for group in repeats.iter() {
+        for group in &repeats {
             let mut summaries = Vec::with_capacity(group.len());
             for place in group {
                 if let Some(summary) = again.summary(*place, Stage::First, metric, estimator)? {

@@ -17,9 +17,9 @@ mod timeline;
 mod verdicts;
 
 pub use benchmark::BenchmarkResults;
-pub use programs::are_identical;
+pub use programs::{are_identical, count_builds};
 pub use relation::{Relation, VersionRef, obstacles};
-pub use results::{Results, nothing_stored};
+pub use results::Results;
 pub use row::{Advice, JudgedRow, JudgedStage, Repetition};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};
 pub use verdicts::{Judge, JudgeOptions};

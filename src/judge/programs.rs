@@ -46,6 +46,13 @@ impl Programs {
     }
 }
 
+/// How many builds of a bench target count, of those that were linked.
+pub fn count_builds(builds: &[RecordedBuild], target: &BenchTarget) -> usize {
+    let programs = Programs::of(builds, target);
+    let own = builds.iter().filter(|build| build.target == *target);
+    own.map(|build| programs.representative(build.seed)).collect::<BTreeSet<_>>().len()
+}
+
 /// Whether two versions are the same programs: in all builds of the one that has fewer, since only one of
 /// them may have been measured again on fresh builds.
 pub fn are_identical(base: &[(LayoutSeed, Digest)], head: &[(LayoutSeed, Digest)]) -> bool {
@@ -83,12 +90,14 @@ mod tests {
         let programs = Programs::of(&all, &target());
         let representatives = [1, 2, 3, 4].map(|number| programs.representative(seed(number)));
         assert_eq!(representatives, [1, 1, 3, 4].map(seed));
+        assert_eq!(count_builds(&all, &target()), 2);
     }
 
     #[test]
     fn builds_that_are_alike_on_request_and_builds_of_one_version_alone_count_each() {
         let natural = builds(0, Layout::Natural, &[(1, "a"), (2, "a")]);
         assert_eq!(Programs::of(&natural, &target()).representative(seed(2)), seed(2));
+        assert_eq!(count_builds(&natural, &target()), 2);
         let mut lacking = builds(0, Layout::Matched, &[(1, "a"), (2, "a")]);
         lacking.extend(builds(1, Layout::Matched, &[(1, "x")]));
         assert_eq!(Programs::of(&lacking, &target()).representative(seed(2)), seed(2));

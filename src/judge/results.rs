@@ -1,11 +1,15 @@
 //! The stored results of some experiments, read once for many benchmarks.
 
-use std::{cell::RefCell, collections::HashMap, path::Path, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use super::{programs::Programs, relation::VersionRef};
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{BenchTarget, Version},
+    model::{BenchTarget, Benchmark, Metric, Version},
     store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Store, StoredExperiment},
 };
 
@@ -38,13 +42,10 @@ impl<'s> Results<'s> {
         }
     }
 
-    /// The results of all finished experiments; a failure that says how to measure if there is none.
+    /// The results of all finished experiments.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {
         let (finished, rest): (Vec<StoredExperiment>, Vec<_>) =
             store.experiments()?.into_iter().partition(|stored| stored.finished.is_some());
-        if finished.is_empty() {
-            return Err(nothing_stored(store.path(), rest.len()));
-        }
         Ok(Self { unfinished: rest.len(), ..Self::new(store, finished) })
     }
 
@@ -106,8 +107,58 @@ impl<'s> Results<'s> {
         self.store.measured_metrics(self.experiments[experiment].id)
     }
 
-    /// The newest versions that were measured more than once under the conditions of an experiment.
-    pub(super) fn repeats(&self, like: usize) -> Rc<[Vec<VersionRef>]> {
+    /// A failure, with the metrics there are, if these benchmarks have results but in none of the wanted
+    /// metrics; no wanted ones are all of them.
+    pub fn check_metrics(&self, wanted: &[Metric], benchmarks: &[Benchmark]) -> Result<()> {
+        let mut there_are: Vec<Metric> = Vec::new();
+        for experiment in 0..self.experiments.len() {
+            let mut measured = self.measured(experiment)?;
+            measured.retain(|measured| benchmarks.contains(&measured.benchmark));
+            let versions = measured.into_iter().flat_map(|measured| measured.versions);
+            there_are.extend(versions.flat_map(|version| version.metrics));
+        }
+        let is_there = wanted.iter().any(|metric| there_are.contains(metric));
+        if wanted.is_empty() || there_are.is_empty() || is_there {
+            return Ok(());
+        }
+        there_are.sort();
+        there_are.dedup();
+        let what = format!("these benchmarks have no results in {}", Metric::names(wanted));
+        let hint = format!("they have: {}", Metric::names(&there_are));
+        Err(Failure::new(Exit::Usage, what).hint(hint))
+    }
+
+    /// The experiments that executed a benchmark.
+    pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<HashSet<usize>> {
+        let ids = self.store.experiments_with(benchmark)?;
+        let all = self.experiments.iter().enumerate();
+        Ok(all.filter(|(_, stored)| ids.contains(&stored.id)).map(|(index, _)| index).collect())
+    }
+
+    /// The newest versions of which a benchmark was measured more than once under the conditions of an
+    /// experiment.
+    pub(super) fn repeats(
+        &self,
+        like: usize,
+        benchmark: &Benchmark,
+    ) -> Result<Vec<Vec<VersionRef>>> {
+        let executed = self.experiments_with(benchmark)?;
+        let is_of = |place: &&VersionRef| executed.contains(&place.experiment);
+        let mut repeats: Vec<Vec<VersionRef>> = Vec::new();
+        for group in self.repeated(like).iter() {
+            let of_benchmark: Vec<VersionRef> = group.iter().filter(is_of).copied().collect();
+            let newest = of_benchmark.len().saturating_sub(REPEATS);
+            if of_benchmark.len() > 1 {
+                repeats.push(of_benchmark[newest..].to_vec());
+            }
+        }
+        repeats.sort_by_key(|group| std::cmp::Reverse(group.last().copied()));
+        repeats.truncate(REPEATS);
+        Ok(repeats)
+    }
+
+    /// Where each version was measured under the conditions of an experiment, if more than once.
+    fn repeated(&self, like: usize) -> Rc<[Vec<VersionRef>]> {
         if let Some(known) = self.repeats.borrow().get(&like) {
             return known.clone();
         }
@@ -124,27 +175,37 @@ impl<'s> Results<'s> {
                 }
             }
         }
-        let mut repeats: Vec<Vec<VersionRef>> =
+        let repeated: Rc<[Vec<VersionRef>]> =
             groups.into_values().filter(|group| group.len() > 1).collect();
-        repeats.sort_by_key(|group| std::cmp::Reverse(group.last().copied()));
-        repeats.truncate(REPEATS);
-        for group in &mut repeats {
-            group.drain(..group.len().saturating_sub(REPEATS));
-        }
-        let repeats: Rc<[Vec<VersionRef>]> = repeats.into();
-        self.repeats.borrow_mut().insert(like, repeats.clone());
-        repeats
+        self.repeats.borrow_mut().insert(like, repeated.clone());
+        repeated
     }
 }
 
-/// The failure of finding no results in a store with so many unfinished experiments.
-pub fn nothing_stored(path: &Path, unfinished: usize) -> Failure {
-    let failure =
-        Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()));
-    match unfinished {
-        0 => failure.hint("measure two versions with: cargo rbench compare HEAD~1 HEAD"),
-        count => failure
-            .because(format!("{count} experiments were started, but none has finished"))
-            .hint("rerun the interrupted command to resume"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        judge::testing::{Filling, benchmark},
+        model::Stage,
+    };
+
+    #[test]
+    fn wanted_metrics_that_no_result_has_are_refused_and_those_there_are_are_named() {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base"], &["one", "two"]);
+        filling.measure("one", 0, Stage::First, &[("wall", 100.0), ("user", 90.0)]);
+        let results = filling.results();
+        let check = |metrics: &[&str], id: &str| {
+            let metrics: Vec<Metric> = metrics.iter().map(|name| name.parse().unwrap()).collect();
+            results.check_metrics(&metrics, &[benchmark(id)])
+        };
+        let refusal = check(&["cycles", "bytes"], "one").unwrap_err().to_string();
+        assert!(refusal.contains("no results in cycles, bytes"), "{refusal}");
+        assert!(refusal.contains("they have: user, wall"), "{refusal}");
+        for (metrics, id) in [(&["cycles", "wall"][..], "one"), (&[], "one"), (&["cycles"], "two")]
+        {
+            assert!(check(metrics, id).is_ok());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
 
 use crate::{
-    model::{Benchmark, Metric},
+    model::{Benchmark, Metric, Throughput},
     stats::{Assessment, Summary, Verdict},
 };
 
@@ -20,6 +20,8 @@ pub struct JudgedRow {
     pub stages: Vec<JudgedStage>,
     /// What to add for a smaller change to be seen, where the verdict is inconclusive.
     pub advice: Option<Advice>,
+    /// What one iteration processes in base and head, where the benchmark says that it is not the same amount.
+    pub work: Option<[Throughput; 2]>,
 }
 
 /// One stage of judging a benchmark in one metric.
@@ -60,6 +62,7 @@ impl JudgedRow {
             verdict,
             stages: Vec::new(),
             advice: None,
+            work: None,
         }
     }
 

@@ -76,6 +76,9 @@ pub fn seeds(stage: Stage) -> Vec<LayoutSeed> {
     (first..first + 6).filter_map(LayoutSeed::new).collect()
 }
 
+/// How much builds differ.
+const NOISE: [f64; 6] = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
+
 /// An experiment that is being filled.
 pub struct Filling<'s> {
     pub store: &'s Store<'s>,
@@ -85,7 +88,27 @@ pub struct Filling<'s> {
 impl<'s> Filling<'s> {
     /// Begins an experiment on these versions, each build of which is a program of its own.
     pub fn begin(store: &'s Store<'s>, versions: &[&str], benchmarks: &[&str]) -> Self {
+        Self::of(store, plan(versions, "key"), versions, benchmarks)
+    }
+
+    /// Begins an experiment on these versions on a machine with that CPU.
+    pub fn begin_on(
+        cpu: &str,
+        store: &'s Store<'s>,
+        versions: &[&str],
+        benchmarks: &[&str],
+    ) -> Self {
         let mut plan = plan(versions, "key");
+        cpu.clone_into(&mut plan.machine.cpu);
+        Self::of(store, plan, versions, benchmarks)
+    }
+
+    fn of(
+        store: &'s Store<'s>,
+        mut plan: ExperimentPlan,
+        versions: &[&str],
+        benchmarks: &[&str],
+    ) -> Self {
         let dimensions = plan.dimensions;
         plan.benchmarks = benchmarks
             .iter()
@@ -110,7 +133,18 @@ impl<'s> Filling<'s> {
 
     /// Measures every build of a version once, about these values in these metrics, with a little noise.
     pub fn measure(&self, id: &str, version: usize, stage: Stage, values: &[(&str, f64)]) {
-        const NOISE: [f64; 6] = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
+        self.measure_with(|_| (), id, version, stage, values);
+    }
+
+    /// The same, with something else in every execution.
+    pub fn measure_with(
+        &self,
+        adapt: impl Fn(&mut Execution),
+        id: &str,
+        version: usize,
+        stage: Stage,
+        values: &[(&str, f64)],
+    ) {
         for (seed, noise) in seeds(stage).into_iter().zip(NOISE) {
             // What both versions share of a layout, and a little that they do not.
             let factor = 1.0 + 20.0 * noise + noise * (version as f64 + 1.0) / 4.0;
@@ -120,7 +154,8 @@ impl<'s> Filling<'s> {
                 iterations: vec![1, 1],
                 resolution: 0.0,
             };
-            let execution = execution(values.iter().map(series).collect());
+            let mut execution = execution(values.iter().map(series).collect());
+            adapt(&mut execution);
             let turn = Turn { version, stage, round: 0, seed };
             self.store.record_execution(self.id, &benchmark(id), turn, Ok(&execution)).unwrap();
         }

@@ -1,8 +1,8 @@
 //! The judge: from the measurements of a benchmark in two versions to a verdict for each metric.
 //!
 //! Versions of one experiment are judged by its stages, and results of two experiments with the variance
-//! between experiments. `compare`, `compare --stored`, `history`, `run`, the demo and the studies all judge
-//! here, from rows of the store.
+//! between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all judge here, from
+//! rows of the store.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -29,8 +29,8 @@ const NO_REPEAT: &str = "measured in two experiments, and no commit was measured
 /// What is judged, and how results of two experiments are treated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// The names of the metrics to judge; all if empty.
-    pub metrics: Vec<String>,
+    /// The metrics to judge; all if empty.
+    pub metrics: Vec<Metric>,
     /// Whether results of other machines, settings and compilers may be compared.
     pub allow_different: bool,
 }
@@ -81,7 +81,8 @@ impl<'r> Judge<'r> {
                 self.across(benchmark, *versions, metric, criteria)
             }
         };
-        metrics.iter().map(row).collect()
+        let work = benchmark.different_work(versions);
+        metrics.iter().map(|metric| Ok(JudgedRow { work, ..row(metric)? })).collect()
     }
 
     /// The verdict where values do not matter.
@@ -131,15 +132,11 @@ impl<'r> Judge<'r> {
         let reason = if measured.iter().any(Vec::is_empty) {
             "it gave no measurements".to_owned()
         } else {
-            let names = measured.map(|metrics| {
-                let names: Vec<String> = metrics.into_iter().map(|metric| metric.name).collect();
-                names.join(", ")
-            });
             let wanted = match self.options.metrics.as_slice() {
                 [] => String::new(),
-                wanted => format!(" of {}", wanted.join(", ")),
+                wanted => format!(" of {}", Metric::names(wanted)),
             };
-            let [base, head] = names;
+            let [base, head] = measured.map(|metrics| Metric::names(&metrics));
             let reason = format!("no common metric{wanted}: base has {base}, head has {head}");
             return Verdict::NotComparable { reason };
         };
@@ -165,7 +162,8 @@ impl<'r> Judge<'r> {
         };
         let row = |verdict, stages, advice| {
             let benchmark = benchmark.benchmark.clone();
-            JudgedRow { benchmark, metric: Some(metric.clone()), verdict, stages, advice }
+            let metric = Some(metric.clone());
+            JudgedRow { benchmark, metric, verdict, stages, advice, work: None }
         };
         let first = match judged(Stage::First)? {
             None => return Ok(row(no_measurements(), Vec::new(), None)),
@@ -173,9 +171,13 @@ impl<'r> Judge<'r> {
             Some(Ok(first)) => first,
         };
         let second = if first.assessment.needs_confirmation(criteria) {
-            judged(Stage::Second)?.and_then(Result::ok)
+            judged(Stage::Second)?
         } else {
             None
+        };
+        let second = match second.transpose() {
+            Err(refusal) => return Ok(row(Verdict::refused(&refusal), vec![first], None)),
+            Ok(second) => second,
         };
         let count = match second {
             Some(_) => self.judged_in(versions)?,
@@ -193,6 +195,22 @@ impl<'r> Judge<'r> {
         Ok(row(verdict, stages, advice))
     }
 
+    /// The value of a version in its experiment, and the stage that it is of: of the one that decides, so
+    /// that it is the value that a comparison within the experiment shows.
+    pub fn value(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        place: VersionRef,
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<(Stage, Option<Summary>)> {
+        let versions = benchmark.confirmed_in(place.experiment);
+        let row = versions.map(|pair| self.by_stages(benchmark, pair, metric, criteria));
+        let is_confirmed = row.transpose()?.is_some_and(|row| row.stages.len() > 1);
+        let stage = if is_confirmed { Stage::Second } else { Stage::First };
+        Ok((stage, benchmark.summary(place, stage, metric, criteria.estimator)?))
+    }
+
     /// By results of two experiments, with the variance between experiments, or not at all. More builds
     /// would not make their difference surer, so there is no advice.
     fn across(
@@ -205,7 +223,8 @@ impl<'r> Judge<'r> {
         let [base, head] = versions;
         let row = |verdict, stages| {
             let benchmark = benchmark.benchmark.clone();
-            JudgedRow { benchmark, metric: Some(metric.clone()), verdict, stages, advice: None }
+            let metric = Some(metric.clone());
+            JudgedRow { benchmark, metric, verdict, stages, advice: None, work: None }
         };
         let sessions = benchmark.session_variance(head.experiment, metric, criteria.estimator)?;
         let Some(sessions) = sessions else {
@@ -230,7 +249,7 @@ impl<'r> Judge<'r> {
 
     fn is_judged(&self, metric: &Metric) -> bool {
         let Self { options: JudgeOptions { metrics, .. }, .. } = self;
-        metrics.is_empty() || metrics.contains(&metric.name)
+        metrics.is_empty() || metrics.contains(metric)
     }
 
     /// How many pairs of a benchmark and a metric there are to judge of one version.

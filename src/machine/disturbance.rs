@@ -43,7 +43,7 @@ pub enum Disturbance {
         /// The share of executions.
         share: f64,
     },
-    /// While measuring, the wall clock was set.
+    /// While measuring, the wall clock was set, or, if forward, the machine was suspended.
     ClockSet {
         /// By so much: positive if forward.
         seconds: f64,

@@ -141,6 +141,17 @@ pub enum Throughput {
     Elements(u64),
 }
 
+impl Throughput {
+    /// How much, and of what.
+    pub const fn amount(self) -> (u64, &'static str) {
+        match self {
+            Self::Bytes(amount) | Self::BytesDecimal(amount) => (amount, "bytes"),
+            Self::Bits(amount) => (amount, "bits"),
+            Self::Elements(amount) => (amount, "elements"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

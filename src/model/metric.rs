@@ -1,6 +1,6 @@
 //! What is measured, and in which unit.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,46 @@ impl Metric {
     pub fn wall() -> Self {
         Self { name: "wall".to_owned(), unit: Unit::Nanoseconds }
     }
+
+    /// The names of several metrics, as prose lists them.
+    pub fn names(metrics: &[Self]) -> String {
+        metrics.iter().map(|metric| &*metric.name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The name and the unit of every metric that a harness can give.
+    const KNOWN: [(&str, Unit); 7] = [
+        ("wall", Unit::Nanoseconds),
+        ("user", Unit::Nanoseconds),
+        ("system", Unit::Nanoseconds),
+        ("peak-memory", Unit::Bytes),
+        ("cycles", Unit::Cycles),
+        ("instructions", Unit::Instructions),
+        ("bytes", Unit::Bytes),
+    ];
 }
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::KNOWN.into_iter().find(|(known, _)| *known == name);
+        let (name, unit) = found.ok_or_else(|| UnknownMetric(name.to_owned()))?;
+        Ok(Self { name: name.to_owned(), unit })
+    }
+}
+
+/// A name that no metric has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMetric(pub String);
+
+impl fmt::Display for UnknownMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Metric::KNOWN.map(|(name, _)| name).join(", ");
+        write!(f, "no metric is called `{}`; there are {known}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownMetric {}
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,5 +109,16 @@ mod tests {
         for unit in [Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Bytes] {
             assert_eq!(serde_json::json!(unit), unit.symbol());
         }
+    }
+
+    #[test]
+    fn the_name_of_a_metric_says_its_unit() {
+        assert_eq!("wall".parse(), Ok(Metric::wall()));
+        assert_eq!("peak-memory".parse::<Metric>().unwrap().unit, Unit::Bytes);
+        let refusal = "memory".parse::<Metric>().unwrap_err().to_string();
+        assert!(
+            refusal.contains("`memory`; there are wall, user, system, peak-memory,"),
+            "{refusal}"
+        );
     }
 }

@@ -8,6 +8,7 @@ mod layout;
 mod machine;
 mod metric;
 pub mod nanoseconds;
+pub mod secret;
 mod settings;
 mod target;
 #[cfg(test)]
@@ -20,7 +21,7 @@ pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Un
 pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Stage, Turn};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
-pub use metric::{Metric, Unit};
+pub use metric::{Metric, Unit, UnknownMetric};
 pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
 pub use version::Version;

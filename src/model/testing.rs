@@ -17,6 +17,17 @@ pub fn resources() -> Resources {
     }
 }
 
+/// What a usual execution is asked to do.
+pub fn request() -> ExecutionRequest {
+    ExecutionRequest {
+        measurements: 10,
+        warm_up: Duration::from_millis(10),
+        floor: Duration::from_millis(5),
+        iterations: None,
+        seed: 0,
+    }
+}
+
 /// An execution that measured these series.
 pub fn execution(asked: ExecutionRequest, series: Vec<Series>) -> Execution {
     Execution {

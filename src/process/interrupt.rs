@@ -8,7 +8,7 @@ use std::{
     },
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
 };
 
@@ -23,6 +23,19 @@ use signal_hook::{
 
 use crate::failure::{Exit, OrFail, Result};
 
+/// What is kept of a command that a signal ends at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kept {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Every finished compilation.
+    Compilations,
+    /// Every finished execution, and the same command goes on after them.
+    Executions,
+}
+
 /// Set once, and never taken back: whoever waits with it, now or later, is woken.
 #[derive(Debug)]
 pub struct Interrupt {
@@ -30,6 +43,7 @@ pub struct Interrupt {
     reader: UnixStream,
     writer: UnixStream,
     running: Arc<Running>,
+    kept: Arc<AtomicKept>,
 }
 
 impl Interrupt {
@@ -39,36 +53,41 @@ impl Interrupt {
             UnixStream::pair().or_fail(Exit::Internal, || "cannot open a socket pair")?;
         // When the buffer is full it is set all the more: nobody must ever wait for room.
         writer.set_nonblocking(true).or_fail(Exit::Internal, || "cannot set up a socket pair")?;
-        Ok(Self { reader, writer, running: Arc::default() })
+        Ok(Self { reader, writer, running: Arc::default(), kept: Arc::default() })
     }
 
     /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child
-    /// runs: the child is to be ended, and its outcome reported.
+    /// runs: the child is to be ended, and its outcome reported. Those that whoever started this process
+    /// wants to be ignored, like `nohup`, still are.
     ///
     /// While none runs there is nothing to end in order, and a signal ends this process at once. So
-    /// does a second SIGINT, which kills the child's group.
-    pub fn on_signals() -> Result<Self> {
-        Self::handling(false)
+    /// does a second SIGINT, which kills the child's group. The last words tell what is kept.
+    pub fn on_signals(kept: Kept) -> Result<Self> {
+        Self::handling(false, kept)
     }
 
     /// The same, for a process that has something to tidy up even while no child runs: only a second
     /// SIGINT ends it at once.
     pub fn on_signals_in_order() -> Result<Self> {
-        Self::handling(true)
+        Self::handling(true, Kept::Nothing)
     }
 
-    fn handling(always_in_order: bool) -> Result<Self> {
+    fn handling(always_in_order: bool, kept: Kept) -> Result<Self> {
         let interrupt = Self::new()?;
+        interrupt.kept.set(kept);
         let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+        // A process that was started only to tidy up is told to by a signal.
+        for signal in signals.filter(|signal| always_in_order || !is_ignored(*signal)) {
             let running = Arc::clone(&interrupt.running);
+            let kept = Arc::clone(&interrupt.kept);
             let interrupted = Arc::clone(&interrupted);
             let handler = move || {
                 // Others than people send the same signal twice and mean one: GNU timeout does.
                 let again = interrupted.swap(true, Ordering::SeqCst) && signal == SIGINT;
                 if again || !(always_in_order || running.is_any()) {
                     running.kill();
-                    end_this_process();
+                    end_this_process(kept.get());
                 }
             };
             let what = || format!("cannot handle signal {signal}");
@@ -94,6 +113,18 @@ impl Interrupt {
         RunningGuard(&self.running)
     }
 
+    /// From now on executions are kept too, where anything is.
+    pub fn keep_executions(&self) {
+        if self.kept() != Kept::Nothing {
+            self.kept.set(Kept::Executions);
+        }
+    }
+
+    /// What is kept at present.
+    pub fn kept(&self) -> Kept {
+        self.kept.get()
+    }
+
     /// Sets it.
     pub fn set(&self) {
         // It fails only when it is set already, many times over.
@@ -111,6 +142,22 @@ impl Interrupt {
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
+    }
+}
+
+/// A [`Kept`] that a signal handler can read.
+#[derive(Debug, Default)]
+struct AtomicKept(AtomicU8);
+
+impl AtomicKept {
+    fn set(&self, kept: Kept) {
+        self.0.store(kept as u8, Ordering::SeqCst);
+    }
+
+    fn get(&self) -> Kept {
+        let kept = self.0.load(Ordering::SeqCst);
+        let all = [Kept::Compilations, Kept::Executions];
+        all.into_iter().find(|known| *known as u8 == kept).unwrap_or_default()
     }
 }
 
@@ -144,11 +191,28 @@ impl Drop for RunningGuard<'_> {
     }
 }
 
+/// Whether a signal to this process has no effect.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all zeros are a valid value of this type of C.
+    #[expect(unsafe_code, reason = "no safe way to have a value of a type of C")]
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is changed, and `action` is there to be written to.
+    #[expect(unsafe_code, reason = "no safe way to ask for the action of a signal")]
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    result == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
 /// As much of an orderly end as a signal handler may do.
-fn end_this_process() -> ! {
-    const MESSAGE: &[u8] = b"\nerror: stopped\n  every finished execution is kept\n\
-        hint: run the same command again to resume\n";
-    let _ = rustix::io::write(rustix::stdio::stderr(), MESSAGE);
+fn end_this_process(kept: Kept) -> ! {
+    let message: &[u8] = match kept {
+        Kept::Nothing => b"\nerror: stopped\n",
+        Kept::Compilations => b"\nerror: stopped\n  every finished compilation is kept\n",
+        Kept::Executions => {
+            b"\nerror: stopped\n  every finished execution is kept\n\
+              hint: run the same command again to resume\n"
+        }
+    };
+    let _ = rustix::io::write(rustix::stdio::stderr(), message);
     low_level::exit(Exit::Interrupted as i32)
 }
 
@@ -171,13 +235,13 @@ mod tests {
 
         use rustix::process::{getpid, kill_process};
 
-        let interrupt = Interrupt::on_signals().unwrap();
+        let interrupt = Interrupt::on_signals(Kept::Nothing).unwrap();
         assert!(!interrupt.is_set());
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let running = interrupt.running(Pid::from_child(&child));
         // A second one means the same.
         for _ in 0..2 {
-            kill_process(getpid(), Signal::HUP).unwrap();
+            kill_process(getpid(), Signal::TERM).unwrap();
         }
         // Another thread may be the one that handles it.
         let noticed = (0..1000).any(|_| {

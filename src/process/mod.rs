@@ -37,7 +37,7 @@ use self::{
 };
 pub use self::{
     environment::{PADDING_VARIABLE, padding_length},
-    interrupt::Interrupt,
+    interrupt::{Interrupt, Kept},
     invocation::Invocation,
     launcher::{launcher_beside, run_as_launcher},
     orphan::end_with_this_process,
@@ -164,7 +164,7 @@ fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<(Child, Optio
     let pinned = Pinned::to(invocation.cpu)?;
     let child = Child::spawn(&mut command);
     drop(pinned);
-    Ok((child.map_err(|error| cannot_run(invocation, &error))?, report))
+    Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
 }
 
 /// The program with an empty stdin, or its launcher.
@@ -178,8 +178,28 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
     Ok((command, None))
 }
 
+/// What started was the launcher, if there is one. With the launcher in its place, the reason is what it was
+/// given for the program: arguments or a directory.
+fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Failure {
+    match &invocation.launcher {
+        Some(launcher) if is_shortage(error) || !launcher.exists() => {
+            Failure::new(Exit::Internal, format!("cannot run {}", launcher.display()))
+                .because(error.to_string())
+        }
+        _ => cannot_run(invocation, error),
+    }
+}
+
+/// Whether the machine had nothing left for one more process.
+fn is_shortage(error: &std::io::Error) -> bool {
+    let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY];
+    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
+}
+
+/// The program is to blame, unless the machine was short of something.
 fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Benchmark, format!("cannot run {}", invocation.program.display()))
+    let exit = if is_shortage(error) { Exit::Internal } else { Exit::Benchmark };
+    Failure::new(exit, format!("cannot run {}", invocation.program.display()))
         .because(error.to_string())
 }
 

@@ -51,6 +51,38 @@ fn a_program_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn that_the_machine_can_start_nothing_more_is_no_failure_of_the_program() {
+    let exit = |errno: Errno| cannot_run(&shell(""), &errno.into()).exit();
+    for shortage in [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY] {
+        assert_eq!(exit(shortage), Exit::Internal);
+    }
+    for own in [Errno::NOENT, Errno::ACCESS, Errno::NOEXEC] {
+        assert_eq!(exit(own), Exit::Benchmark);
+    }
+    let launcher = Some("/no/launcher".into());
+    let invocation = Invocation { launcher, ..shell("") };
+    let failure = run(&invocation, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err();
+    assert_eq!((failure.exit(), failure.what()), (Exit::Internal, "cannot run /no/launcher"));
+}
+
+#[test]
+fn what_a_launcher_is_given_for_a_program_is_no_failure_of_the_launcher() {
+    let launched = || Invocation { launcher: Some("/bin/sh".into()), ..shell("") };
+    let failure = |invocation: &Invocation| {
+        let interrupt = Interrupt::new().unwrap();
+        let failure = run(invocation, &Limits::default(), &interrupt).unwrap_err();
+        (failure.exit(), failure.what().to_owned())
+    };
+    let of_program = (Exit::Benchmark, "cannot run /bin/sh".to_owned());
+    assert_eq!(failure(&Invocation { directory: "/no/place".into(), ..launched() }), of_program);
+    // Longer than one argument may be.
+    let arguments = vec!["x".repeat(1 << 22).into()];
+    assert_eq!(failure(&Invocation { arguments, ..launched() }), of_program);
+    let short = cannot_spawn(&launched(), &Errno::AGAIN.into());
+    assert_eq!(short.exit(), Exit::Internal);
+}
+
+#[test]
 fn megabytes_of_output_neither_block_the_child_nor_stay_in_memory() {
     let ended = run_shell("echo first; head -c 20000000 /dev/zero; echo last");
     assert_eq!(ended.ending, Ending::Exited(0));

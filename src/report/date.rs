@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// The day of a time in seconds since 1970: `2026-11-02`.
+/// The day of a time in seconds since 1970: `2026-11-02`; nothing for a time that no calendar has.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds)
         .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d").to_string())

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::sentence;
+use super::{sentence, visible::is_hidden};
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     judge::JudgedRow,
@@ -16,7 +16,8 @@ use crate::{
 /// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// A document with the version of its shape, indented, with a line break at its end.
+/// A document with the version of its shape, indented, with a line break at its end. What steers a terminal is
+/// escaped: it neither steers one, nor is it taken for styles and removed.
 pub fn document(report: &impl Serialize) -> Result<String> {
     #[derive(Serialize)]
     struct Document<'a, T> {
@@ -26,7 +27,22 @@ pub fn document(report: &impl Serialize) -> Result<String> {
     }
     let document = Document { schema_version: SCHEMA_VERSION, report };
     let text = serde_json::to_string_pretty(&document);
-    Ok(text.or_fail(Exit::Internal, || "cannot write the report as JSON")? + "\n")
+    let text = text.or_fail(Exit::Internal, || "cannot write the report as JSON")?;
+    Ok(escaped(&text) + "\n")
+}
+
+/// A JSON document in which every hidden character, each of which is in a string, is written as its code.
+fn escaped(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    for character in document.chars() {
+        if character != '\n' && is_hidden(character) {
+            // None of them has more than 16 bits.
+            out += &format!("\\u{:04x}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 /// Seconds since 1970-01-01 UTC.
@@ -339,13 +355,7 @@ pub struct Throughput {
 
 impl From<model::Throughput> for Throughput {
     fn from(throughput: model::Throughput) -> Self {
-        let (unit, amount) = match throughput {
-            model::Throughput::Bytes(amount) | model::Throughput::BytesDecimal(amount) => {
-                ("bytes", amount)
-            }
-            model::Throughput::Bits(amount) => ("bits", amount),
-            model::Throughput::Elements(amount) => ("elements", amount),
-        };
+        let (amount, unit) = throughput.amount();
         Self { unit, amount }
     }
 }

@@ -38,7 +38,8 @@ pub trait Report {
 
     /// For pull requests and web pages: the text in a block, unless the report has a form of its own.
     fn markdown(&self) -> String {
-        format!("```text\n{}```\n", style::plain(&self.text(PLAIN_COLUMNS)))
+        let block = markdown::fenced(&style::plain(&self.text(PLAIN_COLUMNS)));
+        block.trim_start().to_owned()
     }
 }
 
@@ -64,5 +65,26 @@ impl Format {
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_of_others_does_not_end_the_block_of_a_report() {
+        struct Hostile;
+        impl Report for Hostile {
+            fn text(&self, _: usize) -> String {
+                "a: skipped: no\n```\n# not a heading\n".to_owned()
+            }
+
+            fn json(&self) -> Result<String> {
+                Ok(String::new())
+            }
+        }
+        let expected = "````text\na: skipped: no\n```\n# not a heading\n````\n";
+        assert_eq!(Hostile.markdown(), expected);
     }
 }

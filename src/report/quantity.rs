@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    model::{Throughput, Unit},
+    model::{Dimensions, Throughput, Unit},
     stats::{Interval, Summary},
 };
 
@@ -31,6 +31,13 @@ pub fn duration(time: Duration) -> String {
 /// A number of things: `1 benchmark`, `7 benchmarks`.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
+pub fn dimensions(Dimensions { builds, executions, measurements }: Dimensions) -> String {
+    [(builds, "build"), (executions, "execution"), (measurements, "measurement")]
+        .map(|(number, thing)| count(number, thing))
+        .join(" × ")
 }
 
 /// A size in the unit that suits it: `512 B`, `3.4 MiB`.
@@ -114,13 +121,33 @@ pub fn range(low: f64, high: f64) -> String {
     format!("{} .. {}", bare_percent(low), bare_percent(high))
 }
 
-/// A share that has no direction: `1 %`, `0.25 %`.
+/// A share that has no direction: `1 %`, `0.25 %`, and `0.0012 %` below a hundredth of a percent.
 pub fn size(share: f64) -> String {
     if share > LARGE_SIZE {
         return format!("more than {:.0} %", 100.0 * LARGE_SIZE);
     }
-    let text = format!("{:.2}", 100.0 * share);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    let percent = 100.0 * share;
+    let decimals = match percent {
+        percent if percent >= 0.01 || percent <= 0.0 => 2,
+        percent if percent >= 0.001 => 4,
+        percent if percent >= 0.0001 => 5,
+        _ => return format!("{percent:.0e} %"),
+    };
+    format!("{} %", trimmed(percent, decimals))
+}
+
+/// A share that a user chose, with all its digits: `5 %`, `99.99 %`.
+pub fn exact(share: f64) -> String {
+    let percent = 100.0 * share;
+    // Without what multiplying left: 0.07 is 7.000000000000001 %.
+    let text = trimmed(percent, 9);
+    let is_lost = text == "0" && share > 0.0 || text == "100" && share < 1.0;
+    if is_lost { format!("{percent} %") } else { format!("{text} %") }
+}
+
+fn trimmed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A p value, with its name: `p 0.012`, `p 2e-13`, `p < 1e-300`.
@@ -198,6 +225,21 @@ mod tests {
         assert_eq!(texts, ["+1.64 %", "-5.85 %", "+0.00 %", "+150.0 %", "+2900 %", ">+100000 %"]);
         assert_eq!(range(-0.0585, 0.0276), "-5.85 .. +2.76");
         assert_eq!([0.01, 0.0025, 12.0].map(size), ["1 %", "0.25 %", "more than 1000 %"]);
+    }
+
+    #[test]
+    fn a_size_that_is_not_nothing_is_not_called_so() {
+        let sizes = [0.0, 0.0001, 1.23e-5, 1e-5, 4.56e-6, 3e-12].map(size);
+        assert_eq!(sizes, ["0 %", "0.01 %", "0.0012 %", "0.001 %", "0.00046 %", "3e-10 %"]);
+    }
+
+    #[test]
+    fn what_a_user_chose_keeps_its_digits() {
+        let chosen = [0.95, 0.07, 0.9999, 1.0 - 0.0001, 1e-5, 0.12345, 0.0, 1.0].map(exact);
+        let texts = ["95 %", "7 %", "99.99 %", "99.99 %", "0.001 %", "12.345 %", "0 %", "100 %"];
+        assert_eq!(chosen, texts);
+        assert_ne!(exact(1.0 - 1e-13), "100 %");
+        assert_ne!(exact(1e-14), "0 %");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Verdicts as sentences for people. Programs read the values.
 
 use super::{
-    quantity::{p_value, percent, probability, size},
+    quantity::{exact, p_value, percent, probability, size},
     verdict::VerdictKind,
     visible::visible_lines,
 };
@@ -22,7 +22,7 @@ pub fn verdict(verdict: &Verdict) -> String {
             format!("{}, {}", of_change(change), of_basis(*why))
         }
         Verdict::Unchanged { change, min_effect, difference } => {
-            let (change, size) = (of_change(change), size(*min_effect));
+            let (change, size) = (of_change(change), exact(*min_effect));
             let difference = difference.map(|basis| {
                 format!("; there is a difference below the min-effect, {}", of_basis(basis))
             });
@@ -32,7 +32,7 @@ pub fn verdict(verdict: &Verdict) -> String {
             let reason = format!("{}, {}", of_change(change), of_doubt(*doubt));
             match doubt {
                 Doubt::Small { .. } | Doubt::Shrunk { .. } => reason,
-                _ => reason + &format!("; {} would be flagged with 80 % power", size(*detectable)),
+                _ => reason + &detectable.map(of_power).unwrap_or_default(),
             }
         }
         Verdict::Identical => "both versions have the same machine code".to_owned(),
@@ -58,9 +58,15 @@ pub fn row(row: &JudgedRow) -> String {
 pub fn is_exaggerated(row: &JudgedRow) -> bool {
     matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
         && row.decisive().is_some_and(|JudgedStage { assessment, .. }| {
-            let detectable = assessment.smallest_detectable().ln_1p();
-            assessment.comparison.log_change.abs() < EXAGGERATED * detectable
+            let change = assessment.comparison.log_change.abs();
+            let is_near = |detectable: f64| change < EXAGGERATED * detectable.ln_1p();
+            assessment.smallest_detectable().is_some_and(is_near)
         })
+}
+
+/// What would have been seen.
+fn of_power(detectable: f64) -> String {
+    format!("; {} would be flagged with 80 % power", size(detectable))
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`.
@@ -71,13 +77,19 @@ fn of_change(change: &Change) -> String {
 
 fn of_basis(basis: Basis) -> String {
     match basis {
-        Basis::Confirmed { p, needed } => {
-            format!("confirmed by fresh builds ({})", reached(p, needed))
+        Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => {
+            format!("{} ({})", shown_by(basis), reached(p, needed))
         }
-        Basis::OneStage => "flagged by one stage, without confirmation".to_owned(),
-        Basis::Stored { p, needed } => {
-            format!("shown by the results of two experiments ({})", reached(p, needed))
-        }
+        Basis::OneStage => shown_by(basis).to_owned(),
+    }
+}
+
+/// What shows a difference, without numbers.
+pub const fn shown_by(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Confirmed { .. } => "confirmed by fresh builds",
+        Basis::OneStage => "flagged by one stage, without confirmation",
+        Basis::Stored { .. } => "shown by the results of two experiments",
     }
 }
 
@@ -85,7 +97,7 @@ fn of_doubt(doubt: Doubt) -> String {
     match doubt {
         Doubt::NotFlagged => "which chance can explain".to_owned(),
         Doubt::Small { min_effect } => {
-            format!("flagged, but below the min-effect of {}", size(min_effect))
+            format!("flagged, but below the min-effect of {}", exact(min_effect))
         }
         Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
         Doubt::NeedsFresh { p, needed } => {
@@ -95,7 +107,7 @@ fn of_doubt(doubt: Doubt) -> String {
             )
         }
         Doubt::Contradicted { first } => {
-            format!("which contradicts the {} of the first stage", percent(first))
+            format!("which does not show the {} of the first stage", percent(first))
         }
         Doubt::Weak { first, p, needed } => format!(
             "which does not confirm the {} of the first stage ({})",
@@ -104,14 +116,14 @@ fn of_doubt(doubt: Doubt) -> String {
         ),
         Doubt::Shrunk { first, min_effect } => format!(
             "confirmed by fresh builds, but below the min-effect of {}, after {} in the first stage",
-            size(min_effect),
+            exact(min_effect),
             percent(first)
         ),
     }
 }
 
 /// A p value beside the one that it had to reach.
-fn reached(p: f64, needed: f64) -> String {
+pub fn reached(p: f64, needed: f64) -> String {
     format!("one-sided {}, needed {}", p_value(p), probability(needed))
 }
 
@@ -124,7 +136,7 @@ mod tests {
     }
 
     fn inconclusive(doubt: Doubt) -> Verdict {
-        Verdict::Inconclusive { change: change(0.05), detectable: 0.0312, doubt }
+        Verdict::Inconclusive { change: change(0.05), detectable: Some(0.0312), doubt }
     }
 
     #[test]
@@ -163,12 +175,21 @@ mod tests {
     #[test]
     fn two_builds_see_almost_nothing_and_the_sentence_stays_readable() {
         let change = Change { estimate: 0.0634, low: -0.9677, high: 5000.0 };
-        let open = Verdict::Inconclusive { change, detectable: 99.0, doubt: Doubt::NotFlagged };
+        let open =
+            Verdict::Inconclusive { change, detectable: Some(99.0), doubt: Doubt::NotFlagged };
         assert_eq!(
             verdict(&open),
             "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; more than \
              1000 % would be flagged with 80 % power"
         );
+    }
+
+    #[test]
+    fn what_is_not_known_to_be_detectable_is_not_told() {
+        let doubt = Doubt::NotFlagged;
+        let open = Verdict::Inconclusive { change: change(0.05), detectable: None, doubt };
+        let text = verdict(&open);
+        assert!(text.ends_with(", which chance can explain"), "{text}");
     }
 
     #[test]

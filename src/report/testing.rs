@@ -100,6 +100,7 @@ pub fn judged_in(
         verdict,
         stages,
         advice: None,
+        work: None,
     }
 }
 

@@ -57,12 +57,14 @@ pub(super) struct BuildTable {
     pub(super) layout: Option<Layout>,
     pub(super) strategy: Option<Strategy>,
     pub(super) seed: Option<u64>,
+    #[serde(deserialize_with = "key::profile")]
     pub(super) profile: Option<String>,
     pub(super) features: Vec<String>,
     pub(super) all_features: bool,
     pub(super) no_default_features: bool,
     pub(super) locked: bool,
     pub(super) offline: bool,
+    #[serde(deserialize_with = "key::jobs")]
     pub(super) jobs: Option<u32>,
     pub(super) cargo_args: Vec<String>,
 }
@@ -113,7 +115,7 @@ struct HarnessTable {
 #[serde(deny_unknown_fields)]
 pub struct CommandTable {
     /// The benchmark's id.
-    #[serde(deserialize_with = "not_empty")]
+    #[serde(deserialize_with = "one_line")]
     pub id: String,
     package: Option<String>,
     bench: String,
@@ -243,6 +245,11 @@ impl BenchToml {
         Some(table.harness)
     }
 
+    /// Whether the file runs a bench target by a program that is not its executable.
+    pub fn runs_other_programs(&self, target: &BenchTarget) -> bool {
+        self.commands_of(target).any(|command| command.program.is_some())
+    }
+
     /// The commands that the file runs a bench target with.
     pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
         let tables = self.tables.command.iter().map(Spanned::get_ref);
@@ -314,9 +321,15 @@ fn file<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PathBuf>, D::Error
     Ok(Some(path))
 }
 
-fn not_empty<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+fn one_line<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
     let text = String::deserialize(value)?;
-    if text.trim().is_empty() { Err(Error::custom("an id cannot be empty")) } else { Ok(text) }
+    if text.trim().is_empty() {
+        return Err(Error::custom("an id cannot be empty"));
+    }
+    if text.contains(char::is_control) {
+        return Err(Error::custom("an id cannot have a line break or another control character"));
+    }
+    Ok(text)
 }
 
 fn harness<'de, D: Deserializer<'de>>(value: D) -> Result<HarnessKind, D::Error> {

@@ -5,7 +5,7 @@ use super::bench_toml::{BenchToml, BenchmarkTable};
 use crate::{
     cli::CriteriaOptions,
     failure::{Exit, Failure, Result},
-    model::Benchmark,
+    model::{Benchmark, Metric},
     stats::Criteria,
 };
 
@@ -14,8 +14,8 @@ use crate::{
 pub struct VerdictSettings {
     /// The criteria of benchmarks that no `[[benchmark]]` names.
     pub criteria: Criteria,
-    /// The names of the metrics that are judged and reported; empty for all.
-    pub metrics: Vec<String>,
+    /// The metrics that are judged and reported; empty for all.
+    pub metrics: Vec<Metric>,
     /// Empty if a flag decides for all benchmarks.
     tables: Vec<BenchmarkTable>,
 }
@@ -53,9 +53,9 @@ impl VerdictSettings {
         table.and_then(|table| table.min_effect).unwrap_or(self.criteria.min_effect)
     }
 
-    /// Whether a metric of this name is judged and reported.
-    pub fn includes(&self, metric: &str) -> bool {
-        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    /// Whether a metric is judged and reported.
+    pub fn includes(&self, metric: &Metric) -> bool {
+        self.metrics.is_empty() || self.metrics.contains(metric)
     }
 }
 

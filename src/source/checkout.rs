@@ -15,14 +15,21 @@ use std::{
 use git2::Oid;
 use tempfile::TempDir;
 
-use super::{Repository, files, manifest};
+use super::{
+    Repository, files,
+    manifest::{self, Differences},
+};
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     model::Version,
 };
 
 const UNFINISHED: &str = "tmp-";
+const FILES: &str = "files";
 const MANIFEST: &str = "manifest";
+/// The first line of the manifest of a checkout without the files of some submodules. No checkout has all
+/// that such a manifest says, so it is written again next time: they may be initialised by then.
+const INCOMPLETE: &str = "incomplete\n";
 
 /// The files of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +66,45 @@ impl Checkouts {
     /// compiled from them. Files added since do not count as damage; damage is noticed as far as
     /// sizes, modes and times of modification show it.
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
-        let path = self.directory.join(&version.tree);
-        let manifest = path.with_extension(MANIFEST);
+        let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
         if known.is_ok_and(|known| manifest::holds(&known, &path)) {
             return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
+        self.write(repository, version)
+    }
+
+    /// Writes the files of `version` again if they are not exactly those that were written before: a
+    /// benchmark may change the sources that it was compiled from, or add to them. Returns the files that
+    /// had been changed; `None` if nothing was written.
+    pub fn restore(
+        &self,
+        repository: &Repository,
+        version: &Version,
+    ) -> Result<Option<Vec<String>>> {
+        let (path, manifest) = self.paths(version);
+        let known = fs::read_to_string(&manifest).unwrap_or_default();
+        let Differences { changed, has_more } = manifest::differences(&known, &path);
+        // Uncommitted changes that nobody has any more are better than nothing.
+        let is_last = || {
+            version.dirty && Oid::from_str(&version.tree).is_ok_and(|tree| !repository.has(tree))
+        };
+        if changed.is_empty() && (!has_more || is_last()) {
+            return Ok(None);
+        }
+        self.write(repository, version)?;
+        Ok(Some(changed))
+    }
+
+    /// Where a checkout and its manifest are.
+    fn paths(&self, version: &Version) -> (PathBuf, PathBuf) {
+        let path = self.directory.join(&version.tree);
+        let manifest = path.with_extension(MANIFEST);
+        (path, manifest)
+    }
+
+    fn write(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
+        let (path, manifest) = self.paths(version);
         let what = || format!("cannot check out {version} at {}", path.display());
         let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
         if version.dirty && !repository.has(tree) {
@@ -80,16 +120,12 @@ impl Checkouts {
         }
         remove(&manifest).and_then(|()| remove(&path)).or_fail(Exit::Build, what)?;
         let unfinished = self.unfinished().or_fail(Exit::Build, what)?;
-        let files = unfinished.path().join("files");
+        let files = unfinished.path().join(FILES);
         fs::create_dir(&files).or_fail(Exit::Build, what)?;
         let absent_submodules = files::write(repository, tree, &files)
             .map_err(|failure| failure.because(format!("needed for the checkout of {version}")))?;
-        if absent_submodules.is_empty() {
-            publish(&unfinished, &files, &path, &manifest).or_fail(Exit::Build, what)?;
-        } else {
-            // Without a manifest it is written again next time: they may be initialised by then.
-            fs::rename(&files, &path).or_fail(Exit::Build, what)?;
-        }
+        let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
+        publish(&unfinished, heading, &path, &manifest).or_fail(Exit::Build, what)?;
         Ok(Checkout { path, fresh: true, absent_submodules })
     }
 
@@ -114,9 +150,10 @@ impl Checkouts {
 
 /// The manifest goes first: without its directory it means nothing, and a directory without a
 /// manifest is damaged. Both renames are atomic.
-fn publish(unfinished: &TempDir, files: &Path, path: &Path, manifest: &Path) -> io::Result<()> {
+fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) -> io::Result<()> {
+    let files = unfinished.path().join(FILES);
     let text = unfinished.path().join(MANIFEST);
-    fs::write(&text, manifest::describe(files)?)?;
+    fs::write(&text, format!("{heading}{}", manifest::describe(&files)?))?;
     fs::rename(text, manifest)?;
     fs::rename(files, path)
 }

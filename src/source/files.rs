@@ -19,7 +19,10 @@ use std::{
 use git2::{Index, IndexEntry, Oid, build::CheckoutBuilder};
 
 use super::{Repository, lfs, submodule};
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    shell::quoted,
+};
 
 const TYPE_MASK: u32 = 0o170_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
@@ -57,10 +60,10 @@ fn not_written(repository: &Repository, tree: Oid, into: &Path, error: &git2::Er
     let what = format!("cannot write the files of tree {tree} to {}", into.display());
     let failure = Failure::new(Exit::Build, what).because(error.message());
     if error.code() == git2::ErrorCode::NotFound {
-        let root = repository.root().display();
+        let root = quoted(repository.root());
         return failure.hint(format!(
-            "a partial clone fetches what is missing by: git -C '{root}' archive --output=/dev/null {tree}"
-        )).hint(format!("otherwise the repository may be damaged: git -C '{root}' fsck"));
+            "a partial clone fetches what is missing by: git -C {root} archive --output=/dev/null {tree}"
+        )).hint(format!("otherwise the repository may be damaged: git -C {root} fsck"));
     }
     failure
 }
@@ -83,9 +86,12 @@ fn refuse_filters(handle: &git2::Repository, index: &Index) -> Result<()> {
                     "it needs the program of git's filter `{filter}`, which rbench \
                                   does not run"
                 ))
+                .hint("without that filter, its content is used as it is stored")
                 .hint(format!(
-                    "to use its content as stored: git config --unset \
-                               filter.{filter}.smudge"
+                    "see where the filter is configured with: git -C {} config --show-origin \
+                     --get-regexp {}",
+                    quoted(handle.path()),
+                    quoted(format!("^filter\\.{}\\.", regex::escape(&filter)))
                 )));
         }
     }

@@ -18,18 +18,25 @@ const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 pub(super) struct LeftOut<'a> {
     handle: &'a git2::Repository,
     root: &'a Path,
+    /// Files that count only if git tracks them.
+    files: &'a [PathBuf],
     tracked: HashMap<PathBuf, IndexEntry>,
     tracked_directories: HashSet<PathBuf>,
     caches: HashMap<PathBuf, bool>,
 }
 
 impl<'a> LeftOut<'a> {
-    pub(super) fn new(handle: &'a git2::Repository, root: &'a Path, index: &Index) -> Self {
+    pub(super) fn new(
+        handle: &'a git2::Repository,
+        root: &'a Path,
+        files: &'a [PathBuf],
+        index: &Index,
+    ) -> Self {
         let tracked: HashMap<_, _> =
             index.iter().map(|entry| (files::path_of(&entry), entry)).collect();
         let tracked_directories =
             tracked.keys().flat_map(|path| path.ancestors().skip(1)).map(Path::to_owned).collect();
-        Self { handle, root, tracked, tracked_directories, caches: HashMap::new() }
+        Self { handle, root, files, tracked, tracked_directories, caches: HashMap::new() }
     }
 
     /// Whether the difference at `path`, relative to the root, does not count.
@@ -37,7 +44,8 @@ impl<'a> LeftOut<'a> {
         let on_disk = self.root.join(path);
         let Some(entry) = self.tracked.get(path) else {
             // A directory that git does not look into is another repository.
-            return on_disk.is_dir() && !on_disk.is_symlink() || self.is_in_cache(path);
+            let is_repository = on_disk.is_dir() && !on_disk.is_symlink();
+            return is_repository || self.files.contains(&on_disk) || self.is_in_cache(path);
         };
         let extended = IndexEntryExtendedFlag::from_bits_retain(entry.flags_extended);
         if extended.contains(IndexEntryExtendedFlag::SKIP_WORKTREE) {

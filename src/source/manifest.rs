@@ -3,9 +3,10 @@
 //! One line per file or link: kind and permissions, size, time of modification, path. A check
 //! costs one `lstat` per file. It notices files that are missing, of another size, kind or mode, or
 //! written to since; not an edit that keeps the size and sets the old time back. Files that were
-//! added (a `Cargo.lock`, what a build script generates) are no damage.
+//! added (a `Cargo.lock`, what a build script generates) are no damage, but must not be compiled.
 
 use std::{
+    collections::HashSet,
     fmt::Write as _,
     fs::{self, Metadata},
     io,
@@ -66,4 +67,38 @@ pub(super) fn holds(manifest: &str, directory: &Path) -> bool {
     // Both are in the same order, so one pass over what is there now finds all that was there.
     let mut now = now.lines();
     manifest.lines().all(|line| now.any(|present| present == line))
+}
+
+/// How the files below a directory differ from what its manifest describes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Differences {
+    /// The files that were changed or removed.
+    pub(super) changed: Vec<String>,
+    /// Whether there are others that cargo may see: lock files, which cargo makes itself, and target
+    /// dirs do not count.
+    pub(super) has_more: bool,
+}
+
+/// How the files below `directory` differ from what `manifest` describes.
+pub(super) fn differences(manifest: &str, directory: &Path) -> Differences {
+    // What cannot be read is missing.
+    let now = describe(directory).unwrap_or_default();
+    let present: HashSet<&str> = now.lines().collect();
+    let known: HashSet<&str> = manifest.lines().filter_map(path_of).collect();
+    let changed = manifest.lines().filter(|line| !present.contains(line)).filter_map(path_of);
+    let more = |path: &&str| !known.contains(path) && !is_made_by_cargo(path);
+    Differences {
+        changed: changed.map(str::to_owned).collect(),
+        has_more: now.lines().filter_map(path_of).any(|path| more(&path)),
+    }
+}
+
+/// The path in a line, as it is written there without its first letter.
+fn path_of(line: &str) -> Option<&str> {
+    line.splitn(4, ' ').nth(3)?.get(1..)
+}
+
+fn is_made_by_cargo(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.next_back() == Some("Cargo.lock") || parts.any(|part| part == "target")
 }

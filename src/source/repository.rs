@@ -19,6 +19,7 @@ pub(super) const MEMORY_FIRST: i32 = 1_000;
 pub struct Repository {
     git: git2::Repository,
     root: PathBuf,
+    left_out: Vec<PathBuf>,
 }
 
 impl Repository {
@@ -35,7 +36,18 @@ impl Repository {
         git.odb()?.add_new_mempack_backend(MEMORY_FIRST)?;
         let root = git.workdir().unwrap_or_else(|| git.path());
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Ok(Self { git, root })
+        Ok(Self { git, root, left_out: Vec::new() })
+    }
+
+    /// The same repository, whose uncommitted tree has none of these files unless git tracks them.
+    #[must_use]
+    pub fn leaving_out(self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { left_out: files.into_iter().collect(), ..self }
+    }
+
+    /// The files that are left out of the uncommitted tree.
+    pub(super) fn left_out(&self) -> &[PathBuf] {
+        &self.left_out
     }
 
     /// The top directory of the working tree, or the git directory of a bare repository: absolute,
@@ -141,8 +153,8 @@ fn not_a_repository(directory: &Path, error: &git2::Error) -> Failure {
             failure("git's ownership check refuses the repository at")
                 .because(error.message())
                 .hint(format!(
-                    "if you trust it: git config --global --add safe.directory '{}'",
-                    top.display()
+                    "if you trust it: git config --global --add safe.directory {}",
+                    quoted(&top)
                 ))
         }
         (_, ErrorClass::Repository) if error.message().contains("extension") || error.message().contains("object format") => {

@@ -8,7 +8,10 @@ use std::{
 use git2::{Index, IndexEntry};
 
 use super::{Repository, files};
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    shell::quoted,
+};
 
 /// Writes the files of all submodules in `index` into `into`, where the tree's own files are.
 ///
@@ -97,12 +100,13 @@ fn locate(
     if !found {
         return Ok(None);
     }
-    let root = superproject.root().display();
+    let root = superproject.root();
+    let (quoted_root, submodule) = (quoted(root), quoted(root.join(path)));
     Err(Failure::new(Exit::Build, format!("submodule {} lacks a commit", path.display()))
-        .because(format!("{root} needs its commit {}, which is missing", entry.id))
+        .because(format!("{} needs its commit {}, which is missing", root.display(), entry.id))
+        .hint(format!("fetch it with: git -C {submodule} fetch --all"))
         .hint(format!(
-            "git -C '{}' fetch --all, or check the version out once and:",
-            path.display()
-        ))
-        .hint(format!("git -C '{root}' submodule update --init --recursive")))
+            "if that does not help, check the version out once and run: git -C {quoted_root} \
+             submodule update --init --recursive"
+        )))
 }

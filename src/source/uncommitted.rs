@@ -51,6 +51,17 @@ impl Repository {
                 .hint("name a commit, a branch or a tag instead of `.`"));
         }
         let what = || format!("cannot read the uncommitted tree of {root}");
+        if self.has_unknown_sparse_index() {
+            let git = format!("git -C {}", quoted(self.root()));
+            return Err(Failure::new(Exit::Usage, what())
+                .because(
+                    "it is a sparse checkout with an index in a format that rbench does not know",
+                )
+                .hint(format!(
+                    "write the index in full with: {git} sparse-checkout reapply --no-sparse-index"
+                ))
+                .hint(format!("if it is split: {git} update-index --no-split-index")));
+        }
         let changed = self.changed_paths().or_fail(Exit::Usage, what)?;
         self.refuse_large(&changed)?;
         let entries = self.record(&changed).or_fail(Exit::Usage, what)?;
@@ -64,12 +75,21 @@ impl Repository {
         Ok(complete)
     }
 
+    /// Whether the files that a sparse checkout does not show are not known: only the index tells them apart
+    /// from deleted ones.
+    fn has_unknown_sparse_index(&self) -> bool {
+        let is_sparse =
+            self.git().config().and_then(|config| config.get_bool("core.sparseCheckout"));
+        is_sparse.unwrap_or(false)
+            && self.git().index().is_err_and(|error| is_of_unknown_format(&error))
+    }
+
     fn changed_paths(&self) -> Result<HashSet<PathBuf>, git2::Error> {
         // The callback gets each difference and has it skipped: nothing is added.
         const SKIP: i32 = 1;
         let comparer = git2::Repository::open(self.git().path())?;
         let mut index = current_index(&comparer)?;
-        let mut left_out = LeftOut::new(&comparer, self.root(), &index);
+        let mut left_out = LeftOut::new(&comparer, self.root(), self.left_out(), &index);
         let mut changed = HashSet::new();
         let mut note = |path: &Path, _: &[u8]| {
             if !left_out.leaves_out(path) {
@@ -103,10 +123,10 @@ impl Repository {
         if large.len() > NAMED {
             failure = failure.because(format!("and {} more", large.len() - NAMED));
         }
-        let first = quoted(first);
+        let (root, first) = (quoted(self.root()), quoted(first));
         Err(failure
-            .hint(format!("if benchmarks do not need it: echo {first} >> .git/info/exclude"))
-            .hint(format!("if they do: git add --intent-to-add {first}")))
+            .hint(format!("if benchmarks need it: git -C {root} add --intent-to-add {first}"))
+            .hint("if they do not: add it to a .gitignore file"))
     }
 
     /// The entries of the index after an update of the changed paths, whose blobs are then here.
@@ -196,10 +216,12 @@ fn copy_blob(from: &Odb<'_>, blob: Oid, to: &Odb<'_>) -> Result<(), git2::Error>
     Ok(())
 }
 
-/// The user's index in memory; HEAD's tree where libgit2 cannot read it (split and sparse indexes).
+/// The user's index in memory; HEAD's tree where libgit2 does not know its format (split and sparse
+/// indexes).
 fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
-    if let Ok(index) = handle.index() {
-        return Ok(index);
+    match handle.index() {
+        Err(error) if is_of_unknown_format(&error) => {}
+        read => return read,
     }
     let mut index = Index::new()?;
     handle.set_index(&mut index)?;
@@ -209,4 +231,9 @@ fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
         Err(error) => return Err(error),
     }
     Ok(index)
+}
+
+/// Whether an index was not read because it has an extension that libgit2 does not know.
+fn is_of_unknown_format(error: &git2::Error) -> bool {
+    error.class() == git2::ErrorClass::Index && error.message().contains("unsupported")
 }

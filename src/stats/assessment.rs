@@ -6,6 +6,7 @@ use super::{
     matching::Pairing,
     power::noncentrality_for,
     refusal::Refusal,
+    rule::Rule,
     sessions::SessionVariance,
     summary::Summary,
 };
@@ -23,8 +24,14 @@ pub const POWER: f64 = 0.80;
 pub struct Assessment {
     /// How much the versions differ.
     pub comparison: Comparison,
+    /// The rule that was used.
+    pub rule: Rule,
+    /// Whether the builds are stored ones of two sessions.
+    pub is_across: bool,
     /// The direction in which the rule flags a difference, if it does.
     pub flag: Option<Direction>,
+    /// The smallest relative change of interest: 0.01 is 1 %.
+    pub min_effect: f64,
     /// True if the 95 % interval of the change lies inside ± the smallest change of interest, on the
     /// log scale: the versions are shown to be equivalent.
     pub equivalent: bool,
@@ -43,7 +50,7 @@ impl Assessment {
         let criteria = criteria.checked()?;
         let comparison = Comparison::new(base, head, pairing, criteria.false_alarm_rate)?;
         let flag = criteria.rule.flags(base, head, &comparison, &criteria)?;
-        Ok(Self::judging(comparison, flag, &criteria))
+        Ok(Self::judging(comparison, flag, criteria.rule, false, &criteria))
     }
 
     /// Compares stored builds of two sessions.
@@ -61,14 +68,21 @@ impl Assessment {
         let rate = criteria.false_alarm_rate;
         let comparison = Comparison::across(base, head, pairing, sessions, rate)?;
         let flag = comparison.differs();
-        Ok(Self::judging(comparison, flag, &criteria))
+        Ok(Self::judging(comparison, flag, Rule::Overlap, true, &criteria))
     }
 
-    fn judging(comparison: Comparison, flag: Option<Direction>, criteria: &Criteria) -> Self {
+    fn judging(
+        comparison: Comparison,
+        flag: Option<Direction>,
+        rule: Rule,
+        is_across: bool,
+        criteria: &Criteria,
+    ) -> Self {
         let change = comparison.change_at(EQUIVALENCE);
         let limit = criteria.min_log_change();
         let equivalent = change.low.ln_1p() > -limit && change.high.ln_1p() < limit;
-        Self { comparison, flag, equivalent }
+        let min_effect = criteria.min_effect;
+        Self { comparison, rule, is_across, flag, min_effect, equivalent }
     }
 
     /// True if and only if the benchmark must be measured again, from fresh builds, before a change of
@@ -83,14 +97,16 @@ impl Assessment {
     }
 
     /// The smallest relative increase that a comparison as precise as this one flags with a power of
-    /// 80 %, by the noncentral t distribution.
+    /// 80 %, by the noncentral t distribution; 0 if the false-alarm rate alone is 80 %.
     ///
-    /// It is that of the rule `overlap`, whichever rule is used; 0 if the false-alarm rate alone is 80 %.
-    pub fn smallest_detectable(&self) -> f64 {
+    /// It is known for the rule `overlap` alone: the others are no t tests at the false-alarm rate.
+    pub fn smallest_detectable(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
-        if false_alarm_rate >= POWER {
-            return 0.0;
-        }
-        (noncentrality_for(freedom, false_alarm_rate, POWER) * standard_error).exp_m1()
+        let detectable = if false_alarm_rate >= POWER {
+            0.0
+        } else {
+            (noncentrality_for(freedom, false_alarm_rate, POWER) * standard_error).exp_m1()
+        };
+        (self.rule == Rule::Overlap).then_some(detectable)
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn as_many_builds_as_there_were_see_what_the_stage_says() {
         let (outlook, stage) = outlook(3.0, 0.5, 8);
-        assert!((outlook.with_builds(8) - stage.smallest_detectable()).abs() < 1e-12);
+        assert!((outlook.with_builds(8) - stage.smallest_detectable().unwrap()).abs() < 1e-12);
     }
 
     #[test]

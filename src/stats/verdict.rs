@@ -38,8 +38,9 @@ pub enum Verdict {
     Inconclusive {
         /// The change, by the stage that decides.
         change: Change,
-        /// The smallest increase that this stage would have flagged with a power of 80 %.
-        detectable: f64,
+        /// The smallest increase that this stage would have flagged with a power of 80 %, if that is
+        /// known by the rule.
+        detectable: Option<f64>,
         /// Why no change is reported.
         doubt: Doubt,
     },

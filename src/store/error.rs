@@ -8,6 +8,7 @@ use super::ExperimentId;
 use crate::{
     failure::{Exit, Failure},
     model::Benchmark,
+    shell::quoted,
 };
 
 /// An error in the middle of an operation on the store.
@@ -21,6 +22,8 @@ pub(super) enum Error {
     Unusable(String),
     /// The store lies where nothing can be written.
     Unwritable(String),
+    /// The file of the store is no longer where it was opened.
+    Gone,
     /// A line of a file that is imported cannot be used.
     Line { number: usize, reason: String },
 }
@@ -89,6 +92,18 @@ impl Error {
         matches!(self.code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
+    /// The error, if it is about what is imported, as one of a line of the file.
+    pub(super) fn of_line(self, number: usize) -> Self {
+        match self {
+            Self::Unusable(reason) => Self::Line { number, reason },
+            // A number of the file that no column takes.
+            Self::Sql(error @ rusqlite::Error::ToSqlConversionFailure(_)) => {
+                Self::Line { number, reason: error.to_string() }
+            }
+            error => error,
+        }
+    }
+
     /// The error as the user reads it: the operation `what`, which ends in a preposition if it needs one,
     /// failed on the store at `path`.
     pub(super) fn failure(self, what: &str, path: &Path) -> Failure {
@@ -101,14 +116,23 @@ impl Error {
             Self::Unwritable(reason) => failed(Exit::Usage).because(reason).hint(
                 "copy it, with the files beside it that begin with its name, and use the copy",
             ),
+            Self::Gone => failed(Exit::Usage)
+                .because("the file was removed, or replaced by another one, while it was in use")
+                .hint("run the same command again, and keep the file, also from `git clean -x`"),
             Self::Line { number, reason } => failed(Exit::Usage)
                 .because(format!("line {number}: {}", printable(&reason)))
                 .hint("nothing was imported; export the results again"),
+            Self::Sql(error) if code == Some(ErrorCode::NotADatabase) => {
+                failed(Exit::Usage).because(error.to_string()).hint(
+                    "nothing was changed; name another file as `path` in [store] of bench.toml, or, \
+                     if this one was a store, move it away to start over",
+                )
+            }
             Self::Sql(error) if is_damage(&error) => {
                 damaged(failed(Exit::Usage).because(error.to_string()), path)
             }
             Self::Sql(error) => {
-                let (exit, hint) = advice(code);
+                let (exit, hint) = advice(code, path);
                 let failure = failed(exit).because(error.to_string());
                 if let Some(hint) = hint { failure.hint(hint) } else { failure }
             }
@@ -130,32 +154,27 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         {
             true
         }
-        _ => matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-        ),
+        _ => error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt),
     }
 }
 
 /// A file that cannot be used, or a full disk, is the user's to change; anything else is a defect.
-fn advice(code: Option<ErrorCode>) -> (Exit, Option<&'static str>) {
-    match code {
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => (
-            Exit::Usage,
-            Some(
-                "free some disk space; stored results are kept, and the same command resumes from \
-                 there",
-            ),
-        ),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
-            Exit::Usage,
-            Some("another process keeps writing to it; find it with: fuser results.sqlite"),
-        ),
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            (Exit::Usage, Some("make sure that you can write to the directory and the file"))
+fn advice(code: Option<ErrorCode>, path: &Path) -> (Exit, Option<String>) {
+    let advice = match code {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
+            "free some disk space; stored results are kept, and the same command resumes from there"
+                .to_owned()
         }
-        _ => (Exit::Internal, None),
-    }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            let find = format!("fuser {}", quoted(path));
+            format!("another process keeps writing to it; find it with: {find}")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            "make sure that you can write to the directory and the file".to_owned()
+        }
+        _ => return (Exit::Internal, None),
+    };
+    (Exit::Usage, Some(advice))
 }
 
 /// The text with control characters, which an imported file may hold, as they are escaped.

@@ -58,8 +58,17 @@ pub type WaitNotice<'a> = &'a dyn Observer;
 pub struct Store<'a> {
     connection: Connection,
     path: PathBuf,
+    /// The file that was opened; `None`: it is in memory, or cannot change.
+    file: Option<FileId>,
     waiting: WaitNotice<'a>,
     patience: Duration,
+}
+
+/// Which file it is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
 }
 
 impl fmt::Debug for Store<'_> {
@@ -102,6 +111,10 @@ impl Store<'_> {
             })?;
             let done = work(&transaction)?;
             transaction.commit()?;
+            // SQLite goes on writing to a file that was removed.
+            if self.file.is_some() && self.file != FileId::of(&self.path) {
+                return Err(Error::Gone);
+            }
             Ok(done)
         };
         attempt().map_err(|error: Error| error.failure(what, &self.path))

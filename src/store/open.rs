@@ -6,7 +6,7 @@ use std::{
     io,
     os::unix::{
         ffi::{OsStrExt, OsStringExt},
-        fs::OpenOptionsExt,
+        fs::{MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -14,11 +14,11 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::{
-    PATIENCE, SILENT_WAIT, Store, WaitNotice,
+    FileId, PATIENCE, SILENT_WAIT, Store, WaitNotice,
     error::Error,
     schema::{self, Kind},
 };
-use crate::failure::{Exit, OrFail, Result};
+use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// A part of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
 /// history is read in few pieces.
@@ -30,6 +30,15 @@ impl<'a> Store<'a> {
         &self.path
     }
 
+    /// The store in the file `path`, and the files that `SQLite` puts beside it.
+    pub fn files(path: &Path) -> [PathBuf; 4] {
+        ["", "-wal", "-shm", "-journal"].map(|suffix| {
+            let mut file = path.as_os_str().to_owned();
+            file.push(suffix);
+            file.into()
+        })
+    }
+
     /// Opens the store in the file `path`, and makes it, and the directory it lies in, if there is
     /// none. A new directory has a `.gitignore` of its own; a new file is for its owner alone, as it
     /// tells of code that may be secret. Where nothing can be written, a store can still be read.
@@ -39,7 +48,7 @@ impl<'a> Store<'a> {
     /// Fails, and leaves the file as it is, if it is no store, is damaged, or was written by another
     /// version of rbench with another schema.
     pub fn open(path: &Path, waiting: WaitNotice<'a>) -> Result<Self> {
-        if !path.exists() {
+        if !is_there(path)? {
             if let Some(directory) = path.parent() {
                 make_directory(directory)?;
             }
@@ -73,8 +82,13 @@ impl<'a> Store<'a> {
         let path = PathBuf::from("memory");
         let open = || {
             let connection = Connection::open_in_memory()?;
-            let store =
-                Store { connection, path: path.clone(), waiting: &|| {}, patience: PATIENCE };
+            let store = Store {
+                connection,
+                path: path.clone(),
+                file: None,
+                waiting: &|| {},
+                patience: PATIENCE,
+            };
             store.set_up(Kind::Empty)?;
             Ok(store)
         };
@@ -86,7 +100,8 @@ impl<'a> Store<'a> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self { connection, path: path.to_owned(), waiting, patience: PATIENCE })
+        let file = FileId::of(path);
+        Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })
     }
 
     /// Opens a store on a medium where nothing can change, and so without locks.
@@ -117,6 +132,29 @@ impl<'a> Store<'a> {
             connection.pragma_update(None, "foreign_keys", true)?;
             if kind == Kind::Empty { schema::create(connection) } else { Ok(()) }
         })
+    }
+}
+
+impl FileId {
+    /// Of the file at a path, if there is one.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
+/// Whether there is a file at `path`; fails if there is something else, which could even block.
+fn is_there(path: &Path) -> Result<bool> {
+    let refused = |reason| {
+        let what = format!("cannot use {} as the store", path.display());
+        let hint = "name another file as `path` in [store] of bench.toml";
+        Err(Failure::new(Exit::Usage, what).because(reason).hint(hint))
+    };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(true),
+        Ok(_) => refused("it is not a regular file"),
+        Err(_) if path.is_symlink() => refused("it is a symbolic link to nothing"),
+        Err(_) => Ok(false),
     }
 }
 

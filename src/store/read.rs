@@ -1,5 +1,7 @@
 //! Reads stored results.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +64,7 @@ pub struct RecordedBuild {
     pub seed: LayoutSeed,
     /// The layout.
     pub layout: Layout,
-    /// Of its loadable sections.
+    /// Of its loadable sections; and of all files of its version, where something else than the build is run.
     pub digest: Digest,
 }
 
@@ -71,6 +73,20 @@ impl Store<'_> {
     /// experiment ids and turns.
     pub fn rows(&self, benchmark: &Benchmark, experiments: &[ExperimentId]) -> Result<Vec<Row>> {
         self.read("read executions from", |connection| rows(connection, benchmark, experiments))
+    }
+
+    /// The experiments that executed a benchmark.
+    pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<HashSet<ExperimentId>> {
+        self.read("read executions from", |connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT DISTINCT experiment FROM executions WHERE benchmark = {BENCHMARK_ID}"
+            ))?;
+            let Benchmark { package, target, name } = benchmark;
+            let found = statement.query_map(params![package, target, name.id], |row| {
+                Ok(ExperimentId(row.get(0)?))
+            })?;
+            Ok(found.collect::<rusqlite::Result<_>>()?)
+        })
     }
 
     /// What was measured of each benchmark of an experiment: of the planned ones in their order, then of

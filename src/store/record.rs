@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    model::{Benchmark, Execution, Stage, Turn, Unmeasured},
+    model::{BenchTarget, Benchmark, Execution, Stage, Turn, Unmeasured},
 };
 
 impl Store<'_> {
@@ -26,6 +26,24 @@ impl Store<'_> {
         self.write("store builds in", |connection| {
             refuse_if_finished(connection, experiment)?;
             builds.into_iter().try_for_each(|build| insert_build(connection, experiment, &build))
+        })
+    }
+
+    /// Forgets what was executed of a bench target in one stage of an unfinished experiment.
+    pub fn forget_executions(
+        &self,
+        experiment: ExperimentId,
+        stage: Stage,
+        target: &BenchTarget,
+    ) -> Result<()> {
+        self.write("forget executions in", |connection| {
+            refuse_if_finished(connection, experiment)?;
+            connection.execute(
+                "DELETE FROM executions WHERE experiment = ? AND stage = ? AND benchmark IN
+                 (SELECT id FROM benchmark WHERE package = ? AND target = ?)",
+                params![experiment.0, stage_number(stage), target.package, target.target],
+            )?;
+            Ok(())
         })
     }
 

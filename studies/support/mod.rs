@@ -1,19 +1,42 @@
-//! What the studies share: fixtures as git repositories, built through the library.
+//! What the studies share: how they start and end, and fixtures as git repositories, built through the library.
+
+#![expect(clippy::print_stderr, reason = "programs for people print")]
 
 use std::{
     error::Error,
     path::{Path, PathBuf},
+    process::ExitCode,
 };
 
 use cargo_rbench::{
-    build::{BuildRequest, Site, Source, VersionBuilds, Workshop},
-    model::{CompileSettings, Layout, LayoutSeed, Strategy, TargetFilter},
+    build::{self, BuildRequest, ConfigFiles, Site, Source, VersionBuilds, VersionFiles, Workshop},
+    failure,
+    model::{CompileSettings, Layout, LayoutSeed, Strategy, TargetFilter, Version},
     source::{Checkouts, Repository},
 };
 
 pub use working_tree::WorkingTree;
 
 mod working_tree;
+
+/// Runs a study, unless this process is a tool of what one builds: the program is also the rustc wrapper and
+/// the linker.
+#[allow(dead_code, reason = "one study is rbench itself as well")]
+pub fn program(run: impl FnOnce() -> Result<bool, Box<dyn Error>>) -> ExitCode {
+    build::run_as_tool().unwrap_or_else(|| end(run()))
+}
+
+/// Ends a study, which failed, or says whether its result is good enough.
+pub fn end(result: Result<bool, Box<dyn Error>>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// A copy of a fixture as a repository, with everything rbench keeps about it beside.
 pub struct Project {
@@ -44,8 +67,9 @@ impl Project {
     ) -> Result<Vec<VersionBuilds>, Box<dyn Error>> {
         let repository = Repository::discover(self.tree.path())?;
         let (cache, target) = (self.scratch().join("cache"), self.scratch().join("target"));
-        let site = Site::new(&cache, &repository.identity()?, &target);
+        let site = Site::new(&cache, &repository.identity()?, self.tree.path(), &target);
         let lock = site.lock(|_| ())?;
+        let checkouts = Checkouts::open(site.outside())?;
         let workshop = Workshop {
             site: site.clone(),
             lock,
@@ -53,8 +77,11 @@ impl Project {
             settings: CompileSettings::default(),
             inherited: std::env::vars_os().collect(),
             users_workspace: self.tree.path().to_owned(),
-            configs: Vec::new(),
+            configs: ConfigFiles::find(self.tree.path(), site.outside(), |name| {
+                std::env::var_os(name)
+            }),
             progress_columns: None,
+            files: &Files { repository: &repository, checkouts: &checkouts },
             observer: &(),
         };
         let request = BuildRequest {
@@ -63,12 +90,12 @@ impl Project {
             strategy: Strategy::Relink,
             seeds: LayoutSeed::list(1, seeds),
         };
-        let checkouts = Checkouts::open(site.outside())?;
         let mut built = Vec::new();
         for revision in revisions {
             let version = repository.resolve(revision)?;
             let checkout = checkouts.checkout(&repository, &version)?;
-            let source = Source { version: &version, checkout: &checkout.path };
+            let (checkout, absent_submodules) = (&checkout.path, &checkout.absent_submodules[..]);
+            let source = Source { version: &version, checkout, absent_submodules };
             let compilation = workshop.compile(source, &request.filter)?;
             built.push(workshop.link(source, &compilation, &request)?);
         }
@@ -85,5 +112,17 @@ impl Project {
         tree.edit("src/lib.rs", |text| text.replace("u64 = 1_000", "u64 = 30_000"))?;
         tree.commit("Work more")?;
         Ok(project)
+    }
+}
+
+/// Versions' files, from the repository of a study.
+struct Files<'a> {
+    repository: &'a Repository,
+    checkouts: &'a Checkouts,
+}
+
+impl VersionFiles for Files<'_> {
+    fn restore(&self, version: &Version) -> failure::Result<Option<Vec<String>>> {
+        self.checkouts.restore(self.repository, version)
     }
 }

@@ -106,9 +106,10 @@ fn code_that_does_not_compile_is_told_with_everything_one_needs_to_see_it() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("mismatched types"), "{hint}\n{text}");
-    let directory = hint.split("git worktree add --detach ").nth(1).unwrap();
-    let directory = directory.split(' ').next().unwrap();
-    project.git(&["worktree", "remove", "--force", directory]);
+    let removal = stderr.lines().find_map(|line| line.strip_prefix("hint: and afterwards: git "));
+    let words: Vec<&str> = removal.expect("a way to tidy up").split(' ').collect();
+    project.git(&words);
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 
     project.build(&["--builds", "1", "--strategy", "relink", "HEAD"]);
 }

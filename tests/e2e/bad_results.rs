@@ -31,7 +31,7 @@ fn a_store_that_is_none_is_named_before_anything_is_built_and_stays_as_it_is() {
     fs::remove_file(&store).unwrap();
     fs::create_dir(&store).unwrap();
     let outcome = project.rbench(&QUICK).fails_with(2);
-    outcome.assert_stderr_has(&["cannot open", "results.sqlite", "hint: "]);
+    outcome.assert_stderr_has(&["results.sqlite", "it is not a regular file", "hint: "]);
 }
 
 #[test]

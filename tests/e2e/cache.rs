@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{
     Builds, TestProject,
-    rbench::Outcome,
+    rbench::{Outcome, PROGRAM},
     script::{Gate, script},
     tree,
 };
@@ -81,8 +81,11 @@ fn what_was_remembered_and_is_damaged_is_found_out_again() {
     project.commit("Leave the lock file out");
     let builds = project.build(&["--builds", "1"]);
     let remembered = only_entry(&project.storage().join("reproducibility"));
+    project.rbench(&["gc"]).ok();
     let site = only_entry(&project.home().join("cache/cargo-rbench"));
-    for path in [remembered, site.join("resolved/Cargo.lock")] {
+    let locks = tree::paths(&site.join("resolved"));
+    let lock = locks.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock"));
+    for path in [remembered, lock.expect("a lock file")] {
         fs::write(path, "{\"").unwrap();
         let again = project.build(&["--builds", "1"]);
         assert_eq!(again.digests(0), builds.digests(0));
@@ -184,6 +187,16 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
 }
 
 #[test]
+fn a_dry_run_of_gc_does_not_wait_for_a_run() {
+    let project = TestProject::of("sums");
+    project.rbench(&["gc"]).ok();
+    let site = only_entry(&project.home().join("cache/cargo-rbench"));
+    let lock = fs::File::create(site.join("lock")).unwrap();
+    lock.lock().unwrap();
+    project.rbench(&["60", PROGRAM, "gc", "--dry-run"]).program("timeout").ok();
+}
+
+#[test]
 fn a_run_removes_what_was_not_used_for_long_but_nothing_that_it_used_itself() {
     let project = TestProject::of("sums");
     project.build(&THREE);
@@ -198,6 +211,19 @@ fn a_run_removes_what_was_not_used_for_long_but_nothing_that_it_used_itself() {
     again.outcome.assert_stderr_has(&["note: removed 1 entry of the cache"]);
     assert!(again.nothing_was_made(0));
     assert!(!unused.exists() && compilation.exists());
+}
+
+#[test]
+fn gc_leaves_what_another_project_keeps_in_the_same_target_dir() {
+    let (project, other) = (TestProject::of("sums"), TestProject::of("settings"));
+    let shared = project.beside("shared");
+    let build = || project.build_command(&THREE).env("CARGO_TARGET_DIR", &shared).ok();
+    Builds::of(build());
+    let gc = other.rbench(&["gc", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    gc.ok().assert_stdout_has(&["removed 0 B of 0 B"]);
+    assert!(Builds::of(build()).nothing_was_made(0));
+    let gc = project.rbench(&["gc", "--max-size", "0"]).env("CARGO_TARGET_DIR", &shared);
+    gc.ok().assert_stdout_has(&["\n  build: 3, ", "0 B left"]);
 }
 
 #[test]

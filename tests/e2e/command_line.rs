@@ -77,6 +77,19 @@ fn the_only_commit_of_a_repository_can_be_compared_with_the_uncommitted_tree() {
 }
 
 #[test]
+fn a_toolchain_that_was_typed_is_in_the_commands_to_type_next() {
+    let project = TestProject::of("sums");
+    // One that is installed, if rustup has chosen one for these tests.
+    let name = std::env::var("RUSTUP_TOOLCHAIN").unwrap_or("nightly".to_owned());
+    let outcome = project
+        .rbench(&["compare"])
+        .env("RUSTUP_TOOLCHAIN", &name)
+        .env("RUSTUP_TOOLCHAIN_SOURCE", "cli")
+        .fails_with(2);
+    outcome.assert_stderr_has(&[&format!("cargo +{name} rbench compare HEAD .")]);
+}
+
+#[test]
 fn a_result_that_finds_no_room_is_no_defect_of_rbench() {
     let project = TestProject::of("sums");
     let full = "\"$0\" gc --dry-run > /dev/full";

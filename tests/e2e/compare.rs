@@ -49,6 +49,17 @@ fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
     assert!(change["estimate"].as_f64().unwrap() > 1.0, "{change}");
     assert_eq!(change["paired"], true);
     assert_ne!(row("steady")["verdict"], "regressed");
+    // What was confirmed has its value from the fresh builds, whoever shows it.
+    let told = |words: &[&str]| {
+        let json = project.rbench(&[words, &["changing", "--format", "json"]].concat()).ok();
+        json.json(words[0])["benchmarks"][0].clone()
+    };
+    let versions = told(&["history"])["versions"].clone();
+    for (index, (revision, side)) in [("HEAD~1", "base"), ("HEAD", "head")].into_iter().enumerate()
+    {
+        assert_eq!(told(&["show", revision])["result"], row("changing")[side]);
+        assert_eq!(versions[index]["result"], row("changing")[side]);
+    }
     // What suits the slower version, but for the executions in which that was found out.
     let iterations = iterations(&store, &changing);
     let unsuited = iterations.iter().filter(|iterations| !(3..=5).contains(*iterations));
@@ -69,7 +80,7 @@ fn less_work_is_an_improvement_and_no_failure() {
     let output = project.beside("report.md");
     let arguments = [&QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
     let outcome = project.rbench(&arguments.concat()).ok();
-    outcome.assert_stdout_has(&["changing: improved", "1 improved"]);
+    outcome.assert_stdout_has(&["confirmed by fresh builds: changing (", "1 improved"]);
     outcome.assert_stderr_has(&[
         "if all benchmarks are flagged and measured again\n",
         "\nfinished in ",
@@ -100,6 +111,25 @@ fn what_is_the_same_machine_code_is_not_measured() {
 }
 
 #[test]
+fn a_program_that_is_no_build_is_measured_though_the_builds_are_identical() {
+    let project = TestProject::of("sums");
+    let command = "[[command]]\nid = 'script'\nbench = 'work'\nprogram = '/bin/sh'\n";
+    project.write("bench.toml", &format!("{command}arguments = ['run.sh']\n"));
+    for word in ["one", "other"] {
+        project.write("run.sh", &format!("echo {word}\n"));
+        project.commit("Say something");
+    }
+    let outcome = project.rbench(&[&QUICK[..], &["--advisory"]].concat()).ok();
+    outcome.assert_stderr_has(&["measured 8 of 8 executions"]);
+    assert!(!outcome.stdout().contains("identical"), "{}", outcome.told());
+    // The functions of the bench target, which is not executed, say nothing of it.
+    assert!(!outcome.stdout().contains("machine code: "), "{}", outcome.told());
+    let stored = project.rbench(&["compare", "--stored", "--advisory"]).ok();
+    stored.assert_stdout_has(&["script"]);
+    assert!(!stored.stdout().contains("identical"), "{}", stored.told());
+}
+
+#[test]
 fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the_rest() {
     let project = project("30_000");
     project.replace(
@@ -112,7 +142,7 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
     let outcome = project.rbench(&[&QUICK[..], &["HEAD~2", "HEAD"]].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&[
         "): new",
-        "changing: regressed",
+        "confirmed by fresh builds: changing (",
         "steady: failed",
         "the table is missing",
     ]);
@@ -140,6 +170,8 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
     let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
     let rest = interrupted(&project, &slow);
     assert!(rest.iter().any(|line| line.contains("same command again to resume")), "{rest:#?}");
+    let history = project.rbench(&["history"]).fails_with(2);
+    history.assert_stderr_has(&["no experiment has finished yet", "unfinished: 1 experiment\n"]);
 
     let other = [&SHORT[..], &["--seed", "7", "--warm-up", "1ms"]].concat();
     let outcome = project.rbench(&other).run().assert_exit(1);
@@ -147,7 +179,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 
     let outcome = project.rbench(&slow).run().assert_exit(1);
     outcome.assert_stderr_has(&["resuming an interrupted run, after"]);
-    outcome.assert_stdout_has(&["changing: regressed"]);
+    outcome.assert_stdout_has(&["confirmed by fresh builds: changing ("]);
     let again = project.rbench(&slow).run().assert_exit(1);
     assert!(!again.stderr().contains("resum"), "a finished one is not continued");
 }
@@ -212,9 +244,14 @@ fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
     project.commit("Call one by the time");
     project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
     project.commit("Add a function");
-    let outcome = project.rbench(&[&QUICK[..], &["--filter", "^at ", "--format", "json"]].concat());
-    let report = outcome.ok().json("compare");
-    let [warning] = &report["warnings"].as_array().unwrap()[..] else { panic!("{report:#}") };
+    let only_it = ["--filter", "^at ", "--format", "json", "--fail-on", "inconclusive"];
+    let outcome = project.rbench(&[&QUICK[..], &only_it].concat()).run().assert_exit(5);
+    assert!(!outcome.stderr().contains("plan: "), "{}", outcome.told());
+    let report = outcome.json("compare");
+    let [nothing, warning] = &report["warnings"].as_array().unwrap()[..] else {
+        panic!("{report:#}")
+    };
+    assert_eq!(nothing["kind"], "nothing_compared");
     assert_eq!((&warning["kind"], &warning["value"]), (&"changing_ids".into(), &1.0.into()));
     let text = warning["text"].as_str().unwrap();
     assert!(text.starts_with("1 benchmark has a different id in each listing"), "{text}");
@@ -225,10 +262,10 @@ fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
 fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
     let project = project("1_010");
     // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.
-    let unsure = [&QUICK[..], &["--min-effect", "0.001%", "--false-alarm-rate", "0.0001%"]];
-    let unsure = unsure.concat();
-    project.rbench(&unsure).ok();
-    project.rbench(&[&unsure[..], &["--fail-on", "inconclusive"]].concat()).run().assert_exit(5);
+    let unsure = ["--min-effect", "0.001%", "--false-alarm-rate", "0.0001%"];
+    project.rbench(&[&QUICK[..], &unsure].concat()).ok();
+    let stopped = ["compare", "--stored", "--fail-on", "inconclusive"];
+    project.rbench(&[&stopped[..], &unsure].concat()).run().assert_exit(5);
 
     project.replace("src/lib.rs", "u64 = 1_010", "u64 = 30_000");
     project.commit("Do far more");

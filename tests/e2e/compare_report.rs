@@ -8,9 +8,11 @@ use crate::support::TestProject;
 const QUICK: [&str; 11] =
     ["compare", "--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
 
+/// What [`compared`] stored, reported again.
+const STORED: [&str; 2] = ["compare", "--stored"];
+
 /// A benchmark with thirty times the work, one with the same, and one that is new.
-fn project() -> TestProject {
-    let project = TestProject::of("counted");
+fn change(project: &TestProject) {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.replace(
         "benches/work.rs",
@@ -18,29 +20,40 @@ fn project() -> TestProject {
         "    suite.bench(\"new\", |bencher| bencher.iter(counted::steady));\n    suite.bench(\"steady\"",
     );
     project.commit("Change the work and add a benchmark");
-    project
+}
+
+/// A project whose two versions were compared.
+fn compared() -> TestProject {
+    TestProject::shared("compared", "counted", |project| {
+        change(project);
+        project.rbench(&QUICK).run().assert_exit(1);
+    })
 }
 
 #[test]
 fn colours_are_for_terminals_and_for_those_who_force_them() {
-    let project = project();
-    let plain = project.rbench(&QUICK).env("TERM", "xterm-256color").run().assert_exit(1);
+    let project = compared();
+    let plain = project.rbench(&STORED).env("TERM", "xterm-256color").run().assert_exit(1);
     assert!(!plain.stdout().contains('\u{1b}'), "{}", plain.told());
     let file = project.beside("report.txt");
-    let forced = [&QUICK[..], &["--output", file.to_str().unwrap()]].concat();
+    let forced = [&STORED[..], &["--output", file.to_str().unwrap()]].concat();
     let forced = project.rbench(&forced).env("CLICOLOR_FORCE", "1").run().assert_exit(1);
     assert!(forced.stdout().contains("\u{1b}[1m\u{1b}[31mregressed"), "{}", forced.told());
     assert!(!fs::read_to_string(file).unwrap().contains('\u{1b}'), "files are plain");
-    let refused =
-        project.rbench(&QUICK).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").run().assert_exit(1);
+    let refused = project
+        .rbench(&STORED)
+        .env("CLICOLOR_FORCE", "1")
+        .env("NO_COLOR", "1")
+        .run()
+        .assert_exit(1);
     assert!(!refused.stdout().contains('\u{1b}'), "{}", refused.told());
 }
 
 #[test]
 fn a_table_is_as_wide_as_columns_says() {
-    let project = project();
+    let project = compared();
     let at = |columns: &str| {
-        let outcome = project.rbench(&QUICK).env("COLUMNS", columns).run().assert_exit(1);
+        let outcome = project.rbench(&STORED).env("COLUMNS", columns).run().assert_exit(1);
         let stdout = outcome.stdout();
         let head = stdout.lines().find(|line| line.starts_with("benchmark")).unwrap();
         head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
@@ -51,8 +64,16 @@ fn a_table_is_as_wide_as_columns_says() {
 }
 
 #[test]
+fn a_metric_that_nothing_was_measured_in_is_refused() {
+    let project = compared();
+    let outcome = project.rbench(&[&STORED[..], &["--metric", "user"]].concat()).fails_with(2);
+    outcome.assert_stderr_has(&["these benchmarks have no results in user", "they have: wall"]);
+}
+
+#[test]
 fn several_files_of_one_comparison_say_the_same() {
-    let project = project();
+    let project = TestProject::of("counted");
+    change(&project);
     let files = ["report.md", "report.json", "report.txt"].map(|name| project.beside(name));
     let mut arguments = [&QUICK[..], &["--bench", "work"]].concat();
     for file in &files {

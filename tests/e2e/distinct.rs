@@ -71,7 +71,58 @@ fn the_rebuild_strategy_compiles_once_for_every_build() {
     let builds = project.build(&["--strategy", "rebuild", "--builds", "2"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
     assert_eq!(builds.version(0)["compilations"], 2);
+    builds.outcome.assert_stderr_has(&["\nlinked sums/work of HEAD (", ") 1 time\n"]);
     assert_eq!(builds.distinct(0), (2, 2));
     let relinked = project.build(&["--strategy", "relink", "--builds", "2"]);
     assert_eq!(relinked.digests(0), builds.digests(0), "compiling this is reproducible");
+}
+
+/// A benchmark runs in its checkout too. A build script does the same in less time.
+#[test]
+fn what_a_program_writes_into_its_own_sources_is_not_compiled() {
+    let project = TestProject::of("sums");
+    project.write("step", "3");
+    project.write(
+        "build.rs",
+        "fn main() {\n\
+         println!(\"cargo:rustc-env=STEP={}\", std::fs::read_to_string(\"step\").unwrap());\n\
+         std::fs::write(\"step\", \"5\").unwrap();\n\
+         std::fs::create_dir_all(\".cargo\").unwrap();\n\
+         let added = \"build.rustflags = ['--cfg', 'added']\";\n\
+         std::fs::write(\".cargo/config.toml\", added).unwrap();\n}\n",
+    );
+    let lines =
+        "println!(\"step {}, added {}\", env!(\"STEP\"), cfg!(added));\n    println!(\"steps";
+    project.replace("benches/work.rs", "println!(\"steps", lines);
+    project.commit("Write into the sources");
+    let builds = project.build(&["--strategy", "rebuild", "--builds", "2"]);
+    let printed = builds.printed(0);
+    assert!(printed.starts_with("step 3, added false\n"), "{printed}");
+    builds.outcome.assert_stderr_has(&["warning: ", " has changed step in the sources of HEAD"]);
+}
+
+/// Before something else is compiled there, the sources are written again without what was added.
+#[test]
+fn what_a_build_script_adds_to_the_sources_is_there_when_the_benchmark_runs() {
+    let project = TestProject::of("sums");
+    project.append("Cargo.toml", "[features]\nother = []\n");
+    project.write(
+        "build.rs",
+        "fn main() {\n\
+         let name = if cfg!(feature = \"other\") { \"other\" } else { \"data\" };\n\
+         std::fs::write(name, \"what was added\\n\").unwrap();\n}\n",
+    );
+    let line = "print!(\"{}\", std::fs::read_to_string(concat!(env!(\"CARGO_MANIFEST_DIR\"), \
+                \"/data\")).unwrap_or_default());\n    println!(\"steps";
+    project.replace("benches/work.rs", "println!(\"steps", line);
+    project.commit("Read what the build script adds");
+    let build = |arguments: &[&str]| {
+        project.build(&[&["--strategy", "relink", "--builds", "1"], arguments].concat())
+    };
+    build(&[]);
+    let again = build(&[]);
+    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+    build(&["--features", "other"]);
+    let printed = build(&[]).printed(0);
+    assert!(printed.starts_with("what was added\nsteps 135\n"), "{printed}");
 }

@@ -1,8 +1,11 @@
 //! Results go from one store to another, whole or not at all.
 
-use std::fs;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
 
-use crate::support::TestProject;
+use crate::support::{TestProject, rbench::PROGRAM};
 
 /// The least that can be judged, and quick.
 const RUN: [&str; 12] =
@@ -11,12 +14,14 @@ const RUN: [&str; 12] =
 #[test]
 fn what_is_exported_is_imported_once_and_shown_elsewhere() {
     let project = TestProject::of("counted");
-    project.rbench(&RUN).ok();
+    let secret = ["--cargo-arg=--config", "--cargo-arg=env.TOKEN='s3cret'"];
+    project.rbench(&[&RUN[..], &secret].concat()).ok();
     let file = project.beside("results.jsonl");
     let file = file.to_str().unwrap();
     project.rbench(&["export", file]).ok().assert_stderr_has(&["exported to"]);
     let printed = project.rbench(&["export"]).ok().stdout();
     assert_eq!(printed, fs::read_to_string(file).unwrap());
+    assert!(printed.contains("env.TOKEN=blake3:") && !printed.contains("s3cret"), "{printed}");
 
     let elsewhere = project.clone_elsewhere();
     let first = elsewhere.rbench(&["import", file]).ok();
@@ -34,14 +39,12 @@ fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
     let export = project.rbench(&["export"]).ok().stdout();
     let cut_off: String = export.split_inclusive('\n').take(4).collect();
     let newer = export.replacen("\"schema_version\":2", "\"schema_version\":99", 1);
-    let broken_id = export.replacen("\"id\":\"changing", "\"id\":\"a\\nb", 1);
     let elsewhere = project.clone_elsewhere();
     for (text, words) in [
         ("not even JSON\n", &["line 1"][..]),
         ("", &["line 1"]),
         (&cut_off, &["line 5", "ends before its end line"]),
         (&newer, &["line 1", "schema 99"]),
-        (&broken_id, &["a line break"]),
     ] {
         let file = elsewhere.beside("bad.jsonl");
         fs::write(&file, text).unwrap();
@@ -52,6 +55,35 @@ fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
     elsewhere.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
     let missing = elsewhere.rbench(&["import", "no such file"]).fails_with(2);
     missing.assert_stderr_has(&["cannot read no such file"]);
+}
+
+#[test]
+fn an_export_replaces_an_earlier_one_when_it_is_complete_and_never_the_store() {
+    let project = TestProject::of("counted");
+    project.rbench(&RUN).ok();
+    let link = project.beside("link.sqlite");
+    std::os::unix::fs::symlink(project.root().join(".rbench/results.sqlite"), &link).unwrap();
+    for file in [".rbench/results.sqlite", link.to_str().unwrap()] {
+        let outcome = project.rbench(&["export", file]).fails_with(2);
+        outcome.assert_stderr_has(&["cannot write ", "where the results are stored"]);
+    }
+    let printed = project.rbench(&["export"]).ok().stdout();
+
+    let earlier = project.write("earlier.jsonl", "an earlier export\n");
+    let cut_off = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let cut_off = ["-c", cut_off, "sh", PROGRAM, "export", "earlier.jsonl"];
+    project.rbench(&cut_off).program("sh").fails_with(2);
+    assert_eq!(fs::read_to_string(&earlier).unwrap(), "an earlier export\n");
+    fs::set_permissions(&earlier, Permissions::from_mode(0o600)).unwrap();
+    project.rbench(&["export", "earlier.jsonl"]).ok();
+    assert_eq!(fs::metadata(&earlier).unwrap().permissions().mode() & 0o777, 0o600);
+    let link = project.beside("to nothing.jsonl");
+    std::os::unix::fs::symlink(project.beside("target.jsonl"), &link).unwrap();
+    project.rbench(&["export", link.to_str().unwrap()]).ok();
+    assert!(link.is_symlink() && project.beside("target.jsonl").is_file());
+    assert_eq!(fs::read_to_string(&earlier).unwrap(), printed);
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? earlier.jsonl");
+    project.rbench(&["export", "/dev/null"]).ok();
 }
 
 #[test]

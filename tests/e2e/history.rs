@@ -16,6 +16,8 @@ const SEEDS: [u32; 3] = [11, 22, 33];
 struct Lines {
     text: String,
     count: usize,
+    /// The benchmark that is measured.
+    id: &'static str,
 }
 
 /// One experiment of it.
@@ -28,7 +30,7 @@ struct Session<'a> {
 
 impl Lines {
     fn new() -> Self {
-        let mut lines = Self { text: String::new(), count: 0 };
+        let mut lines = Self { text: String::new(), count: 0, id: "parse/1" };
         lines.push(&json!({"header": {"format": "rbench-results", "schema_version": 1, "rbench": "0.1.0"}}));
         lines
     }
@@ -75,7 +77,7 @@ impl Lines {
     fn execution(&mut self, version: usize, seed: u32, value: f64) {
         self.push(&json!({"execution": {
             "benchmark": {
-                "package": "p", "target": "t", "id": "parse/1",
+                "package": "p", "target": "t", "id": self.id,
                 "group": null, "function": null, "parameter": null,
             },
             "turn": {"version": version, "stage": "first", "round": 0, "seed": seed},
@@ -205,6 +207,29 @@ fn a_commit_measured_again_allows_to_compare_experiments() {
     assert_eq!(report["benchmarks"][0]["reason"]["kind"], "two_experiments");
 }
 
+/// The older versions were measured on another machine than the newest.
+#[test]
+fn the_variation_of_one_machine_is_not_told_beside_verdicts_of_another() {
+    let (project, commits) = project(3);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    for (identity, machine, index, value) in [
+        ("1", "A", 0, 100.0),
+        ("2", "A", 1, 100.1),
+        ("3", "A", 1, 100.2),
+        ("4", "B", 2, 150.0),
+        ("5", "B", 2, 180.0),
+    ] {
+        lines.session(&Session { identity, machine, versions: &[version(index, value)] });
+    }
+    import(&project, lines);
+    let report = project.rbench(&["history", "--format", "json"]).ok().json("history");
+    let relations =
+        field(report["benchmarks"][0]["versions"].as_array().unwrap(), "/against/relation");
+    assert_eq!(relations, ["-", "across_experiments", "different_conditions"]);
+    assert_eq!(report["benchmarks"][0]["sessions"], Value::Null);
+}
+
 #[test]
 fn results_of_another_machine_are_shown_and_not_compared_unless_asked_for() {
     let (project, commits) = project(2);
@@ -270,7 +295,8 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
     import(&project, lines);
     let text = project.rbench(&["history", "parse"]).ok();
     text.assert_stdout_has(&["(0123456)", "no longer in this repository"]);
-    project.rbench(&["show", "01234567"]).ok().assert_stdout_has(&["0123456", "parse/1"]);
+    let shown = project.rbench(&["show", "01234567"]).ok();
+    shown.assert_stdout_has(&["0123456", "parse/1", "cargo rbench show 01234567 --filter BENCH"]);
     let short = project.rbench(&["history", "parse", "--last", "2"]).ok();
     short.assert_stdout_has(&["2 other stored versions not shown"]);
     let since = history(&project, &["--since", "HEAD~1"]);
@@ -288,18 +314,38 @@ fn commits_that_are_gone_are_listed_and_only_the_newest_are_shown() {
 }
 
 #[test]
+fn however_often_other_benchmarks_were_measured_since_the_results_of_one_stay_in_its_history() {
+    let (project, commits) = project(2);
+    let values = commits.iter().zip([100.0, 200.0]);
+    let versions: Vec<_> =
+        values.map(|((commit, tree), value)| (&**commit, &**tree, value)).collect();
+    let mut lines = Lines::new();
+    lines.session(&Session { identity: "a", machine: "A", versions: &versions });
+    lines.id = "print";
+    for identity in ["b0", "b1", "b2", "b3", "b4"] {
+        lines.session(&Session { identity, machine: "A", versions: &versions });
+    }
+    import(&project, lines);
+    // It is flagged, and was not confirmed.
+    let parse = history(&project, &["parse"]);
+    assert_eq!(field(&parse, "/against/verdict"), ["-", "inconclusive"]);
+}
+
+#[test]
 fn an_empty_store_says_how_to_fill_it_and_none_is_made() {
     let project = TestProject::of("sums");
     for arguments in [&["history"][..], &["show", "HEAD"], &["export"], &["compare", "--stored"]] {
-        let outcome = project.rbench(arguments);
+        let outcome = project.rbench(&[arguments, &["--manifest-path", "Cargo.toml"]].concat());
         let outcome = if arguments[0] == "compare" {
             project.commit("Second");
             outcome.fails_with(2)
         } else {
             outcome.fails_with(2)
         };
-        outcome
-            .assert_stderr_has(&["no results are stored yet", "cargo rbench compare HEAD~1 HEAD"]);
+        outcome.assert_stderr_has(&[
+            "no results are stored yet",
+            "cargo rbench run --manifest-path Cargo.toml\n",
+        ]);
     }
     assert!(!project.root().join(".rbench").exists());
 }

@@ -3,7 +3,9 @@
 //! The fixture prints what it was compiled with; plain `cargo bench` in the same environment says
 //! what that has to be.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+use serde_json::Value;
 
 use crate::support::{
     TestProject, rbench,
@@ -97,6 +99,74 @@ fn a_config_file_above_the_repository_counts_for_every_version() {
 }
 
 #[test]
+fn a_profile_in_the_config_file_of_a_version_counts_more_than_one_above() {
+    let project = TestProject::at("settings", "projects/repository");
+    let profile = |switch| format!("[profile.bench]\ndebug-assertions = {switch}\n");
+    fs::create_dir(project.beside("projects/.cargo")).unwrap();
+    fs::write(project.beside("projects/.cargo/config.toml"), profile(true)).unwrap();
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["debug assertions: true"]);
+    project.write(".cargo/config.toml", &profile(false));
+    project.commit("Assert nothing");
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["debug assertions: false"]);
+}
+
+#[test]
+fn the_config_file_in_cargos_home_counts_for_every_version() {
+    let project = TestProject::of("settings");
+    let home = project.beside("cargo-home");
+    fs::create_dir(&home).unwrap();
+    let environment = [("CARGO_HOME", home.to_str().unwrap())];
+    let config = home.join("config.toml");
+    fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_one']\n").unwrap();
+    assert_has(&prints_as_with_cargo(&project, &[], &environment), &["flag one: true"]);
+    fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_two']\n").unwrap();
+    let printed = prints_as_with_cargo(&project, &[], &environment);
+    assert_has(&printed, &["flag one: false", "flag two: true"]);
+    // What is made does not depend on how many jobs make it.
+    fs::write(&config, "[build]\nrustflags = ['--cfg', 'flag_two']\njobs = 1\n").unwrap();
+    let again = project.build_command(&ONE).env("CARGO_HOME", &home).ok();
+    assert!(crate::support::Builds::of(again).nothing_was_made(0));
+}
+
+#[test]
+fn experiments_under_other_config_files_are_told_apart() {
+    let project = TestProject::at("counted", "projects/repository");
+    fs::create_dir(project.beside("projects/.cargo")).unwrap();
+    let keys = |config: &str| -> BTreeSet<String> {
+        fs::write(project.beside("projects/.cargo/config.toml"), config).unwrap();
+        let few = ["-l", "2", "-m", "1", "-n", "2", "--warm-up", "1ms", "--strategy", "relink"];
+        project.rbench(&[&["run", "HEAD"], &few[..]].concat()).ok();
+        let export = project.rbench(&["export"]).ok().stdout();
+        assert!(!export.contains("s3cr3t"), "{export}");
+        let lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let key = |line: Value| line["experiment"]["settings_key"].as_str().map(str::to_owned);
+        lines.filter_map(key).collect()
+    };
+    assert_eq!(keys("[net]\noffline = true\n").len(), 1);
+    assert_eq!(keys("[build]\njobs = 2\n").len(), 1);
+    assert_eq!(keys("[env]\nPASSWORD = 's3cr3t'\n").len(), 2);
+}
+
+#[test]
+fn the_compiler_that_a_config_file_names_is_the_one_that_is_asked() {
+    let project = TestProject::of("settings");
+    project.write(".cargo/config.toml", "[build]\nrustc = './my-rustc'\n");
+    for word in ["first", "second"] {
+        let lines = format!("[ \"$*\" = -vV ] && echo 'mine: {word}'\nexec rustc \"$@\"");
+        script(&project.root().join("my-rustc"), &lines);
+        project.commit("Compile in a way of our own");
+    }
+    project.build(&[&ONE[..], &["HEAD~1", "HEAD"]].concat());
+    let compilations = fs::read_dir(project.storage().join("compilations")).unwrap();
+    let records = compilations.map(|home| home.unwrap().path().join("compilation.json"));
+    let records: Vec<String> = records.map(|path| fs::read_to_string(path).unwrap()).collect();
+    for word in ["first", "second"] {
+        let of_word = records.iter().filter(|text| text.contains(&format!("mine: {word}")));
+        assert_eq!(of_word.count(), 1, "{records:#?}");
+    }
+}
+
+#[test]
 fn features_and_profiles_are_what_was_asked_for() {
     let project = TestProject::of("settings");
     let log = project.beside("rustc.log");
@@ -186,7 +256,7 @@ fn a_linker_in_the_repository_is_that_of_the_version() {
 
 #[test]
 fn the_users_wrappers_of_rustc_are_called() {
-    let project = TestProject::of("settings");
+    let project = TestProject::at("settings", "projects/repository");
     let log = project.beside("wrapper.log");
     let workspace_log = project.beside("workspace-wrapper.log");
     let wrapper = logging(&project.beside("wrapper"), &log, "\"$@\"");
@@ -204,6 +274,12 @@ fn the_users_wrappers_of_rustc_are_called() {
     let config = format!("[build]\nrustc-workspace-wrapper = '{workspace_wrapper}'\n");
     project.write(".cargo/config.toml", &config);
     project.commit("Wrap rustc in a config file");
+    assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag two: true"]);
+
+    project.git(&["rm", "--quiet", ".cargo/config.toml"]);
+    project.commit("Wrap nothing");
+    fs::create_dir(project.beside("projects/.cargo")).unwrap();
+    fs::write(project.beside("projects/.cargo/config.toml"), config).unwrap();
     assert_has(&prints_as_with_cargo(&project, &[], &[]), &["flag two: true"]);
 }
 

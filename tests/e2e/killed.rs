@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     Builds, TestProject,
+    rbench::{Outcome, PROGRAM},
     script::{Gate, script},
     tree,
 };
@@ -117,9 +118,14 @@ impl Comparison {
     }
 
     fn start(&self) -> Running {
+        self.start_by(PROGRAM)
+    }
+
+    fn start_by(&self, program: &str) -> Running {
         let compare = ["compare", "--strategy", "relink", "-l", "4", "-m", "2", "-n", "3"];
         let rest = ["--filter", "changing", "--warm-up", self.warm_up];
-        let mut child = self.project.rbench(&[&compare[..], &rest].concat()).start();
+        let command = self.project.rbench(&[&compare[..], &rest].concat());
+        let mut child = command.program(program).start();
         let said = BufReader::new(child.stderr.take().unwrap()).lines();
         Running { child, said }
     }
@@ -251,6 +257,19 @@ fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_signal_that_is_to_be_ignored_is() {
+    let comparison = Comparison::new("1ms");
+    let path = comparison.project.beside("as-nohup");
+    let program = script(&path, &format!("trap '' HUP\nexec '{PROGRAM}' \"$@\""));
+    let mut running = comparison.start_by(&program);
+    running.wait_until_it_says("measured 4 of");
+    running.signal(Signal::HUP);
+    let (status, rest) = running.end();
+    assert_eq!(status.code(), Some(1), "{rest}");
+    assert!(rest.contains("finished in "), "{rest}");
+}
+
+#[test]
 fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
     let comparison = Comparison::new("60000ms");
     let mut running = comparison.start();
@@ -272,16 +291,27 @@ fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
 #[test]
 fn a_request_to_end_a_build_does_not_wait_for_the_compiler() {
     let project = TestProject::of("sums");
-    let gate = Gate::new(&project.beside(""));
-    gate.shut();
-    let lines = gate.lines("*'--crate-name work'*") + "\nexec \"$@\"";
-    let wrapper = script(&project.beside("wrapper"), &lines);
-    let compare = ["compare", "HEAD", "HEAD", "--strategy", "relink"];
-    let mut child = project.rbench(&compare).env("RUSTC_WRAPPER", wrapper).start();
-    gate.wait_until_reached();
-    let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(id, Signal::TERM).unwrap();
-    // The gate is still shut.
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    gate.open();
+    let kept = "every finished compilation is kept";
+    for (command, keeps) in [
+        (&["compare", "HEAD", "HEAD"][..], true),
+        (&["list"], false),
+        (&["exec", "HEAD", "any"], false),
+    ] {
+        let directory = project.beside(command[0]);
+        std::fs::create_dir(&directory).unwrap();
+        let gate = Gate::new(&directory);
+        gate.shut();
+        let lines = gate.lines("*'--crate-name work'*") + "\nexec \"$@\"";
+        let wrapper = script(&directory.join("wrapper"), &lines);
+        let child = project.rbench(command).env("RUSTC_WRAPPER", wrapper).start();
+        gate.wait_until_reached();
+        let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        kill_process(id, Signal::TERM).unwrap();
+        // The gate is still shut.
+        let outcome = Outcome::of(child, command[0]).assert_exit(130);
+        assert!(outcome.stderr().contains("error: stopped\n"), "{}", outcome.told());
+        assert_eq!(outcome.stderr().contains(kept), keeps, "{}", outcome.told());
+        assert!(!outcome.stderr().contains("execution"), "{}", outcome.told());
+        gate.open();
+    }
 }

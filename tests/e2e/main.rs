@@ -35,6 +35,7 @@ mod real_size;
 mod reproducibility;
 mod right_code;
 mod run;
+mod run_time;
 mod show;
 mod support;
 mod tidy;

@@ -166,6 +166,29 @@ fn versions_without_a_lock_file_resolve_once_for_all() {
 }
 
 #[test]
+fn each_workspace_of_a_repository_has_its_own_lock_file() {
+    let project = with_a_registry();
+    project.write("other/Cargo.toml", "[package]\nname = 'other'\nedition = '2021'\n[workspace]\n");
+    project.write(
+        "other/Cargo.lock",
+        "version = 4\n[[package]]\nname = \"other\"\nversion = \"0.0.0\"\n",
+    );
+    project.write("other/src/lib.rs", "//! Nothing.\n");
+    project.write("other/benches/work.rs", "//! Nothing much.\n\n#[test]\nfn nothing() {}\n");
+    project.commit("Add a workspace with a lock file");
+    project.git(&["rm", "--quiet", "other/Cargo.lock"]);
+    project.replace("src/lib.rs", "own 1", "own 2");
+    project.commit("Do without the lock file");
+    let other = ["--manifest-path", "other/Cargo.toml"];
+    build(&project, &[&other[..], &["HEAD"]].concat());
+    assert_eq!(build(&project, &["HEAD~1"]).printed(0), "own 1, leaf 1.0.0\n");
+    publish(&project, "1.1.0");
+    assert_eq!(build(&project, &["HEAD"]).printed(0), "own 2, leaf 1.0.0\n");
+    // Its own lock file is not mistaken for one that was added, as the other workspace's was.
+    build(&project, &[&other[..], &["--locked", "HEAD~1"]].concat());
+}
+
+#[test]
 fn a_lock_file_that_git_ignores_counts_and_a_changed_one_makes_another_compilation() {
     let project = with_a_registry();
     project.write(".gitignore", "target\nCargo.lock\n");
@@ -263,6 +286,100 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
     let builds = build(&project, &["HEAD~1", "HEAD"]);
     assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.printed(0));
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
+}
+
+/// Whether a submodule is initialised is no part of the tree.
+#[test]
+fn what_was_compiled_without_a_submodule_is_not_used_once_it_is_there() {
+    let project = TestProject::of("sums");
+    let library = TestProject::of("settings");
+    let allowed = ["-c", "protocol.file.allow=always", "submodule"];
+    let from = library.root().to_str().unwrap();
+    project.git(&[&allowed[..], &["add", "--quiet", from, "inner"]].concat());
+    project.append("Cargo.toml", "exclude = ['inner']\n");
+    let there = "std::path::Path::new(\"inner/Cargo.toml\").exists()";
+    let script = format!("fn main() {{ println!(\"cargo::rustc-env=THERE={{}}\", {there}); }}\n");
+    project.write("build.rs", &format!("//! Looks for the submodule.\n{script}"));
+    project.replace(
+        "benches/work.rs",
+        "fn main() {",
+        "fn main() {\n    println!(env!(\"THERE\"));",
+    );
+    project.commit("Say whether the submodule is there");
+    let clone = project.clone_elsewhere();
+    let without = build(&clone, &["HEAD"]);
+    without.outcome.assert_stderr_has(&["the submodule inner is not initialised"]);
+    assert!(without.printed(0).starts_with("false\n"), "{}", without.printed(0));
+    clone.git(&[&allowed[..], &["update", "--quiet", "--init"]].concat());
+    let with = build(&clone, &["HEAD"]).printed(0);
+    assert!(with.starts_with("true\n"), "{with}");
+}
+
+/// Cargo hands a library that a build script made to a bench target by its name, if the package has no
+/// library of its own.
+#[test]
+fn c_code_that_is_linked_by_name_is_that_of_the_version() {
+    let project = with_c_code_and_no_library();
+    project.replace("src/native.c", "number * 2", "number * 3");
+    project.commit("Change the C code");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    assert_eq!([0, 1].map(|version| builds.printed(version)), ["C 375\n", "C 420\n"]);
+}
+
+#[test]
+fn executables_that_load_other_libraries_of_their_build_are_other_programs() {
+    let project = with_c_code_and_no_library();
+    project.replace(
+        "build.rs",
+        "Command::new(\"ar\").arg(\"crs\")",
+        "Command::new(\"cc\").args([\"-shared\", \"-o\"])",
+    );
+    project.replace("build.rs", "libnative.a", "libnative.so");
+    project.replace("build.rs", "static=native", "dylib=native");
+    project.commit("Load the C code");
+    project.write("README.md", "# Loads C\n");
+    project.commit("Describe");
+    project.replace("src/native.c", "number * 2", "number * 3");
+    project.commit("Change the C code");
+    let builds = build(&project, &["HEAD~2", "HEAD~1", "HEAD"]);
+    assert_eq!(builds.digests(0), builds.digests(1));
+    assert_ne!(builds.digests(1), builds.digests(2));
+}
+
+fn with_c_code_and_no_library() -> TestProject {
+    let project = TestProject::of("native-code");
+    project.git(&["rm", "--quiet", "src/lib.rs"]);
+    let bench = "extern \"C\" {\n    fn c_sum(count: u64) -> u64;\n}\n\n\
+                 fn main() {\n    println!(\"C {}\", unsafe { c_sum(10) });\n}\n";
+    project.write("benches/work.rs", &format!("//! Prints what C gives.\n\n{bench}"));
+    project.commit("Do without a library");
+    project
+}
+
+#[test]
+fn a_bench_target_without_its_features_hinders_none_of_its_name_in_another_package() {
+    let project = TestProject::of("workspace-below").in_workspace("rust");
+    project.append(
+        "rust/engine/Cargo.toml",
+        "[features]\nextra = []\n\
+         [[bench]]\nname = 'first'\nharness = false\nrequired-features = ['extra']\n\
+         [[bench]]\nname = 'third'\nharness = false\n",
+    );
+    for name in ["first", "third"] {
+        let code =
+            "//! Says what all say.\n\nfn main() {\n    println!(\"{}\", engine::answer());\n}\n";
+        project.write(&format!("rust/engine/benches/{name}.rs"), code);
+    }
+    project.commit("Measure the engine itself");
+    let targets = |arguments: &[&str]| -> Vec<String> {
+        let builds = build(&project, arguments);
+        let targets = builds.version(0)["targets"].as_array().unwrap().iter();
+        let name = |key: &str, target: &serde_json::Value| target[key].as_str().unwrap().to_owned();
+        targets.map(|one| name("package", one) + " " + &name("target", one)).collect()
+    };
+    assert_eq!(targets(&[]), ["engine third", "tools first", "tools second"]);
+    let all = ["engine first", "engine third", "tools first", "tools second"];
+    assert_eq!(targets(&["--features", "engine/extra"]), all);
 }
 
 #[test]

@@ -67,6 +67,26 @@ fn several_versions_are_measured_in_the_order_in_which_they_are_given() {
 }
 
 #[test]
+fn what_the_machine_lacks_ends_a_range_and_is_no_result_of_a_version() {
+    let project = TestProject::of("counted");
+    let temporary = project.beside("temporary");
+    fs::create_dir(&temporary).unwrap();
+    project.replace(
+        "src/lib.rs",
+        "    rounds(ROUNDS)",
+        &format!("    let _ = std::fs::remove_dir_all({temporary:?});\n    rounds(ROUNDS)"),
+    );
+    project.commit("Remove the directory for temporary files");
+    let outcome = run(&project, &["HEAD~1", "HEAD"]).env("TMPDIR", &temporary).fails_with(2);
+    outcome.assert_stderr_has(&["is no longer there", "run the same command again to resume"]);
+    assert!(!outcome.stderr().contains("skipped"), "{}", outcome.told());
+    fs::create_dir(&temporary).unwrap();
+    project.replace("src/lib.rs", "let _ = std::fs::remove_dir_all", "let _ = std::fs::read_dir");
+    project.commit("Leave it");
+    run(&project, &["HEAD"]).env("TMPDIR", &temporary).ok();
+}
+
+#[test]
 fn steps_take_versions_evenly_spread_over_the_range() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--steps", "2", "--dry-run"]).ok();
@@ -91,6 +111,8 @@ fn a_version_is_measured_again_when_it_is_asked_for_by_name() {
     for _ in 0..2 {
         let outcome = run(&project, &["HEAD"]).ok();
         outcome.assert_stderr_has(&["measured 4 of 4 executions"]);
+        let first = "measured 1 of 4 executions, 0 ms left";
+        assert!(!outcome.stderr().contains(first), "{}", outcome.told());
         outcome.assert_stdout_has(&["changing", "steady"]);
     }
 }
@@ -98,11 +120,13 @@ fn a_version_is_measured_again_when_it_is_asked_for_by_name() {
 #[test]
 fn what_a_run_measured_is_shown_to_programs_too() {
     let project = project();
-    let shown = |metric: &str| {
-        let outcome = run(&project, &["HEAD", "--format", "json", "--metric", metric]).ok();
-        outcome.json("show")["benchmarks"].as_array().unwrap().len()
-    };
-    assert_eq!(["wall", "cycles"].map(shown), [2, 0]);
+    let run = |metric| run(&project, &["HEAD", "--format", "json", "--metric", metric]);
+    let shown = run("wall").ok().json("show");
+    assert_eq!(shown["benchmarks"].as_array().unwrap().len(), 2);
+    // They are stored all the same.
+    let nothing = run("cycles").ok();
+    nothing.assert_stderr_has(&["warning: ", "no results in cycles", "they have: wall"]);
+    assert_eq!(nothing.json("show")["benchmarks"].as_array().unwrap().len(), 0);
 }
 
 #[test]
@@ -125,7 +149,7 @@ fn the_file_gives_a_benchmark_numbers_of_its_own_and_a_first_look_overrides_them
     let own = project.rbench(&arguments).ok();
     own.assert_stderr_has(&["(1 with their own numbers)", "of 10 executions"]);
     let quick = project.rbench(&["run", "HEAD", "--quick", "--dry-run"]).ok();
-    quick.assert_stderr_has(&["5 builds x 1 executions x 5 measurements"]);
+    quick.assert_stderr_has(&["5 builds × 1 execution × 5 measurements"]);
     assert!(!quick.stderr().contains("with their own numbers"), "{}", quick.told());
 }
 

@@ -40,13 +40,19 @@ fn nothing_in_the_repository_changes_but_the_directory_of_rbench() {
 fn what_rbench_keeps_is_no_part_of_the_uncommitted_tree() {
     let project = TestProject::of("sums");
     project.git(&["rm", "--quiet", ".gitignore"]);
+    project.write("bench.toml", "[store]\npath = \"results.sqlite\"\n");
     project.commit("Forget what git is to ignore");
     let arguments = ["--builds", "1", "--strategy", "relink", "."];
     let first = project.build(&arguments);
+    let store = ["results.sqlite", "results.sqlite-wal"];
+    for file in store {
+        project.write(file, "it changes with every run");
+    }
     let second = project.build(&arguments);
     assert_eq!(first.version(0)["version"]["tree"], second.version(0)["version"]["tree"]);
     assert!(second.nothing_was_made(0), "{}", second.outcome.told());
-    assert_eq!(project.git(&["status", "--porcelain"]), "", "git does not see it");
+    let seen = project.git(&["status", "--porcelain"]);
+    assert_eq!(seen, store.map(|file| format!("?? {file}")).join("\n"), "git sees nothing else");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Commands that are suggested can be typed, and mean what they say.
 
 use super::*;
-use crate::cli::{Command as Subcommand, CompareArgs};
+use crate::{
+    cli::{Command as Subcommand, CompareArgs},
+    model::Metric,
+};
 
 /// The command line as the shell and the command line definition understand it.
 fn parsed(line: &str) -> Subcommand {
@@ -42,6 +45,28 @@ fn filters_without_a_flag_are_carried_as_those_with_one() {
     };
     let line = args.given.suggest("history", &[], &[]);
     assert_eq!(line, "cargo rbench history --filter parse --filter 'a b'");
+}
+
+#[test]
+fn a_secret_for_cargo_is_not_carried() {
+    let given = given(
+        "--cargo-arg=--config --cargo-arg 'env.A=\"s3cret\"' --cargo-arg=--config=a.b='s3cret'",
+    );
+    assert_eq!(
+        given.suggest("compare", &["A"], &[]),
+        "cargo rbench compare A --cargo-arg=--config --cargo-arg env.A=VALUE \
+         --cargo-arg=--config=a.b=VALUE"
+    );
+}
+
+#[test]
+fn a_revision_that_looks_like_an_option_is_none() {
+    let line = given("-p parser").suggest("diff", &["-v", "HEAD"], &[]);
+    assert_eq!(line, "cargo rbench diff --package parser -- -v HEAD");
+    let Subcommand::Diff(args) = parsed(&line) else { panic!("it is another command") };
+    assert_eq!(args.versions.names().unwrap(), ["-v", "HEAD"]);
+    let line = given("-l 3").suggest("compare", &["A", "--help"], &[("exact", None)]);
+    assert_eq!(compare(&line).versions.names().unwrap(), ["A", "--help"]);
 }
 
 #[test]
@@ -105,7 +130,7 @@ fn every_suggestion_is_understood_as_it_was_meant() {
                 assert_eq!(compile.features, ["a", "b"]);
                 assert_eq!(compile.cargo_args, ["-Zno-parallel", "--config a=\"b c\""]);
                 assert_eq!(args.verdict.criteria.min_effect, Some(0.02));
-                assert_eq!(args.verdict.criteria.metrics, ["wall"]);
+                assert_eq!(args.verdict.criteria.metrics, [Metric::wall()]);
             }
         }
     }

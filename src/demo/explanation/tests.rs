@@ -113,7 +113,7 @@ fn the_planted_change_is_explained_with_its_interval() {
 fn a_planted_change_that_is_not_found_or_goes_the_wrong_way_is_not_as_expected() {
     let improved = Verdict::Improved { change: CHANGE, basis: Basis::OneStage };
     let doubt = Doubt::NotFlagged;
-    let inconclusive = Verdict::Inconclusive { change: CHANGE, detectable: 0.2, doubt };
+    let inconclusive = Verdict::Inconclusive { change: CHANGE, detectable: Some(0.2), doubt };
     for verdict in [inconclusive, unchanged(), improved, failed(), Verdict::Identical] {
         let name = VerdictKind::of(&verdict).name();
         let rows = [row("a", verdict, Some(STEADY)), row("b", unchanged(), Some(STEADY))];

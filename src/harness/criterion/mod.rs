@@ -181,9 +181,13 @@ impl Criterion {
             [] => return Err(self.why_unmeasured(run)),
             several => return Err(format!("{} benchmarks have this id", several.len())),
         };
+        let series = series(complete, unit, *one)?;
+        if let Some(reason) = too_many_iterations(&series, run.ended.resources.wall) {
+            return Err(reason);
+        }
         Ok(Outcome::Measured(Execution {
             asked: request.clone(),
-            series: vec![series(complete, unit, *one)?],
+            series: vec![series],
             throughput: complete.throughput.clone(),
             warm_up: Some(complete.warm_up),
             resources: run.ended.resources.clone(),
@@ -291,6 +295,17 @@ fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     series.defect().map_or(Ok(series), Err)
 }
 
+/// Why a process that took `wall` cannot have run the iterations of its measurements. A benchmark may time
+/// itself, and tell other times than those that passed.
+fn too_many_iterations(series: &Series, wall: Duration) -> Option<String> {
+    /// What no CPU can do.
+    const MOST_IN_A_NANOSECOND: f64 = 1000.0;
+    let all: f64 = series.iterations.iter().map(|iterations| *iterations as f64).sum();
+    let wall = wall.as_secs_f64();
+    (all > wall * 1e9 * MOST_IN_A_NANOSECOND)
+        .then(|| format!("it gave {all:e} iterations in {wall:.1} s, which no CPU can do"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,6 +383,18 @@ mod tests {
         assert_eq!(series.values, [10.0, 15.0]);
         assert_eq!(series.iterations, [1, 2]);
         assert_eq!(series.resolution.to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn more_iterations_than_any_cpu_can_do_are_refused_and_other_times_than_passed_are_not() {
+        let reason = |values: [f64; 2], iterations: [f64; 2]| {
+            let series = series(&complete(&values, &iterations), "ns", 1.0).unwrap();
+            too_many_iterations(&series, Duration::from_millis(200))
+        };
+        let refused = reason([1.8e25, 3.6e25], [3e18, 3e18]).unwrap();
+        assert_eq!(refused, "it gave 6e18 iterations in 0.2 s, which no CPU can do");
+        assert_eq!(reason([1e18, 2e18], [1e6, 2e6]), None);
+        assert_eq!(reason([1e3, 2e3], [5e10, 1e11]), None);
     }
 
     #[test]

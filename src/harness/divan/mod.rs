@@ -49,6 +49,12 @@ impl Harness for Divan {
         (measurements > MOST).then_some("the table of Divan shows at most 3")
     }
 
+    /// It has no warm-up, and at most so many measurements as the table shows.
+    fn least_time(&self, request: &ExecutionRequest) -> Duration {
+        let measurements = request.measurements.clamp(1, MOST);
+        ExecutionRequest { measurements, warm_up: Duration::ZERO, ..request.clone() }.least_time()
+    }
+
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {
         if self.version < Version::new(0, 1, 18) {
             // Its list leaves arguments out.
@@ -80,7 +86,7 @@ impl Harness for Divan {
                 executable,
                 slice::from_ref(benchmark),
                 executable.invocation(arguments, Some(request.seed), conditions),
-                request.least_time(),
+                self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
             let row = row(&ended.output, measurements)
@@ -138,7 +144,7 @@ fn threads(
         }
         let output = match trial(executable, id, conditions).run_for_list(conditions) {
             Ok(ended) => ended.output,
-            Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+            Err(failure) if failure.exit() != Exit::Benchmark => return Err(failure),
             Err(_) => Output::default(),
         };
         threads.extend(leaves(&output).into_iter().map(|leaf| (leaf.id, leaf.threads)));
@@ -212,6 +218,16 @@ fn arguments(benchmark: &Name, measurements: usize, size: Option<u64>) -> Vec<Os
 #[cfg(test)]
 mod tests {
     use super::{table::row_of, *};
+    use crate::model::testing::request;
+
+    #[test]
+    fn an_execution_takes_three_measurements_without_a_warm_up() {
+        let divan = Divan { version: Version::new(0, 1, 21) };
+        let least = |measurements| {
+            divan.least_time(&ExecutionRequest { measurements, ..request() }).as_millis()
+        };
+        assert_eq!([0, 1, 3, 10].map(least), [5, 5, 15, 15]);
+    }
 
     fn after(iterations: u64, cost: Duration) -> Option<u64> {
         let request = ExecutionRequest {

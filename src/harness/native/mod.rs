@@ -4,8 +4,9 @@ mod protocol;
 
 use std::{
     ffi::OsString,
-    fs::File,
+    fs::OpenOptions,
     io::Read,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     slice,
     time::Duration,
@@ -14,11 +15,11 @@ use std::{
 use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, Outcome,
-    executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
+    executable::{NO_SUCH_ID, Process, incidents, printable_lines, unsuccessful},
     scratch::Scratch,
 };
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
+    failure::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
     process::{Ended, Invocation},
 };
@@ -40,7 +41,7 @@ impl Harness for Native {
             // An id that is registered twice is failed by the harness and listed all the same:
             // executing it gives the reason.
             None => Ok(answer.records.into_iter().map(|record| Name::plain(record.id)).collect()),
-            Some(reason) => Err(query.process.failure(&reason, &ended)),
+            Some(reason) => Err(query.process.failure(&printable_lines(&reason), &ended)),
         }
     }
 
@@ -109,7 +110,9 @@ impl<'e> Query<'e> {
     fn run(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
         let ended = self.process.run(conditions)?;
         let failure = |reason: &str| self.process.failure(reason, &ended);
-        let Some(bytes) = read_bounded(&answer_file(&self.scratch))? else {
+        let answer = read_bounded(&answer_file(&self.scratch));
+        let Some(bytes) = answer.map_err(|reason| failure(&reason))? else {
+            self.scratch.check()?;
             let reason = unsuccessful(ended.ending);
             return Err(failure(
                 &reason.unwrap_or_else(|| "it exited with success but wrote no result".to_owned()),
@@ -130,20 +133,25 @@ fn answer_file(scratch: &Scratch) -> PathBuf {
     scratch.path().join("answer")
 }
 
-/// What is in a file, if there is one.
-fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>> {
+/// What is in the answer's file, if there is one; else why it cannot be read. A benchmark can have put
+/// anything there: to open a pipe would wait for who writes to it, without end.
+fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, String> {
     /// Room for three million measurements.
     const MOST: u64 = 64 << 20;
-    let what = || format!("cannot read {}", path.display());
-    let file = match File::open(path) {
+    let unreadable = |error: std::io::Error| format!("its answer cannot be read: {error}");
+    let careful = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let file = match OpenOptions::new().read(true).custom_flags(careful).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).or_fail(Exit::Benchmark, what),
+        Err(error) => return Err(unreadable(error)),
     };
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err("its answer is no regular file".to_owned());
+    }
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).or_fail(Exit::Benchmark, what)?;
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MOST {
-        return Err(Failure::new(Exit::Benchmark, what()).because("it is larger than 64 MiB"));
+        return Err("its answer is larger than 64 MiB".to_owned());
     }
     Ok(Some(bytes))
 }
@@ -178,7 +186,7 @@ fn outcome(
         _ => None,
     });
     if let Some(reason) = failed.or_else(|| answer.refused.clone()) {
-        return Err(reason);
+        return Err(printable_lines(&reason));
     }
     let record = match &records().collect::<Vec<_>>()[..] {
         [only] => *only,
@@ -195,7 +203,7 @@ fn outcome(
             resources: ended.resources.clone(),
             incidents: incidents(ended),
         })),
-        protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(reason.clone())),
+        protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(printable_lines(reason))),
         _ => Err("it gave no measurement".to_owned()),
     }
 }
@@ -246,7 +254,11 @@ fn implausible(series: &Series, wall: Duration) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{protocol::Record, *};
+    use crate::{
+        model::testing,
+        process::{Ending, Output},
+    };
 
     fn of(values: &[f64], iterations: u64) -> Series {
         Series {
@@ -254,6 +266,50 @@ mod tests {
             values: values.to_vec(),
             iterations: vec![iterations; values.len()],
             resolution: 0.0,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_a_regular_file_of_bounded_size() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        assert_eq!(read_bounded(&at("none")), Ok(None));
+        std::fs::write(at("answer"), "text").unwrap();
+        assert_eq!(read_bounded(&at("answer")), Ok(Some(b"text".to_vec())));
+        std::fs::File::create(at("large")).unwrap().set_len((64 << 20) + 1).unwrap();
+        assert_eq!(read_bounded(&at("large")).unwrap_err(), "its answer is larger than 64 MiB");
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        std::fs::create_dir(at("directory")).unwrap();
+        for name in ["pipe", "directory"] {
+            assert_eq!(read_bounded(&at(name)).unwrap_err(), "its answer is no regular file");
+        }
+        std::os::unix::fs::symlink(at("answer"), at("link")).unwrap();
+        assert!(read_bounded(&at("link")).unwrap_err().starts_with("its answer cannot be read"));
+    }
+
+    #[test]
+    fn a_reason_of_any_length_is_cut() {
+        let long = || "what a loop printed\n".repeat(100_000);
+        let of = |found: Option<protocol::Outcome>, refused: Option<String>| {
+            let record = |outcome| Record { id: "a".to_owned(), throughput: None, outcome };
+            let records = found.into_iter().map(record).collect();
+            let answer = Answer { version: "1".to_owned(), seed: None, records, refused };
+            let ended = Ended {
+                ending: Ending::Exited(0),
+                resources: testing::resources(),
+                output: Output::default(),
+                left_behind: Vec::new(),
+            };
+            outcome(&answer, &Name::plain("a"), &testing::request(), &ended)
+        };
+        let failed = of(Some(protocol::Outcome::Failed(long())), None).unwrap_err();
+        let refused = of(None, Some(long())).unwrap_err();
+        let skipped = of(Some(protocol::Outcome::Skipped(long())), None);
+        let Ok(Outcome::Skipped(skipped)) = skipped else { panic!("it is skipped") };
+        for reason in [failed, refused, skipped] {
+            assert_eq!(reason.lines().count(), 21);
+            assert!(reason.starts_with("what a loop printed\n") && reason.ends_with("\n…"));
         }
     }
 

@@ -3,17 +3,23 @@
 use super::*;
 use crate::{
     judge::testing::{Filling, benchmark, metric, place, seeds},
+    model::Throughput,
+    stats::Rule,
     store::Store,
 };
 
 const WALL: &str = "wall";
 
 fn judged(filling: &Filling<'_>, options: JudgeOptions) -> Vec<JudgedRow> {
+    judged_by(filling, options, &Criteria::default())
+}
+
+fn judged_by(filling: &Filling<'_>, options: JudgeOptions, criteria: &Criteria) -> Vec<JudgedRow> {
     let results = filling.results();
     let relation = Relation::SameExperiment([place(0, 0), place(0, 1)]);
     let judge = Judge::new(&results, options);
     let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
-    judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap()
+    judge.rows(&of_benchmark, &relation, criteria).unwrap()
 }
 
 fn verdict(filling: &Filling<'_>) -> Verdict {
@@ -70,7 +76,8 @@ fn every_metric_is_judged_unless_some_are_chosen() {
     assert_eq!(names, [WALL, "user"]);
     assert!(matches!(rows[0].verdict, Verdict::Unchanged { .. }), "{:?}", rows[0].verdict);
     assert!(matches!(rows[1].verdict, Verdict::Regressed { .. }), "{:?}", rows[1].verdict);
-    let options = JudgeOptions { metrics: vec!["user".to_owned()], ..JudgeOptions::default() };
+    let options =
+        JudgeOptions { metrics: vec!["user".parse().unwrap()], ..JudgeOptions::default() };
     assert_eq!(judged(&filling, options).len(), 1);
 }
 
@@ -84,6 +91,10 @@ fn a_metric_that_some_executions_lack_is_not_judged() {
     let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
     assert_eq!(of_benchmark.metrics(&[place(0, 0), place(0, 1)]), [metric(WALL)]);
     assert_eq!(of_benchmark.metrics(&[place(0, 0)]), [metric(WALL), metric("user")]);
+
+    filling.measure("a", 0, Stage::Second, &[(WALL, 100.0)]);
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+    assert_eq!(of_benchmark.metrics(&[place(0, 0)]), [metric(WALL)]);
 }
 
 #[test]
@@ -184,4 +195,99 @@ fn one_build_alone_is_a_failure_without_numbers() {
     let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
     assert!(matches!(row.verdict, Verdict::Failed { .. }), "{:?}", row.verdict);
     assert!(row.stages.is_empty());
+}
+
+#[test]
+fn fresh_builds_that_cannot_be_judged_are_not_said_to_be_missing() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for version in [0, 1] {
+        for seed in seeds(Stage::Second) {
+            filling.build(version, seed, &format!("the only fresh program of {version}"));
+        }
+    }
+    measure(&filling, Stage::First, 0.05);
+    measure(&filling, Stage::Second, 0.05);
+    let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+    let Verdict::Failed { reason } = &row.verdict else { panic!("{:?}", row.verdict) };
+    assert!(reason.contains("at least 2 builds"), "{reason}");
+    assert_eq!(row.stages.len(), 1);
+}
+
+#[test]
+fn what_an_experiment_could_detect_is_told_for_the_rule_that_it_is_known_of() {
+    for rule in Rule::ALL {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        measure(&filling, Stage::First, 0.0);
+        let criteria = Criteria { rule, min_effect: 1e-5, ..Criteria::default() };
+        let [row] = &judged_by(&filling, JudgeOptions::default(), &criteria)[..] else {
+            panic!("one row")
+        };
+        let Verdict::Inconclusive { detectable, .. } = row.verdict else {
+            panic!("{:?}", row.verdict)
+        };
+        assert_eq!(detectable.is_some(), rule == Rule::Overlap, "{rule}");
+        assert_eq!(row.advice.is_some(), rule == Rule::Overlap, "{rule}");
+    }
+}
+
+#[test]
+fn that_a_benchmark_processes_another_amount_is_told_by_its_row_and_changes_no_verdict() {
+    let work = |base: Throughput, head: Throughput| {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        for stage in [Stage::First, Stage::Second] {
+            filling.measure_with(
+                |one| one.throughput = vec![base],
+                "a",
+                0,
+                stage,
+                &[(WALL, 100.0)],
+            );
+            filling.measure_with(
+                |one| one.throughput = vec![head],
+                "a",
+                1,
+                stage,
+                &[(WALL, 108.0)],
+            );
+        }
+        assert!(matches!(verdict(&filling), Verdict::Regressed { .. }));
+        judged(&filling, JudgeOptions::default())[0].work
+    };
+    let [less, more] = [16_274, 17_671].map(Throughput::Bytes);
+    assert_eq!(work(less, more), Some([less, more]));
+    assert_eq!(work(more, more), None);
+    assert_eq!(work(more, Throughput::BytesDecimal(17_671)), None);
+    // Another measure of the work says nothing about how much it is.
+    assert_eq!(work(less, Throughput::Elements(1)), None);
+}
+
+#[test]
+fn the_value_of_a_version_is_of_the_stage_that_decides() {
+    let value = |changes: [f64; 2]| {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        measure(&filling, Stage::First, changes[0]);
+        measure(&filling, Stage::Second, changes[1]);
+        let value = |version| {
+            let results = filling.results();
+            let judge = Judge::new(&results, JudgeOptions::default());
+            let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
+            let (place, criteria) = (place(0, version), Criteria::default());
+            judge.value(&of_benchmark, place, &metric(WALL), &criteria).unwrap()
+        };
+        // More of the second stage may come.
+        assert_eq!(value(1).0, Stage::First);
+        store.finish(filling.id).unwrap();
+        let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+        let decisive = row.decisive().unwrap().summaries.clone();
+        let values = [value(0), value(1)];
+        assert_eq!(values.clone().map(|(_, summary)| summary.unwrap()), decisive);
+        values.map(|(stage, _)| stage)
+    };
+    assert_eq!(value([0.05, 0.08]), [Stage::Second; 2]);
+    // The second stage was made for another metric.
+    assert_eq!(value([0.0, 0.0]), [Stage::First; 2]);
 }

@@ -45,7 +45,8 @@ fn target_text(target: &TargetBuilds) -> String {
     );
     if distinct < all {
         text += &format!(
-            "    warning: only {distinct} of {all} builds differ; only they count as builds\n"
+            "    warning: only {distinct} of {all} builds differ; those that are equal in every version that is \
+             measured count as one\n"
         );
     }
     text

@@ -49,7 +49,7 @@ impl ComparisonReport {
                 Some((row, advice))
             });
             let (enough, half): (Vec<_>, Vec<_>) =
-                lacking.partition(|(_, advice)| self.is_enough(*advice));
+                lacking.partition(|(row, advice)| self.is_enough(row, *advice));
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
         steps
@@ -64,9 +64,9 @@ impl ComparisonReport {
         summary::name(&self.names(), row)
     }
 
-    /// Whether the smallest change of interest would be flagged.
-    fn is_enough(&self, advice: Advice) -> bool {
-        advice.smallest_detectable <= self.criteria.min_effect
+    /// Whether the smallest change of interest in this benchmark would be flagged.
+    fn is_enough(&self, row: &JudgedRow, advice: Advice) -> bool {
+        advice.smallest_detectable <= self.min_effect_of(row)
     }
 
     /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
@@ -77,8 +77,12 @@ impl ComparisonReport {
             [(only, _)] => self.name(only),
             several => format!("{} inconclusive benchmarks", several.len()),
         };
-        let purpose = if lacking.len() == 1 || self.is_enough(most) {
-            let size = quantity::size(most.smallest_detectable.max(self.criteria.min_effect));
+        let is_enough = lacking.iter().all(|(row, advice)| self.is_enough(row, *advice));
+        let purpose = if lacking.len() == 1 || is_enough {
+            let sizes = lacking
+                .iter()
+                .map(|(row, advice)| advice.smallest_detectable.max(self.min_effect_of(row)));
+            let size = quantity::size(sizes.fold(0.0, f64::max));
             format!("would flag a change of {size} in {whom} with 80 % power")
         } else {
             format!("would halve the smallest change that is flagged with 80 % power in {whom}")

@@ -76,6 +76,8 @@ struct Row<'r> {
     metric: MetricFields<'r>,
     verdict: VerdictKind,
     reason: Reason,
+    /// The smallest change of interest in this benchmark; absent where nothing was judged.
+    min_effect: Option<f64>,
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
@@ -112,7 +114,7 @@ struct Stage {
     pairing_gain: Option<f64>,
     correlation: Option<f64>,
     variance: Option<Shares>,
-    smallest_detectable: f64,
+    smallest_detectable: Option<f64>,
 }
 
 impl ComparisonReport {
@@ -138,12 +140,12 @@ impl ComparisonReport {
     }
 
     fn warning_fields(&self) -> Vec<Warning> {
-        let fields = |warning: &super::Warning| Warning {
+        let fields = |warning: super::Warning| Warning {
             kind: warning.kind(),
-            text: self.warning_text(warning),
+            text: self.warning_text(&warning),
             value: warning.value(),
         };
-        self.warnings.iter().map(fields).collect()
+        self.all_warnings().into_iter().map(fields).collect()
     }
 
     fn function_fields(&self) -> Vec<Functions<'_>> {
@@ -168,6 +170,7 @@ impl ComparisonReport {
             metric: row.metric.as_ref().into(),
             verdict: VerdictKind::of(&row.verdict),
             reason: Reason::of(row),
+            min_effect: row.decisive().map(|stage| stage.assessment.min_effect),
             base: value(0),
             head: value(1),
             change: Change::of(row),

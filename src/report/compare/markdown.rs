@@ -1,9 +1,10 @@
 //! The comparison for pull requests: short, what needs attention first, the rest folded, and never longer
 //! than a comment may be.
 
-use super::{ComparisonReport, summary::name};
+use super::{ComparisonReport, notes::ground, summary::name};
 use crate::{
     judge::JudgedRow,
+    model::Version,
     report::{
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
@@ -11,15 +12,20 @@ use crate::{
         sentence,
         table::shorten,
         verdict::VerdictKind,
+        visible::visible,
     },
 };
 
-/// Comments on GitHub hold 65,536 characters. The parts below have fewer bytes than that together.
+/// Comments on GitHub hold 65,536 characters. The parts below, of which there are four with names, have fewer
+/// bytes than that together.
 const LOUD: usize = 24_000;
 const CALM: usize = 12_000;
-const DETAILS: usize = 16_000;
+const DETAILS: usize = 14_000;
 const NAMES: usize = 1_000;
 const WARNINGS: usize = 3_000;
+const MEANS: usize = 1_000;
+const FUNCTIONS: usize = 1_500;
+const STEPS: usize = 3_000;
 
 /// The longest id, and the longest reason of a failure.
 const LONGEST_ID: usize = 100;
@@ -34,16 +40,15 @@ impl ComparisonReport {
         let mut text = format!("### Benchmarks: {}\n\n", self.headline());
         text += &format!(
             "{} against {}: {}.",
-            code(&self.head.to_string()),
-            code(&self.base.to_string()),
+            version(&self.head),
+            version(&self.base),
             self.verdicts_text()
         );
-        for mean in self.mean_texts() {
-            text += &format!(" {}.", escaped(&mean));
-        }
-        text += &format!(" Min-effect {}.\n", quantity::size(self.criteria.min_effect));
-        let warnings = self.warnings.iter().map(|warning| {
-            let warning = shorten(&self.warning_text(warning), LONGEST_REASON);
+        let means = self.mean_texts().map(|mean| format!(" {}.", escaped(&capitalised(&mean))));
+        text += &cut(means, MEANS, "means");
+        text += &format!(" Min-effect {}.\n", self.min_effect_text());
+        let warnings = self.all_warnings().into_iter().map(|warning| {
+            let warning = shorten(&self.warning_text(&warning), LONGEST_REASON);
             format!("\n> **Warning:** {}\n", escaped(&warning))
         });
         text += &cut(warnings, WARNINGS, "warnings");
@@ -107,6 +112,7 @@ impl ComparisonReport {
         };
         let benchmarks = rows
             .iter()
+            .filter(|row| ground(row).is_none())
             .map(|row| item(&code(&shorten(&name(&names, row), LONGEST_ID)), &sentence::row(row)));
         let targets = self.failed_targets.iter().map(|(target, failure)| {
             item(&code(&target.to_string()), &format!("failed: {failure}"))
@@ -115,7 +121,9 @@ impl ComparisonReport {
             (VerdictKind::Inconclusive, self.inconclusive_note()),
             (VerdictKind::Unchanged, self.too_small_note()),
         ];
-        let notes = notes.into_iter().filter_map(|(kind, note)| Some(item(kind.name(), &note?)));
+        let notes = notes.into_iter().filter_map(|(kind, note)| Some((kind.name(), note?)));
+        let notes = self.ground_notes().into_iter().chain(notes);
+        let notes = notes.map(|(head, note)| item(head, &note));
         let items: Vec<String> = notes.chain(benchmarks).chain(targets).collect();
         if items.is_empty() {
             return String::new();
@@ -128,7 +136,7 @@ impl ComparisonReport {
     fn not_judged(&self) -> String {
         let names = self.names();
         let with_verdict = |kind| self.with_verdict(kind).map(|row| name(&names, row)).collect();
-        let only = |version: &dyn ToString| format!("only in {}", code(&version.to_string()));
+        let only = |of: &Version| format!("only in {}", version(of));
         let lists: [(Vec<String>, String); 4] = [
             (
                 with_verdict(VerdictKind::Identical),
@@ -145,22 +153,40 @@ impl ComparisonReport {
             text += &format!("\n{} {what}: {}\n", names.len(), list.trim_end());
         }
         if let Some(functions) = self.functions_note() {
-            let functions = shorten(&functions, LONGEST_REASON);
-            text += &format!("\nMachine code: {}.\n", escaped(&functions));
+            let counts = functions.split("; ").next().unwrap_or_default();
+            let [all, counts] = [&functions, counts].map(escaped);
+            let functions = if all.len() <= FUNCTIONS { all } else { counts };
+            text += &format!("\nMachine code: {functions}.\n");
         }
         text
     }
 
     /// Commands to type, folded.
     fn folded_steps(&self) -> String {
-        let steps = self.next_steps().into_iter();
-        let short = steps.filter(|step| step.command.len() + step.purpose.len() < LONGEST_REASON);
-        let commands: Vec<String> =
-            short.map(|step| format!("# {}\n{}\n", step.purpose, step.command)).collect();
-        let commands = commands.concat();
+        let mut commands = String::new();
+        for step in self.next_steps() {
+            // Each on its own line: a line break in an id must not begin another command.
+            let step = format!("# {}\n{}\n", visible(&step.purpose), visible(&step.command));
+            if commands.len() + step.len() <= STEPS {
+                commands += &step;
+            }
+        }
         if commands.is_empty() {
             return commands;
         }
         folded("next steps", &fenced(&commands))
     }
+}
+
+/// Words as the beginning of a sentence.
+fn capitalised(words: &str) -> String {
+    let mut characters = words.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// A version, whose revision may be of any length.
+fn version(version: &Version) -> String {
+    code(&shorten(&visible(&version.to_string()), LONGEST_ID))
 }

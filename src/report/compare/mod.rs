@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, Result},
     judge::JudgedRow,
     machine::disturbance::Disturbance,
-    model::{BenchTarget, Benchmark, Dimensions, Machine, Version},
+    model::{BenchTarget, Benchmark, Dimensions, Machine, Throughput, Version},
     stats::Criteria,
 };
 
@@ -40,9 +40,9 @@ pub struct ComparisonReport {
     /// For stored results, the experiments that they are from, oldest first; empty where the results were
     /// just measured.
     pub stored: Vec<StoredExperiment>,
-    /// What makes the numbers less sure.
+    /// What makes the numbers less sure, as far as the rows do not tell it.
     pub warnings: Vec<Warning>,
-    /// How the machine code of each bench target that was measured differs.
+    /// How the functions of each bench target differ that was measured because its programs differ.
     pub functions: Vec<(BenchTarget, FunctionDiff)>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
@@ -125,7 +125,7 @@ pub struct StoredExperiment {
 pub enum Warning {
     /// Something that disturbs, or disturbed, the measurements.
     Disturbance(Disturbance),
-    /// Fewer builds of a bench target differ than were requested.
+    /// Fewer builds of a bench target differ, in any of the versions, than were requested.
     EqualBuilds {
         /// The bench target.
         target: BenchTarget,
@@ -145,6 +145,13 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
+    /// Benchmarks say that an iteration processes another amount in the head than in the base.
+    DifferentWork {
+        /// Their names and the amounts of both versions.
+        benchmarks: Vec<(String, [Throughput; 2])>,
+    },
+    /// The report says nothing of any benchmark in both versions.
+    NothingCompared,
     /// Stored results of different experiments are compared.
     AcrossExperiments {
         /// How many benchmarks it is about.
@@ -160,8 +167,6 @@ pub enum Warning {
         /// What differs, for people.
         reasons: Vec<String>,
     },
-    /// Anything else about the experiment, as a sentence.
-    Experiment(String),
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use super::{ComparisonReport, summary::name};
 use crate::{
-    code::ChangedFunction,
+    code::{ChangedFunction, FunctionDiff},
     judge::JudgedRow,
     report::{
+        diff::label,
         quantity::{count, percent, size},
+        sentence,
         table::shorten,
         verdict::VerdictKind,
         visible::visible,
@@ -21,6 +23,30 @@ const LONGEST_NAME: usize = 60;
 const MOST_FUNCTIONS: usize = 3;
 
 impl ComparisonReport {
+    /// What shows the changes of which the table says all else, each ground with those that it is for:
+    /// `confirmed by fresh builds`, `a, b (largest one-sided p 0.001, needed 0.050)`.
+    pub(super) fn ground_notes(&self) -> Vec<(&'static str, String)> {
+        let names = self.names();
+        let mut grounds: Vec<Vec<(Basis, &JudgedRow)>> = Vec::new();
+        for shown in self.ordered().into_iter().filter_map(|row| Some((ground(row)?, row))) {
+            match grounds.iter_mut().find(|alike| are_alike(alike[0].0, shown.0)) {
+                Some(alike) => alike.push(shown),
+                None => grounds.push(vec![shown]),
+            }
+        }
+        let note = |alike: Vec<(Basis, &JudgedRow)>| {
+            let largest = if alike.len() > 1 { "largest " } else { "" };
+            let reached = alike.iter().filter_map(|(basis, _)| p_and_needed(*basis));
+            let reached = reached.max_by(|(one, _), (other, _)| one.total_cmp(other));
+            let reached = reached.map_or_else(String::new, |(p, needed)| {
+                format!(" ({largest}{})", sentence::reached(p, needed))
+            });
+            let rows = list(alike.iter().map(|(_, row)| name(&names, row)));
+            (sentence::shown_by(alike[0].0), rows + &reached)
+        };
+        grounds.into_iter().map(note).collect()
+    }
+
     /// Why what is inconclusive is so: `chance can explain 3; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
@@ -33,22 +59,14 @@ impl ComparisonReport {
                 _ => open.push(row),
             }
         }
-        by_chance.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let whom = |row| shorten(&visible(&name(&names, row)), LONGEST_NAME);
-        let by_chance = match &by_chance[..] {
+        let whom = |row: &JudgedRow| shorten(&visible(&name(&names, row)), LONGEST_NAME);
+        let what = match &by_chance[..] {
             [] => None,
-            [(detectable, only)] => Some((whom(only), size(*detectable))),
-            [(least, first), .., (most, last)] => {
-                let [least, most] = [(least, first), (most, last)]
-                    .map(|(detectable, row)| format!("{} ({})", size(*detectable), whom(row)));
-                Some((by_chance.len().to_string(), format!("{least} to {most}")))
-            }
+            [(_, only)] => Some(whom(only)),
+            several => Some(several.len().to_string()),
         };
-        let by_chance = by_chance.map(|(what, detectable)| {
-            format!(
-                "chance can explain {what}; a change of {detectable} would be flagged with 80 % power"
-            )
-        });
+        let power = power(&by_chance, whom);
+        let by_chance = what.map(|what| format!("chance can explain {what}{power}"));
         let list = |rows: &[&JudgedRow]| list(rows.iter().map(|row| name(&names, row)));
         let open =
             (!open.is_empty()).then(|| format!("flagged, but not confirmed: {}", list(&open)));
@@ -81,9 +99,18 @@ impl ComparisonReport {
         let diffs = || self.functions.iter().map(|(_, diff)| diff);
         let same: usize = diffs().map(|diff| diff.unchanged).sum();
         if self.functions_are_equal() {
-            return Some(format!("all {same} functions are the same"));
+            // The programs differ, or nothing would have been measured.
+            return Some(if diffs().any(|diff| diff.incomplete) {
+                format!("all {same} functions that could be read are the same")
+            } else {
+                format!(
+                    "all {same} functions are the same, at other addresses or with other data or \
+                     shared libraries"
+                )
+            });
         }
-        let changed: Vec<&ChangedFunction> = diffs().flat_map(|diff| &diff.changed).collect();
+        let changed: Vec<(&FunctionDiff, &ChangedFunction)> =
+            diffs().flat_map(|diff| diff.changed.iter().map(move |one| (diff, one))).collect();
         let counts = [
             (changed.len(), "changed"),
             (diffs().map(|diff| diff.added.len()).sum(), "added"),
@@ -94,8 +121,9 @@ impl ComparisonReport {
         let counts: Vec<String> = counts.collect();
         let mut text = format!("{}, {same} the same", counts.join(", "));
         if changed.len() <= MOST_FUNCTIONS {
-            for ChangedFunction { name, base_size, head_size } in changed {
-                text += &format!("; {}: {base_size} -> {head_size} bytes", name.as_str());
+            for (diff, ChangedFunction { name, instance, base_size, head_size }) in changed {
+                let name = label(name, *instance, &diff.shared_names());
+                text += &format!("; {name}: {base_size} -> {head_size} bytes");
             }
         }
         Some(text)
@@ -105,6 +133,47 @@ impl ComparisonReport {
     pub(super) fn functions_are_equal(&self) -> bool {
         !self.functions.is_empty() && self.functions.iter().all(|(_, diff)| diff.is_empty())
     }
+}
+
+/// What shows the change of a row, where nothing but that is left to say of it.
+pub(super) fn ground(row: &JudgedRow) -> Option<Basis> {
+    match row.verdict {
+        Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
+            (!sentence::is_exaggerated(row)).then_some(basis)
+        }
+        _ => None,
+    }
+}
+
+/// Whether both are of one kind and have the same p value to reach.
+fn are_alike(one: Basis, other: Basis) -> bool {
+    let needed = |basis| p_and_needed(basis).map(|(_, needed)| needed.to_bits());
+    sentence::shown_by(one) == sentence::shown_by(other) && needed(one) == needed(other)
+}
+
+/// The p value, and the one that it had to reach.
+const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
+    match basis {
+        Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => Some((p, needed)),
+        Basis::OneStage => None,
+    }
+}
+
+/// What would be flagged in these rows, if that is known of all of them.
+fn power(rows: &[(Option<f64>, &JudgedRow)], whom: impl Fn(&JudgedRow) -> String) -> String {
+    let known = rows.iter().map(|(detectable, row)| Some(((*detectable)?, *row)));
+    let Some(mut known) = known.collect::<Option<Vec<_>>>() else { return String::new() };
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let detectable = match &known[..] {
+        [] => return String::new(),
+        [(only, _)] => size(*only),
+        [least, .., most] => {
+            let [least, most] = [least, most]
+                .map(|(detectable, row)| format!("{} ({})", size(*detectable), whom(row)));
+            format!("{least} to {most}")
+        }
+    };
+    format!("; a change of {detectable} would be flagged with 80 % power")
 }
 
 /// The first names of a list, and how many more there are.

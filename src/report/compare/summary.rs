@@ -14,6 +14,7 @@ use crate::{
         quantity,
         verdict::VerdictKind,
     },
+    stats::Verdict,
 };
 
 /// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
@@ -81,15 +82,22 @@ impl ComparisonReport {
             && self.failed_targets.is_empty()
     }
 
+    /// Whether no benchmark is in both versions, or those that are chose not to run.
+    pub(super) fn has_compared_nothing(&self) -> bool {
+        self.with_verdict(VerdictKind::Skipped).count() == self.rows.len()
+    }
+
     /// The exit code: a regression, unless they are only `advisory`, counts more than a failed benchmark,
-    /// and that more than an inconclusive verdict, where that counts at all.
+    /// and that more than a verdict that says neither, or no verdict at all, where that counts.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
         let counts = self.counts();
         if counts.regressed > 0 && !advisory {
             Exit::Regression
         } else if counts.failed + counts.failed_targets > 0 {
             Exit::Benchmark
-        } else if counts.inconclusive > 0 && inconclusive_counts {
+        } else if inconclusive_counts
+            && (counts.inconclusive + counts.not_comparable > 0 || self.has_compared_nothing())
+        {
             Exit::Inconclusive
         } else {
             Exit::Success
@@ -99,7 +107,10 @@ impl ComparisonReport {
     /// The geometric mean of the changes in each metric.
     pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
         let mut logs: BTreeMap<&Metric, Vec<f64>> = BTreeMap::new();
-        for row in &self.rows {
+        let is_judged = |row: &&JudgedRow| {
+            !matches!(row.verdict, Verdict::Failed { .. } | Verdict::NotComparable { .. })
+        };
+        for row in self.rows.iter().filter(is_judged) {
             if let (Some(metric), Some(stage)) = (&row.metric, row.decisive()) {
                 logs.entry(metric).or_default().push(stage.assessment.comparison.log_change);
             }
@@ -121,6 +132,21 @@ impl ComparisonReport {
             let change = quantity::percent(change);
             format!("geometric mean of the {benchmarks} benchmarks judged{metric}: {change}")
         })
+    }
+
+    /// The smallest change of interest in a benchmark: its own, if it was judged by one.
+    pub(super) fn min_effect_of(&self, row: &JudgedRow) -> f64 {
+        row.decisive().map_or(self.criteria.min_effect, |stage| stage.assessment.min_effect)
+    }
+
+    /// The smallest change of interest, and whether it is not that of all benchmarks:
+    /// `1 % (some benchmarks have their own)`.
+    pub(super) fn min_effect_text(&self) -> String {
+        let common = self.criteria.min_effect;
+        let has_own = |row: &JudgedRow| self.min_effect_of(row).total_cmp(&common).is_ne();
+        let own =
+            if self.rows.iter().any(has_own) { " (some benchmarks have their own)" } else { "" };
+        quantity::exact(common) + own
     }
 
     /// The verdict that matters most, in a word.

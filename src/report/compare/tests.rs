@@ -1,5 +1,9 @@
 //! A report with every verdict in it, as people, pull requests and programs read it.
 
+mod advice;
+mod comment;
+mod notes;
+
 use std::time::Duration;
 
 use super::*;
@@ -15,20 +19,26 @@ use crate::{
             judged_in, machine, memory, target, version,
         },
     },
-    stats::Verdict,
+    stats::{Rule, Verdict},
 };
 
 const SCHEMA: &str = include_str!("../../../schemas/compare.json");
 
 fn diff() -> FunctionDiff {
-    let sized = |name: &str| SizedFunction { name: Name::of(name), size: 10 };
+    let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
     FunctionDiff {
         added: vec![sized("new")],
         removed: vec![],
         changed: ["a", "b"]
-            .map(|name| ChangedFunction { name: Name::of(name), base_size: 8, head_size: 9 })
+            .map(|name| ChangedFunction {
+                name: Name::of(name),
+                instance: 1,
+                base_size: 8,
+                head_size: 9,
+            })
             .into(),
         unchanged: 4309,
+        incomplete: false,
     }
 }
 
@@ -161,10 +171,12 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
     all.warnings.extend([
         Warning::ChangingIds { ids: vec!["parse 12:00".to_owned()] },
         Warning::FunctionsUnknown { reason: "no archive".to_owned() },
+        Warning::DifferentWork {
+            benchmarks: vec![("a".to_owned(), [Throughput::Bits(0), Throughput::Bits(1)])],
+        },
         Warning::AcrossExperiments { benchmarks: 2 },
         Warning::NotComparableAcrossExperiments { benchmarks: 1 },
         Warning::DifferentConditions { reasons: vec!["settings: floor 2ms".to_owned()] },
-        Warning::Experiment("anything".to_owned()),
     ]);
     all.stored = vec![stored_experiment()];
     for report in [all, nothing()] {
@@ -181,16 +193,15 @@ fn stored_experiment() -> StoredExperiment {
 }
 
 #[test]
-fn a_warning_suggests_a_comparison_with_the_given_options() {
-    let words = "compare main HEAD --stored --filter parse --manifest-path x";
-    let report = ComparisonReport {
-        warnings: vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }],
-        command_line: given(words),
-        ..nothing()
+fn a_clock_that_went_ahead_may_have_been_left_behind_by_one_that_stood_still() {
+    let text = |seconds| {
+        let mut report = nothing();
+        report.add_disturbances([Disturbance::ClockSet { seconds }]);
+        style::plain(&report.text(200))
     };
-    let text = report.text(200);
-    let command = "together: cargo rbench compare main HEAD --filter parse --manifest-path x\n";
-    assert!(text.contains(command), "{text}");
+    let ahead = "the clock was set by +3600 s while measuring, or the machine was suspended;";
+    assert!(text(3600.0).contains(ahead), "{}", text(3600.0));
+    assert!(!text(-60.0).contains("suspended"), "{}", text(-60.0));
 }
 
 #[test]
@@ -203,13 +214,60 @@ fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
 }
 
 #[test]
+fn measurements_that_were_taken_instead_of_those_requested_are_told() {
+    let line = "taken in each execution: 3 measurements of 2 benchmarks\n";
+    let rows =
+        ["a", "b", "a"].map(|id| judged(id, 240.8, &[1.0, 1.0], 0.02, 0.003)).into_iter().collect();
+    let requested = |measurements| Dimensions { builds: 10, executions: 2, measurements };
+    let mut report = ComparisonReport { dimensions: Some(requested(5)), rows, ..nothing() };
+    assert!(plain(&report).contains(line), "{}", plain(&report));
+    report.dimensions = Some(requested(3));
+    assert!(!plain(&report).contains("taken in each execution"), "{}", plain(&report));
+    report.dimensions = None;
+    report.stored = vec![stored_experiment()];
+    assert!(plain(&report).contains(line), "{}", plain(&report));
+}
+
+#[test]
 fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
         plain(&nothing()),
         "HEAD (bbbbbbb) against main (aaaaaaa)\nestimator minimum, rule overlap at 5 %, min-effect \
-         1 %, confirmed on fresh builds\n\nno benchmark in both versions\n"
+         1 %, confirmed on fresh builds\nwarning: nothing was compared, so a regression would not \
+         have been found\n\nno benchmark in both versions\n"
     );
     assert!(nothing().markdown().starts_with("### Benchmarks: nothing to compare\n"));
+}
+
+#[test]
+fn the_head_names_the_rule_that_was_used_and_its_level() {
+    let criteria = |rule| Criteria { rule, false_alarm_rate: 0.001, ..Criteria::default() };
+    let line = |report: &ComparisonReport| {
+        let text = plain(report);
+        let (_, text) = text.split_once("estimator minimum, ").unwrap();
+        text.split_once("\n\n").unwrap().0.to_owned()
+    };
+    let confirmed = "min-effect 1 %, confirmed on fresh builds";
+    for (rule, words) in [
+        (Rule::Overlap, "overlap at 0.1 %"),
+        (Rule::Permutation, "permutation at 0.1 %"),
+        (Rule::Overlap95, "overlap-95 at 95 %"),
+        (Rule::Paper, "paper at 95 %"),
+    ] {
+        let rows = vec![identical("a")];
+        let report = ComparisonReport { criteria: criteria(rule), rows, ..nothing() };
+        assert_eq!(line(&report), format!("rule {words}, {confirmed}"));
+    }
+    let mut across = judged("a", 240.8, &[1.0], 0.02, 0.003);
+    across.stages[0].assessment.is_across = true;
+    let mut report =
+        ComparisonReport { criteria: criteria(Rule::Paper), rows: vec![across], ..nothing() };
+    assert_eq!(line(&report), "rule overlap at 0.1 %, min-effect 1 %");
+    let mut within = judged("b", 240.8, &[1.0], 0.02, 0.003);
+    within.stages[0].assessment.rule = Rule::Paper;
+    report.rows.push(within);
+    let between = "between experiments: rule overlap at 0.1 %, not confirmed on fresh builds";
+    assert_eq!(line(&report), format!("rule paper at 95 %, {confirmed}\n{between}"));
 }
 
 #[test]
@@ -248,19 +306,6 @@ fn what_regressed_comes_first_and_all_else_in_the_order_of_definition() {
 }
 
 #[test]
-fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() {
-    let row = judged("numbers/float", 240.8, &[1.004], 0.02, 0.003);
-    assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
-    let report = ComparisonReport { rows: vec![row], ..nothing() };
-    let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
-    assert!(plain(&report).contains(line), "{}", plain(&report));
-    assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
-    let confirmed = judged("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
-    let report = ComparisonReport { rows: vec![confirmed], ..nothing() };
-    assert!(plain(&report).contains("numbers/float (+0.40 %, confirmed)"), "{}", plain(&report));
-}
-
-#[test]
 fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_large() {
     let words = "tends to be too large";
     let text = |factors: &[f64]| {
@@ -269,27 +314,6 @@ fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_lar
     };
     assert!(text(&[1.022, 1.02]).contains(words), "{}", text(&[1.022, 1.02]));
     assert!(!text(&[1.5, 1.4]).contains(words), "{}", text(&[1.5, 1.4]));
-}
-
-#[test]
-fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
-    let unchanged = judged("", 240.8, &[1.0], 0.02, 0.003);
-    let regressed = judged("", 812.0, &[1.4, 1.38], 0.01, 0.01);
-    for (part, judged) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)] {
-        let mut report = report();
-        for index in 0..1000 {
-            let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
-            report.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
-            let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
-            report.rows.push(failed(&format!("bad{index}"), reason));
-            report.added.push(benchmark);
-            report.warnings.push(Warning::Experiment(part.repeat(90)));
-        }
-        let markdown = report.markdown();
-        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
-        assert_eq!(markdown.matches("<details>").count(), markdown.matches("</details>").count());
-        assert!(markdown.contains("more rows") && markdown.contains("more reasons"));
-    }
 }
 
 #[test]
@@ -304,7 +328,10 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         added: vec![benchmark(HOSTILE)],
         failed_targets: vec![(target(HOSTILE), failure)],
         warnings: vec![
-            Warning::Experiment(hostile()),
+            Warning::FunctionsUnknown { reason: hostile() },
+            Warning::DifferentWork {
+                benchmarks: vec![(hostile(), [1, 2].map(Throughput::Elements))],
+            },
             Warning::DifferentConditions { reasons: vec![hostile()] },
         ],
         ..report()
@@ -339,69 +366,21 @@ fn failed_benchmarks_and_targets_fail_the_command_and_skipped_ones_do_not() {
     let skipped = Verdict::Skipped { reason: String::new() };
     let regressed = judged("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
     let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
-    assert_eq!(exit(vec![row(skipped), row(Verdict::Identical)]), Exit::Success);
+    assert_eq!(exit(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
+    for nothing_compared in [vec![], vec![row(skipped)]] {
+        assert_eq!(exit(nothing_compared.clone()), Exit::Inconclusive);
+        let report = ComparisonReport { rows: nothing_compared, ..nothing() };
+        assert_eq!(report.exit(false, false), Exit::Success);
+        assert!(report.markdown().contains("> **Warning:** nothing was compared, so a regression"));
+        assert!(report.json().unwrap().contains("\"kind\": \"nothing_compared\""));
+    }
     assert_eq!(exit(vec![inconclusive.clone()]), Exit::Inconclusive);
+    let not_comparable = Verdict::NotComparable { reason: "no common metric".to_owned() };
+    assert_eq!(exit(vec![row(not_comparable)]), Exit::Inconclusive);
     assert_eq!(exit(vec![inconclusive, failed("b", "x")]), Exit::Benchmark);
     assert_eq!(exit(vec![regressed.clone(), failed("b", "x")]), Exit::Regression);
     let advisory = ComparisonReport { rows: vec![regressed], ..nothing() };
     assert_eq!(advisory.exit(true, true), Exit::Success);
     let targets = ComparisonReport { failed_targets: report().failed_targets, ..nothing() };
     assert_eq!(targets.exit(false, false), Exit::Benchmark);
-}
-
-#[test]
-fn equal_functions_are_no_reason_to_look_at_their_differences() {
-    let same = FunctionDiff { unchanged: 3608, ..FunctionDiff::default() };
-    let report = ComparisonReport { functions: vec![(target("work"), same)], ..report() };
-    let text = plain(&report);
-    assert!(text.contains("machine code: all 3608 functions are the same\n"), "{text}");
-    assert!(!text.contains("cargo rbench diff"), "{text}");
-}
-
-#[test]
-fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each_shows() {
-    let mut report = ComparisonReport {
-        rows: vec![
-            inconclusive("a", Repetition::Builds, 17, 0.0098),
-            inconclusive("-b", Repetition::Builds, 30, 0.0099),
-            inconclusive("c", Repetition::Executions, 30, 0.2),
-            inconclusive("d", Repetition::Executions, 25, 0.1),
-        ],
-        ..nothing()
-    };
-    let advised = |report: &ComparisonReport| -> Vec<[String; 2]> {
-        let steps = report.next_steps();
-        steps.into_iter().skip(2).map(|step| [step.purpose, step.command]).collect()
-    };
-    assert_eq!(
-        advised(&report),
-        [
-            [
-                "would flag a change of 1 % in 2 inconclusive benchmarks with 80 % power",
-                "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30"
-            ],
-            [
-                "would halve the smallest change that is flagged with 80 % power in 2 inconclusive \
-                 benchmarks",
-                "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30"
-            ],
-        ]
-    );
-    let more = ["e", "f", "g"].map(|id| inconclusive(id, Repetition::Executions, 20, 0.1));
-    report.rows.extend(more);
-    report.command_line = given(
-        "compare main HEAD --features simd --filter . -l 10 -m 4 --manifest-path x --format json",
-    );
-    let advised: Vec<String> = report.next_steps().into_iter().map(|step| step.command).collect();
-    assert_eq!(
-        advised,
-        [
-            "cargo rbench diff main HEAD --features simd --manifest-path x",
-            "cargo rbench show HEAD --exact --filter a --manifest-path x",
-            "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30 --features simd \
-             --executions 4 --manifest-path x",
-            "cargo rbench compare main HEAD --executions 30 --features simd --filter . --builds 10 \
-             --manifest-path x",
-        ]
-    );
 }

@@ -1,14 +1,21 @@
 //! The comparison for people at a terminal.
 
-use super::{ComparisonReport, StoredExperiment, notes::list, summary::name};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    ComparisonReport, StoredExperiment, Warning,
+    notes::{ground, list},
+    summary::name,
+    warning::sentence,
+};
 use crate::{
     judge::{JudgedRow, JudgedStage},
-    model::Dimensions,
+    model::Benchmark,
     report::{
         date,
         names::Names,
         prose::{filled, first_line_filled},
-        quantity::{self, percent, size},
+        quantity::{self, exact, percent},
         sentence,
         shares::{self, Shares},
         style::{self, paint},
@@ -16,7 +23,7 @@ use crate::{
         verdict::VerdictKind,
         visible::{visible, visible_lines},
     },
-    stats::Interval,
+    stats::{Interval, Rule, Summary},
 };
 
 impl ComparisonReport {
@@ -26,9 +33,8 @@ impl ComparisonReport {
         for line in self.measured() {
             text += &filled(&line, columns);
         }
-        for warning in &self.warnings {
-            let warning = visible(&self.warning_text(warning)).into_owned();
-            text += &filled(&format!("{} {warning}", paint(style::DOUBTFUL, "warning:")), columns);
+        for warning in self.all_warnings() {
+            text += &self.warning(&warning, columns);
         }
         text += &format!("\n{}", filled(&paint(style::HEAD, &self.verdicts_text()), columns));
         for mean in self.mean_texts() {
@@ -46,36 +52,86 @@ impl ComparisonReport {
         text
     }
 
+    /// A warning. The command that it advises stays in one line, to be copied.
+    fn warning(&self, warning: &Warning, columns: usize) -> String {
+        let head = paint(style::DOUBTFUL, "warning:");
+        let (sentence, command) = (sentence(warning), self.advised(warning));
+        let colon = if command.is_some() { ":" } else { "" };
+        let text = filled(&format!("{head} {}{colon}", visible(&sentence)), columns);
+        command.map_or(text.clone(), |command| format!("{text}  {}\n", visible(&command)))
+    }
+
     /// How the results came about.
     fn measured(&self) -> Vec<String> {
-        let shape = |Dimensions { builds, executions, measurements }: Dimensions| {
-            [(builds, "build"), (executions, "execution"), (measurements, "measurement")]
-                .map(|(number, thing)| quantity::count(number, thing))
-                .join(" × ")
-        };
         let stored = |StoredExperiment { identity, begun, dimensions }: &StoredExperiment| {
-            let (begun, shape) = (date::minute(*begun), shape(*dimensions));
+            let (begun, shape) = (date::minute(*begun), quantity::dimensions(*dimensions));
             format!("stored results of experiment {}, {begun}: {shape}", visible(identity))
         };
-        let mut lines: Vec<String> = self.dimensions.map(shape).into_iter().collect();
+        let mut lines: Vec<String> =
+            self.dimensions.map(quantity::dimensions).into_iter().collect();
         lines.extend(self.stored.iter().map(stored));
+        lines.extend(self.taken());
+        lines.extend(self.judged());
+        lines
+    }
+
+    /// How many measurements the executions gave, where it was another number than was requested: many
+    /// harnesses have limits, and benchmarks have settings of their own.
+    fn taken(&self) -> Option<String> {
+        let stored = self.stored.iter().map(|experiment| experiment.dimensions);
+        let requested: Vec<usize> =
+            stored.chain(self.dimensions).map(|asked| asked.measurements).collect();
+        let mut benchmarks: BTreeMap<usize, BTreeSet<&Benchmark>> = BTreeMap::new();
+        for row in &self.rows {
+            let summaries = row.stages.iter().flat_map(|stage| &stage.summaries);
+            for build in summaries.flat_map(Summary::builds) {
+                let taken = build.measurements / build.executions;
+                let is_same_for_all = taken * build.executions == build.measurements;
+                if is_same_for_all && !requested.contains(&taken) {
+                    benchmarks.entry(taken).or_default().insert(&row.benchmark);
+                }
+            }
+        }
+        let parts = benchmarks.iter().map(|(taken, of)| {
+            let taken = quantity::count(*taken, "measurement");
+            format!("{taken} of {}", quantity::count(of.len(), "benchmark"))
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        (!parts.is_empty()).then(|| format!("taken in each execution: {parts}"))
+    }
+
+    /// How the results were judged.
+    fn judged(&self) -> Vec<String> {
         let criteria = &self.criteria;
-        let confirmed = if criteria.confirm { ", confirmed on fresh builds" } else { "" };
-        lines.push(format!(
-            "estimator {}, rule {} at {}, min-effect {}{confirmed}",
-            criteria.estimator.name(),
-            criteria.rule.name(),
-            size(criteria.false_alarm_rate),
-            size(criteria.min_effect),
-        ));
+        let rule = |rule: Rule| {
+            let level = match rule {
+                Rule::Overlap | Rule::Permutation => criteria.false_alarm_rate,
+                Rule::Overlap95 | Rule::Paper => criteria.confidence,
+            };
+            format!("rule {} at {}", rule.name(), exact(level))
+        };
+        let stages = || self.rows.iter().filter_map(JudgedRow::decisive);
+        let across = stages().find(|stage| stage.assessment.is_across);
+        let is_within = across.is_none() || stages().any(|stage| !stage.assessment.is_across);
+        let across = across.map(|stage| rule(stage.assessment.rule));
+        let (within, confirmed) = match &across {
+            Some(across) if !is_within => (across.clone(), ""),
+            _ if criteria.confirm => (rule(criteria.rule), ", confirmed on fresh builds"),
+            _ => (rule(criteria.rule), ""),
+        };
+        let (estimator, min_effect) = (criteria.estimator.name(), self.min_effect_text());
+        let mut lines =
+            vec![format!("estimator {estimator}, {within}, min-effect {min_effect}{confirmed}")];
+        if let Some(across) = across.filter(|_| is_within) {
+            lines.push(format!("between experiments: {across}, not confirmed on fresh builds"));
+        }
         lines
     }
 
     fn table(&self, rows: &[&JudgedRow]) -> Table {
         let names = self.names();
-        let level = |share: f64| format!("{} %", (1000.0 * share).round() / 10.0);
-        let of_value = format!("± ({})", level(self.criteria.confidence));
-        let of_change = format!("{} interval", level(1.0 - self.criteria.false_alarm_rate));
+        let of_value = format!("± ({})", exact(self.criteria.confidence));
+        let of_change = format!("{} interval", exact(1.0 - self.criteria.false_alarm_rate));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::right("base"),
@@ -116,11 +172,15 @@ impl ComparisonReport {
     /// What the table does not say of the benchmarks in it.
     fn explanations(&self, columns: usize) -> String {
         let names = self.names();
-        let mut text = String::new();
+        let notes = self.ground_notes().into_iter();
+        let mut text: String =
+            notes.map(|(head, note)| filled(&format!("{head}: {note}"), columns)).collect();
         for row in self.ordered() {
             use VerdictKind::{Failed, Improved, NotComparable, Regressed};
             let kind = VerdictKind::of(&row.verdict);
-            if matches!(kind, Regressed | Improved | Failed | NotComparable) {
+            if matches!(kind, Regressed | Improved | Failed | NotComparable)
+                && ground(row).is_none()
+            {
                 let name = paint(kind.style(), &name(&names, row));
                 text += &first_line_filled(&format!("{name}: {}", sentence::row(row)), columns);
             }

@@ -3,45 +3,114 @@
 use super::{ComparisonReport, Warning};
 use crate::{
     machine::{disturbance::Disturbance, state::MANY_SWITCHES},
-    report::quantity::count,
+    model::{Benchmark, Throughput},
+    report::{
+        quantity::{count, percent},
+        table::shorten,
+        visible::visible,
+    },
 };
 
+/// Of so many benchmarks whose work differs the amounts are shown, with names of so many columns at most.
+const MOST_AMOUNTS: usize = 3;
+const LONGEST_NAME: usize = 60;
+
 impl ComparisonReport {
-    /// A warning as a sentence.
+    /// All warnings. Those that follow from the rows come first: they are about what was compared at all.
+    pub(super) fn all_warnings(&self) -> Vec<Warning> {
+        let nothing = self.has_compared_nothing().then_some(Warning::NothingCompared);
+        let of_rows = nothing.into_iter().chain(self.different_work());
+        of_rows.chain(self.warnings.iter().cloned()).collect()
+    }
+
+    /// A warning about the benchmarks whose amount of work changed, each once.
+    fn different_work(&self) -> Option<Warning> {
+        let names = self.names();
+        let mut met: Vec<&Benchmark> = Vec::new();
+        let mut benchmarks = Vec::new();
+        for row in &self.rows {
+            if let Some(work) = row.work.filter(|_| !met.contains(&&row.benchmark)) {
+                met.push(&row.benchmark);
+                benchmarks.push((names.name(&row.benchmark), work));
+            }
+        }
+        (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
+    }
+
+    /// A warning as a sentence, with the command that it advises at its end.
     pub(super) fn warning_text(&self, warning: &Warning) -> String {
-        let together = || self.command_line.suggest("compare", &self.revisions(), &[]);
-        match warning {
-            Warning::Disturbance(disturbance) => disturbance_text(disturbance),
-            Warning::EqualBuilds { target, distinct, requested } => {
-                format!("{target}: only {distinct} of {requested} builds differ")
-            }
-            Warning::ChangingIds { ids } => {
-                let (verb, example) = (have(ids.len()), ids.first().map_or("", String::as_str));
-                format!(
-                    "{verb} a different id in each listing, for example `{example}`, and cannot \
+        let sentence = sentence(warning);
+        match self.advised(warning) {
+            Some(command) => format!("{sentence}: {command}"),
+            None => sentence,
+        }
+    }
+
+    /// The command that a warning advises.
+    pub(super) fn advised(&self, warning: &Warning) -> Option<String> {
+        let is_across = matches!(
+            warning,
+            Warning::AcrossExperiments { .. } | Warning::NotComparableAcrossExperiments { .. }
+        );
+        is_across.then(|| self.command_line.suggest("compare", &self.revisions(), &[]))
+    }
+}
+
+/// A warning as a sentence, without the command that it advises.
+pub(super) fn sentence(warning: &Warning) -> String {
+    match warning {
+        Warning::Disturbance(disturbance) => disturbance_text(disturbance),
+        Warning::EqualBuilds { target, distinct, requested } => {
+            format!("{target}: only {distinct} of {requested} builds differ")
+        }
+        Warning::ChangingIds { ids } => {
+            let (verb, example) = (have(ids.len()), ids.first().map_or("", String::as_str));
+            format!(
+                "{verb} a different id in each listing, for example `{example}`, and cannot \
                      be compared; use ids that do not change"
-                )
-            }
-            Warning::FunctionsUnknown { reason } => {
-                format!("functions were not compared: {reason}")
-            }
-            Warning::AcrossExperiments { benchmarks } => format!(
-                "{} measured in two experiments, so the intervals include the variation between \
-                 experiments; measure both versions together for narrower ones: {}",
-                were(*benchmarks),
-                together()
-            ),
-            Warning::NotComparableAcrossExperiments { benchmarks } => format!(
-                "{} measured in two experiments and cannot be compared; measure both versions \
-                 together: {}",
-                were(*benchmarks),
-                together()
-            ),
-            Warning::DifferentConditions { reasons } => format!(
-                "compared despite different conditions (--allow-different): {}",
-                reasons.join("; ")
-            ),
-            Warning::Experiment(text) => text.clone(),
+            )
+        }
+        Warning::FunctionsUnknown { reason } => {
+            format!("functions were not compared: {reason}")
+        }
+        Warning::DifferentWork { benchmarks } => different_work(benchmarks),
+        Warning::NothingCompared => {
+            "nothing was compared, so a regression would not have been found".to_owned()
+        }
+        Warning::AcrossExperiments { benchmarks } => format!(
+            "{} measured in two experiments, so the intervals include the variation between \
+                 experiments; measure both versions together for narrower ones",
+            were(*benchmarks)
+        ),
+        Warning::NotComparableAcrossExperiments { benchmarks } => format!(
+            "{} measured in two experiments and cannot be compared; measure both versions \
+                 together",
+            were(*benchmarks)
+        ),
+        Warning::DifferentConditions { reasons } => format!(
+            "compared despite different conditions (--allow-different): {}",
+            reasons.join("; ")
+        ),
+    }
+}
+
+/// `parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the same work`.
+fn different_work(benchmarks: &[(String, [Throughput; 2])]) -> String {
+    let amounts = |(name, work): &(String, [Throughput; 2])| {
+        let [(base, _), (head, unit)] = work.map(Throughput::amount);
+        let name = shorten(&visible(name), LONGEST_NAME);
+        let change = percent(head as f64 / base as f64 - 1.0);
+        format!("{name} processes {head} instead of {base} {unit} per iteration ({change})")
+    };
+    let shown: Vec<String> = benchmarks.iter().take(MOST_AMOUNTS).map(amounts).collect();
+    let (shown, more) = (shown.join(", "), benchmarks.len().saturating_sub(MOST_AMOUNTS));
+    match benchmarks.len() {
+        1 => format!("{shown}: not the same work"),
+        several if more == 0 => {
+            format!("{several} benchmarks do not do the same work: {shown}")
+        }
+        several => {
+            format!("{several} benchmarks do not do the same work: {shown} and {more} more")
         }
     }
 }
@@ -74,10 +143,11 @@ impl Warning {
             Self::EqualBuilds { .. } => "equal_builds",
             Self::ChangingIds { .. } => "changing_ids",
             Self::FunctionsUnknown { .. } => "functions_unknown",
+            Self::DifferentWork { .. } => "different_work",
+            Self::NothingCompared => "nothing_compared",
             Self::AcrossExperiments { .. } => "across_experiments",
             Self::NotComparableAcrossExperiments { .. } => "not_comparable_across_experiments",
             Self::DifferentConditions { .. } => "different_conditions",
-            Self::Experiment(_) => "experiment",
         }
     }
 
@@ -94,13 +164,14 @@ impl Warning {
                 | Disturbance::ClockSet { seconds: value },
             ) => Some(*value),
             Self::ChangingIds { ids } => Some(ids.len() as f64),
+            Self::DifferentWork { benchmarks } => Some(benchmarks.len() as f64),
             Self::EqualBuilds { distinct: number, .. }
             | Self::AcrossExperiments { benchmarks: number }
             | Self::NotComparableAcrossExperiments { benchmarks: number } => Some(*number as f64),
             Self::Disturbance(Disturbance::Governor { .. } | Disturbance::Battery)
             | Self::FunctionsUnknown { .. }
-            | Self::DifferentConditions { .. }
-            | Self::Experiment(_) => None,
+            | Self::NothingCompared
+            | Self::DifferentConditions { .. } => None,
         }
     }
 }
@@ -139,8 +210,10 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
             percent(share)
         ),
         Disturbance::ClockSet { seconds } => format!(
-            "the clock was set by {seconds:+.0} s while measuring; measured times are not affected, \
-             because they come from the monotonic clock"
+            "the clock was set by {seconds:+.0} s while measuring{}; measured times are not affected, \
+             because they come from the monotonic clock",
+            // That clock stands still then.
+            if *seconds > 0.0 { ", or the machine was suspended" } else { "" }
         ),
     }
 }

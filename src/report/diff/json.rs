@@ -33,6 +33,7 @@ struct TargetFields<'r> {
 #[derive(Serialize)]
 struct Changed<'r> {
     name: &'r str,
+    instance: String,
     base_bytes: u64,
     head_bytes: u64,
 }
@@ -40,6 +41,7 @@ struct Changed<'r> {
 #[derive(Serialize)]
 struct Sized<'r> {
     name: &'r str,
+    instance: String,
     size_bytes: u64,
 }
 
@@ -63,11 +65,15 @@ impl DiffReport {
 
 impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
     fn from(TargetDiff { target, diff, not_comparable }: &'r TargetDiff) -> Self {
-        let changed = |ChangedFunction { name, base_size, head_size }: &'r ChangedFunction| {
-            Changed { name: name.as_str(), base_bytes: *base_size, head_bytes: *head_size }
+        let changed = |function: &'r ChangedFunction| Changed {
+            name: function.name.as_str(),
+            instance: format!("{:016x}", function.instance),
+            base_bytes: function.base_size,
+            head_bytes: function.head_size,
         };
-        let sized = |SizedFunction { name, size }: &'r SizedFunction| Sized {
+        let sized = |SizedFunction { name, instance, size }: &'r SizedFunction| Sized {
             name: name.as_str(),
+            instance: format!("{instance:016x}"),
             size_bytes: *size,
         };
         let inputs = not_comparable.iter();

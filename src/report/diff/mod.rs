@@ -3,9 +3,11 @@
 mod json;
 mod text;
 
+use std::collections::BTreeSet;
+
 use super::Report;
 use crate::{
-    code::{FunctionDiff, FunctionSet, NotComparable},
+    code::{FunctionDiff, FunctionSet, Name, NotComparable},
     failure::Result,
     model::{BenchTarget, Version},
 };
@@ -47,6 +49,15 @@ impl TargetDiff {
     }
 }
 
+/// The name of a function, with a part of its instance where it is one of those that several have.
+pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> String {
+    if shared.contains(name) {
+        format!("{name} #{:08x}", instance >> 32)
+    } else {
+        name.as_str().to_owned()
+    }
+}
+
 impl Report for DiffReport {
     fn text(&self, _columns: usize) -> String {
         self.write_text()
@@ -61,7 +72,7 @@ impl Report for DiffReport {
 mod tests {
     use super::*;
     use crate::{
-        code::{ChangedFunction, Name, SizedFunction},
+        code::{ChangedFunction, SizedFunction},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, target, version},
@@ -71,15 +82,17 @@ mod tests {
     fn report(name: &str) -> DiffReport {
         let changed = |name: &str, head_size| ChangedFunction {
             name: Name::of(name),
+            instance: 0x1a2b_3c4d << 32,
             base_size: 2316,
             head_size,
         };
-        let sized = |name: &str| SizedFunction { name: Name::of(name), size: 10 };
+        let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
         let diff = FunctionDiff {
             added: vec![sized("new")],
             removed: vec![sized("old")],
             changed: vec![changed(name, 2352), changed("same_size", 2316)],
             unchanged: 4309,
+            incomplete: false,
         };
         let same = FunctionDiff { unchanged: 12, ..FunctionDiff::default() };
         let of =
@@ -96,6 +109,17 @@ mod tests {
     #[test]
     fn each_function_that_differs_is_a_line() {
         insta::assert_snapshot!(style::plain(&report("parse").text(80)));
+    }
+
+    #[test]
+    fn functions_of_one_name_are_told_apart_by_their_symbols() {
+        let mut report = report("iter");
+        report.targets[0].diff.added =
+            vec![SizedFunction { name: Name::of("iter"), instance: 0x0005_6789 << 32, size: 10 }];
+        let text = style::plain(&report.text(80));
+        for line in ["~ iter #1a2b3c4d  (2316 ->", "+ iter #00056789  (10", "~ same_size  (2316"] {
+            assert!(text.contains(line), "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The difference between two versions for people: a line for each function that differs.
 
-use super::{DiffReport, TargetDiff};
+use super::{DiffReport, TargetDiff, label};
 use crate::{
-    code::{FunctionDiff, Name, SizedFunction},
+    code::{FunctionDiff, SizedFunction},
     report::visible::visible,
 };
 
@@ -24,7 +24,7 @@ impl DiffReport {
 
 impl TargetDiff {
     fn text(&self) -> String {
-        let FunctionDiff { added, removed, changed, unchanged } = &self.diff;
+        let FunctionDiff { added, removed, changed, unchanged, .. } = &self.diff;
         let mut text = format!("\n{}: ", visible(&self.target.to_string()));
         text += &if self.diff.is_empty() {
             format!("all {unchanged} functions are the same\n")
@@ -32,17 +32,18 @@ impl TargetDiff {
             let [changed, added, removed] = [changed.len(), added.len(), removed.len()];
             format!("{changed} changed, {added} added, {removed} removed, {unchanged} the same\n")
         };
+        let shared = self.diff.shared_names();
         for function in changed {
             let sizes = if function.base_size == function.head_size {
                 format!("{} bytes", function.base_size)
             } else {
                 format!("{} -> {} bytes", function.base_size, function.head_size)
             };
-            text += &line('~', &function.name, &sizes);
+            text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
         }
         for (sign, functions) in [('+', added), ('-', removed)] {
-            for SizedFunction { name, size } in functions {
-                text += &line(sign, name, &format!("{size} bytes"));
+            for SizedFunction { name, instance, size } in functions {
+                text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
             }
         }
         for input in &self.not_comparable {
@@ -53,6 +54,6 @@ impl TargetDiff {
     }
 }
 
-fn line(sign: char, name: &Name, size: &str) -> String {
-    format!("  {sign} {}  ({size})\n", visible(name.as_str()))
+fn line(sign: char, name: &str, size: &str) -> String {
+    format!("  {sign} {}  ({size})\n", visible(name))
 }

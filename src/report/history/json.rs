@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
 use crate::{
     failure::Result,
+    model::Unmeasured,
     report::{
         json::{
             self, Change, Criteria, Estimate, FullName, Machine, MetricFields, Reason, Version,
@@ -49,7 +50,8 @@ struct Row<'r> {
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
     result: Option<Estimate>,
-    failure: Option<String>,
+    failure: Option<&'r str>,
+    skipped: Option<&'r str>,
     against: Option<AgainstFields<'r>>,
 }
 
@@ -83,6 +85,11 @@ impl HistoryReport {
 
     fn row<'r>(&self, row: &'r HistoryRow) -> Row<'r> {
         let value = |summary| Estimate::of(summary, self.criteria.confidence);
+        let (failure, skipped) = match &row.failure {
+            Some(Unmeasured::Failed(reason)) => (Some(reason.as_str()), None),
+            Some(Unmeasured::Skipped(reason)) => (None, Some(reason.as_str())),
+            None => (None, None),
+        };
         Row {
             version: (&row.version).into(),
             in_repository: row.in_repository,
@@ -90,7 +97,8 @@ impl HistoryReport {
             machine: (&row.machine).into(),
             toolchain: row.toolchain.lines().next().unwrap_or_default(),
             result: row.summary.as_ref().map(value),
-            failure: row.failure.as_ref().map(ToString::to_string),
+            failure,
+            skipped,
             against: row.against.as_ref().map(AgainstFields::from),
         }
     }

@@ -44,8 +44,8 @@ pub struct BenchmarkHistory {
     pub benchmark: Benchmark,
     /// What was measured.
     pub metric: Metric,
-    /// How much it varies between experiments; absent where nothing needs it, or no version was measured
-    /// twice.
+    /// How much it varies between experiments; absent where nothing needs it, no version was measured twice,
+    /// or the experiments that are compared were not all made under one set of conditions.
     pub sessions: Option<SessionVariance>,
     /// The versions, oldest first.
     pub versions: Vec<HistoryRow>,

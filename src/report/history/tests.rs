@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::*;
 use crate::{
     model::Unit,
@@ -55,6 +57,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
         verdict: Verdict::of(&assessment, None, 1, &CRITERIA),
         stages: vec![JudgedStage { summaries, assessment }],
         advice: None,
+        work: None,
     }
 }
 
@@ -165,6 +168,19 @@ fn a_program_reads_what_the_schema_says() {
 }
 
 #[test]
+fn a_program_reads_a_skip_apart_from_a_failure() {
+    let mut report = report(false);
+    let rows = &mut report.benchmarks[0].versions;
+    rows[3].failure = Some(Unmeasured::Failed("it crashed".to_owned()));
+    rows[4].failure = Some(Unmeasured::Skipped("no GPU".to_owned()));
+    assert_keeps(SCHEMA, &report);
+    let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let field = |row: usize, name: &str| json["benchmarks"][0]["versions"][row][name].clone();
+    assert_eq!([field(3, "failure"), field(3, "skipped")], ["it crashed".into(), Value::Null]);
+    assert_eq!([field(4, "failure"), field(4, "skipped")], [Value::Null, "no GPU".into()]);
+}
+
+#[test]
 fn verdicts_have_their_colours() {
     let text = report(false).text(140);
     assert!(text.contains(&style::paint(style::BAD, "regressed")), "{text}");
@@ -208,6 +224,32 @@ fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() 
     assert!(text.contains("compared only with --allow-different\n"), "{text}");
     let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
     assert!(text.contains("are compared, because of --allow-different\n"), "{text}");
+}
+
+#[test]
+fn hints_about_uncommitted_files_can_be_typed() {
+    let mut report = report(false);
+    let uncommitted = report.benchmarks[0].versions.last_mut().unwrap();
+    uncommitted.version = version("cccc444", "Repair it", true);
+    let text = style::plain(&report.text(140));
+    let hints: Vec<&str> = text.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(hints[0].contains(" run aaaa222 "), "{text}");
+    assert!(hints[1].contains(" compare aaaa222 . "), "{text}");
+    assert!(!hints.concat().contains('+'), "{text}");
+}
+
+#[test]
+fn the_sign_of_two_experiments_says_nothing_of_verdicts_where_nothing_was_judged() {
+    let words = "includes the variation between experiments";
+    let mut report = report(false);
+    assert!(style::plain(&report.text(140)).contains(words));
+    report.benchmarks[0].versions.remove(2);
+    let text = style::plain(&report.text(140));
+    assert!(
+        text.contains("~ measured in a different experiment than the version before\n"),
+        "{text}"
+    );
+    assert!(!text.contains(words), "{text}");
 }
 
 #[test]

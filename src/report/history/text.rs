@@ -150,10 +150,19 @@ impl HistoryReport {
     /// What the signs mean, as far as they occur, and what to do about what cannot be compared.
     fn explanations(&self, columns: usize) -> String {
         let mut lines = Vec::new();
-        if self.rows().any(|row| row.against.as_ref().is_some_and(Against::is_across)) {
+        let across = || {
+            let rows = self.rows().filter_map(|row| row.against.as_ref());
+            rows.filter(|against| against.is_across())
+        };
+        if across().next().is_some() {
+            let is_judged = across().any(|against| against.row.decisive().is_some());
+            let included = if is_judged {
+                ": the verdict includes the variation between experiments"
+            } else {
+                ""
+            };
             lines.push(format!(
-                "{ACROSS} measured in a different experiment than the version before: the verdict \
-                 includes the variation between experiments"
+                "{ACROSS} measured in a different experiment than the version before{included}"
             ));
         }
         if self.rows().any(|row| !row.in_repository) {
@@ -174,8 +183,10 @@ impl HistoryReport {
             |(against, _): &(&Against, _)| against.relation == Relation::AcrossExperiments;
         let mut text: String = lines.iter().map(|line| filled(line, columns)).collect();
         if let Some((against, version)) = refused().find(is_across) {
-            let (base, head) = (against.version.short(), version.short());
-            let again = self.command_line.suggest("run", &[&head], &[]);
+            let (base, head) = (against.version.to_type_now(), version.to_type_now());
+            // Uncommitted files may have changed since, and be another version now.
+            let same = if version.dirty { &base } else { &head };
+            let again = self.command_line.suggest("run", &[same], &[]);
             let together = self.command_line.suggest("compare", &[&base, &head], &[]);
             text += &format!(
                 "hint: measure one of them a second time, with the same settings: {}\n\

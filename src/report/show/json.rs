@@ -45,6 +45,8 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     /// The index of the experiment.
     experiment: usize,
+    /// What the result, the variance and the impact factors are of.
+    stage: Stage,
     result: Option<Estimate>,
     variance: Option<Shares>,
     layout_test: Option<LayoutTestFields>,
@@ -106,6 +108,7 @@ impl ShowReport {
             id: (&shown.benchmark).into(),
             metric: summary.map(Summary::metric).into(),
             experiment: shown.experiment,
+            stage: shown.stage,
             result: summary.map(|summary| Estimate::of(summary, self.criteria.confidence)),
             variance: summary.and_then(Shares::of_version),
             layout_test: components.and_then(|of| of.layout).map(LayoutTestFields::from),

@@ -72,7 +72,9 @@ pub struct ShownBenchmark {
     pub benchmark: Benchmark,
     /// The index of the experiment in [`ShowReport::experiments`].
     pub experiment: usize,
-    /// What the first stage measured, and in which metric; absent where every execution failed.
+    /// The stage that the values are of: the one that decides.
+    pub stage: Stage,
+    /// What that stage measured, and in which metric; absent where every execution failed.
     pub summary: Option<Summary>,
     /// Why executions failed, if some did: as they were reported.
     pub failures: Vec<String>,

@@ -40,6 +40,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
     ShownBenchmark {
         benchmark: benchmark(id),
         experiment: 0,
+        stage: Stage::First,
         summary: Some(summary(metric, value, 0.05, 0.01, 0)),
         failures: Vec::new(),
         skipped: None,
@@ -184,4 +185,12 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         assert_harmless(&report);
         assert_harmless(&range(vec![report]));
     }
+}
+
+#[test]
+fn a_day_that_no_calendar_has_is_not_told() {
+    let mut report = report(false);
+    assert!(report.write_text(80).contains("committed on 20"));
+    report.version.time = Some(i64::MAX);
+    assert!(!report.write_text(80).contains("committed on"));
 }

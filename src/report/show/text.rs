@@ -24,8 +24,9 @@ impl ShowReport {
         let version = paint(style::HEAD, &self.version.to_string());
         let summary = visible(&self.version.summary);
         let mut text = format!("{version}  {summary}").trim_end().to_owned() + "\n";
-        if let Some(time) = self.version.time.filter(|_| !self.version.dirty) {
-            text += &format!("committed on {}\n", date::day(time));
+        let time = self.version.time.filter(|_| !self.version.dirty);
+        if let Some(day) = time.map(date::day).filter(|day| !day.is_empty()) {
+            text += &format!("committed on {day}\n");
         }
         text += &format!("\n{}\n", self.experiments_table().fit(columns));
         text += &self.circumstances();
@@ -179,8 +180,14 @@ impl ShowReport {
         // As many everywhere, unless executions failed or the harness took other numbers.
         let (digits, average) =
             if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
+        let stage = match shown.stage {
+            _ if !shown.has_second_stage() => "",
+            Stage::First => "the first stage: ",
+            Stage::Second => "the second stage: ",
+        };
         text += &format!(
-            "{}, {} by {l:.0} builds × {m:.digits$} executions × {n:.digits$} measurements{average}\n",
+            "{}, {} by {stage}{l:.0} builds × {m:.digits$} executions × {n:.digits$} \
+             measurements{average}\n",
             visible(name),
             quantity::estimate(summary, self.criteria.confidence)
         );
@@ -231,6 +238,10 @@ impl ShownBenchmark {
         self.failures.iter().map(failure).chain(self.skipped.iter().map(skipped)).collect()
     }
 
+    fn has_second_stage(&self) -> bool {
+        self.builds.iter().any(|build| build.stage == Stage::Second)
+    }
+
     /// How much is processed in a second.
     fn throughput_text(&self, summary: &Summary) -> String {
         if *summary.metric() != Metric::wall() {
@@ -253,7 +264,7 @@ impl ShownBenchmark {
             Column::right("peak memory").dropped(3),
             Column::right("CPU time").dropped(0),
         ]);
-        let has_second = self.builds.iter().any(|build| build.stage == Stage::Second);
+        let has_second = self.has_second_stage();
         for build in &self.builds {
             let stage = match build.stage {
                 _ if !has_second => "",

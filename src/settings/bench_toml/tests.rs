@@ -16,6 +16,8 @@ fn target(package: &str, target: &str) -> BenchTarget {
 fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
     for (text, line, words) in [
         ("[build]\nseeed = 3", 2, "unknown field `seeed`, expected one of `layout`"),
+        ("[build]\njobs = 0", 2, "the minimum is 1"),
+        ("[build]\nprofile = ''", 2, "a profile has a name"),
         ("[experiment]\n\nfloor-ms = 5", 3, "hint: write the time with its unit: floor = \"5ms\""),
         ("[[benchmark]]\nfilter = ''\nwarm-up-ms = 5", 3, "warm-up = \"10ms\""),
         ("[build]\nbuilds = 5", 2, "hint: `builds` is a key of [experiment]"),
@@ -31,6 +33,7 @@ fn what_is_wrong_is_refused_with_its_line_and_how_to_write_it() {
         ("[[benchmark]]\nbuilds = 3", 1, "missing field `filter`"),
         ("[[benchmark]]\nfilter = 'x'\nbuilds = 1", 3, "at least 2 builds"),
         ("[[command]]\nbench = 'b'\nid = ''", 3, "an id cannot be empty"),
+        ("[[command]]\nbench = 'b'\nid = \"a\\nb\"", 3, "an id cannot have a line break"),
         ("[[harness]]\nbench = 'x'\nharness = 'diwan'", 3, "there is no harness `diwan`"),
         ("[store]\npath = ''", 2, "the path names no file"),
     ] {

@@ -64,11 +64,13 @@ fn the_first_table_that_names_a_benchmark_counts() {
 
 #[test]
 fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
-    let file = file("[experiment]\nmeasurements = 100\n").unwrap();
+    let file = file("[experiment]\nmeasurements = 100\nfloor = '50ms'\n").unwrap();
     let flags = EffortOptions { builds: Some(8), ..nothing() };
     let flags = MeasureArgs { quick: true, effort: flags, ..MeasureArgs::default() };
     let effort = Efforts::resolve(&file, &flags).common();
     assert_eq!((effort.builds, effort.executions, effort.measurements), (8, 1, 5));
+    // How long a measurement has to be is a property of the benchmark.
+    assert_eq!(effort.floor, Duration::from_millis(50));
 }
 
 #[test]

@@ -7,6 +7,10 @@ fn file(text: &str) -> BenchToml {
     BenchToml::parse(text.to_owned(), "bench.toml".into()).unwrap()
 }
 
+fn metric(name: &str) -> Metric {
+    name.parse().unwrap()
+}
+
 fn benchmark(id: &str) -> Benchmark {
     Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
 }
@@ -19,16 +23,16 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
     assert_eq!(settings.criteria.rule.to_string(), "overlap-95");
     assert!(!settings.criteria.confirm);
     assert_eq!(settings.criteria.estimator, Criteria::default().estimator);
-    assert!(settings.includes("wall") && !settings.includes("system"));
-    let flags = CriteriaOptions { metrics: vec!["system".to_owned()], ..flags };
+    assert!(settings.includes(&metric("wall")) && !settings.includes(&metric("system")));
+    let flags = CriteriaOptions { metrics: vec!["system".parse().unwrap()], ..flags };
     let settings = VerdictSettings::resolve(&file, &flags).unwrap();
-    assert!(settings.includes("system") && !settings.includes("wall"));
+    assert!(settings.includes(&metric("system")) && !settings.includes(&metric("wall")));
 }
 
 #[test]
 fn every_metric_is_judged_unless_some_are_chosen() {
     let settings = VerdictSettings::resolve(&file(""), &CriteriaOptions::default()).unwrap();
-    assert!(settings.includes("wall") && settings.includes("anything"));
+    assert!(settings.includes(&metric("wall")) && settings.includes(&metric("cycles")));
 }
 
 #[test]

@@ -76,6 +76,26 @@ fn a_damaged_checkout_is_noticed_and_written_again() {
 }
 
 #[test]
+fn before_it_is_compiled_a_checkout_is_restored_if_a_file_was_changed_or_added() {
+    let fixture = Fixture::new();
+    let checkout = fixture.checkout("HEAD");
+    let whole = files_below(&checkout);
+    let version = fixture.open().resolve("HEAD").unwrap();
+    let restored = || fixture.checkouts().restore(&fixture.open(), &version).unwrap();
+    for (path, changed) in [("file", vec!["file".to_owned()]), (".cargo/config.toml", vec![])] {
+        fs::create_dir_all(checkout.join(path).parent().unwrap()).unwrap();
+        fs::write(checkout.join(path), "x").unwrap();
+        assert_eq!(restored(), Some(changed), "{path}");
+        assert_eq!(files_below(&checkout), whole, "{path}");
+    }
+    for path in ["Cargo.lock", "rust/target/x"] {
+        fs::create_dir_all(checkout.join(path).parent().unwrap()).unwrap();
+        fs::write(checkout.join(path), "").unwrap();
+        assert_eq!(restored(), None, "cargo made {path}");
+    }
+}
+
+#[test]
 fn what_a_killed_run_left_is_removed_at_the_next_start() {
     let fixture = Fixture::new();
     let whole = fixture.checkout("HEAD");

@@ -34,7 +34,8 @@ fn a_repository_of_another_owner_is_refused_with_the_way_out() {
     }
     let failure = Repository::discover(fixture.root()).err().unwrap();
     assert_eq!(failure.exit(), Exit::Usage);
-    let hint = format!("git config --global --add safe.directory '{}'", fixture.root().display());
+    let root = crate::shell::quoted(fixture.root());
+    let hint = format!("git config --global --add safe.directory {root}");
     assert!(failure.to_string().contains(&hint), "{failure}");
 }
 

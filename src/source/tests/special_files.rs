@@ -165,5 +165,10 @@ fn a_file_that_needs_a_program_of_the_user_is_refused() {
     fixture.git(&["config", "filter.crypt.smudge", "decrypt"]);
     let failure = fixture.try_checkout("HEAD").unwrap_err();
     assert_eq!(failure.exit(), Exit::Build);
-    assert!(failure.to_string().contains("filter `crypt`"), "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains("filter `crypt`"), "{text}");
+    let (_, command) = text.split_once("is configured with: ").unwrap();
+    let words = shlex::split(command.lines().next().unwrap()).unwrap();
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    assert!(fixture.git(&words).ends_with("filter.crypt.smudge decrypt"));
 }

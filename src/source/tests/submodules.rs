@@ -59,6 +59,11 @@ fn a_submodule_that_was_never_initialised_is_an_empty_directory_and_is_named() {
     let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
     assert_eq!(checkout.absent_submodules, [Path::new("deps/outer")]);
     assert_eq!(fs::read_dir(checkout.path.join("deps/outer")).unwrap().count(), 0);
+    let restored = || fixture.checkouts().restore(&repository, &version).unwrap();
+    assert_eq!(restored(), None, "it is as it was written");
+    fs::write(checkout.path.join("file"), "changed").unwrap();
+    assert_eq!(restored(), Some(vec!["file".to_owned()]));
+    assert_eq!(restored(), None);
 
     let update = ["-c", "protocol.file.allow=always", "submodule", "update", "--quiet", "--init"];
     git_in(&clone, &update);

@@ -242,6 +242,29 @@ fn carriage_returns_that_were_committed_stay_where_git_guesses_what_is_text() {
 }
 
 #[test]
+fn a_sparse_checkout_whose_index_cannot_be_read_is_refused_with_the_way_out() {
+    let fixture = Fixture::new();
+    for directory in ["shown", "hidden"] {
+        fixture.write(&format!("{directory}/file"), "text");
+    }
+    fixture.commit("directories");
+    fixture.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "shown"]);
+    let failure = fixture.open().resolve(".").unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    assert!(failure.to_string().contains("sparse-checkout reapply --no-sparse-index"), "{failure}");
+    fixture.git(&["sparse-checkout", "reapply", "--no-sparse-index"]);
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+
+    // A split index of a checkout that is not sparse is no obstacle.
+    fixture.git(&["sparse-checkout", "disable"]);
+    fixture.git(&["update-index", "--split-index"]);
+    assert!(!fixture.open().resolve(".").unwrap().dirty);
+    fixture.write(".git/index", "garbage");
+    let failure = fixture.open().resolve(".").unwrap_err();
+    assert!(failure.to_string().contains("index"), "{failure}");
+}
+
+#[test]
 fn attributes_that_a_sparse_checkout_does_not_show_count_nevertheless() {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", "*.txt text eol=crlf\n");
@@ -266,11 +289,12 @@ fn large_files_that_git_does_not_track_are_named_before_anything_is_copied() {
     let text = failure.to_string();
     for part in [
         "\n  data/large one.bin has 3000 MB\n  data/other.bin has 3000 MB\n",
-        "if benchmarks do not need it: echo 'data/large one.bin' >> .git/info/exclude",
+        "add --intent-to-add 'data/large one.bin'\n",
+        "if they do not: add it to a .gitignore file",
     ] {
         assert!(text.contains(part), "{text}");
     }
-    fixture.write(".git/info/exclude", "data\n");
+    fixture.write(".gitignore", "data\n.gitignore\n");
     assert!(!fixture.open().resolve(".").unwrap().dirty);
 }
 

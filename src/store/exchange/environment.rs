@@ -1,21 +1,16 @@
-//! Values of environment variables, which may be secrets. Older versions stored and exported them.
+//! Values that may be secrets, which older versions stored and exported.
 
 use serde_json::Value;
 
-/// Settings as JSON and their key, without the values of environment variables: each `NAME=value` in
-/// `environment` becomes `NAME=blake3:` and the first 16 hexadecimal digits of the value's hash, as
-/// experiments store it now. Equal settings stay equal, and the key is that of the new settings.
+use crate::model::secret::{stored_cargo_args, with_hash};
+
+/// Settings as JSON and their key, with hashes for the values of environment variables and of settings for
+/// cargo, as experiments store them now. Equal settings stay equal, and the key is that of the new settings.
 pub(super) fn without_values(settings: String, key: String) -> (String, String) {
     let Ok(mut json) = serde_json::from_str::<Value>(&settings) else { return (settings, key) };
-    let Some(Value::Array(variables)) = json.get_mut("environment") else { return (settings, key) };
-    let mut changed = false;
-    for variable in variables {
-        if let Some(hashed) = variable.as_str().and_then(hashed) {
-            *variable = Value::String(hashed);
-            changed = true;
-        }
-    }
-    if !changed {
+    let environment = json.get_mut("environment").is_some_and(|list| change(list, hashed));
+    let cargo_args = json.get_mut("cargo_args").is_some_and(|list| change(list, stored_cargo_args));
+    if !environment && !cargo_args {
         return (settings, key);
     }
     let settings = json.to_string();
@@ -23,15 +18,22 @@ pub(super) fn without_values(settings: String, key: String) -> (String, String) 
     (settings, key)
 }
 
-/// The variable with a hash for its value; `None` if it has one.
-fn hashed(variable: &str) -> Option<String> {
-    let (name, value) = variable.split_once('=').unwrap_or((variable, ""));
-    let is_hash =
-        |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if value.strip_prefix("blake3:").is_some_and(is_hash) {
-        return None;
-    }
-    Some(format!("{name}=blake3:{}", &blake3::hash(value.as_bytes()).to_hex()[..16]))
+/// Changes a list of texts; returns whether it is another one now.
+fn change(list: &mut Value, change: impl Fn(&[String]) -> Vec<String>) -> bool {
+    let Ok(words) = serde_json::from_value::<Vec<String>>(list.clone()) else { return false };
+    let changed = change(&words);
+    let is_other = changed != words;
+    *list = changed.into();
+    is_other
+}
+
+/// Variables as `NAME=value`, with hashes for the values.
+fn hashed(variables: &[String]) -> Vec<String> {
+    let hashed = |variable: &String| {
+        let (name, value) = variable.split_once('=').unwrap_or((variable, ""));
+        with_hash(name, value)
+    };
+    variables.iter().map(hashed).collect()
 }
 
 #[cfg(test)]
@@ -57,8 +59,23 @@ mod tests {
     }
 
     #[test]
+    fn values_of_settings_for_cargo_become_hashes_too() {
+        let (cleaned, key) = of(r#"{"cargo_args":["--config","env.A=secret","-q"],"cpu":null}"#);
+        assert!(cleaned.contains(r#"["--config","env.A=blake3:"#), "{cleaned}");
+        assert!(!cleaned.contains("secret") && key != "key", "{cleaned}");
+        assert_eq!(of(&cleaned), (cleaned, "key".to_owned()), "there is nothing left to hash");
+    }
+
+    #[test]
     fn settings_without_an_environment_stay_as_they_are() {
-        for settings in ["{}", r#"{"environment":[]}"#, r#"{"environment":7}"#, "by hand", "[]"] {
+        for settings in [
+            "{}",
+            r#"{"cargo_args":["-q"]}"#,
+            r#"{"environment":[]}"#,
+            r#"{"environment":7}"#,
+            "by hand",
+            "[]",
+        ] {
             assert_eq!(of(settings), (settings.to_owned(), "key".to_owned()));
         }
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     failure::Result,
-    model::{Benchmark, Execution, Turn, Unmeasured},
+    model::{Benchmark, Dimensions, Execution, Turn, Unmeasured},
     store::{ExperimentId, Store, error::Error, experiment, read, record, tuning},
 };
 
@@ -34,8 +34,8 @@ pub struct Imported {
 
 impl Store<'_> {
     /// Takes everything that [`export`](Self::export) wrote somewhere, to the file that messages call
-    /// `name`. What is here already stays as it is; importing again changes nothing. Values of
-    /// environment variables, which older versions exported, are replaced by hashes.
+    /// `name`. What is here already stays as it is; importing again changes nothing. Values that may be
+    /// secrets, which older versions exported, are replaced by hashes.
     ///
     /// If any line is not what it should be, nothing is imported, and the failure names the line.
     pub fn import(&self, from: &mut dyn BufRead, name: &str) -> Result<Imported> {
@@ -79,10 +79,7 @@ impl Import<'_> {
                 Ok(false) => Err("the file ends before its end line: it is cut off".into()),
                 Err(error) => Err(error),
             };
-            ended = taken.map_err(|error| match error {
-                Error::Unusable(reason) => Error::Line { number, reason },
-                error => error,
-            })?;
+            ended = taken.map_err(|error| error.of_line(number))?;
         }
         Ok(())
     }
@@ -118,14 +115,13 @@ impl Import<'_> {
             }
             Line::Tuning(line) => {
                 if let Some(tuned) = line.tuning() {
-                    check_ids(&tuned.benchmark)?;
                     if tuned.iterations == 0 {
                         return Err("a benchmark is tuned to no iteration".into());
                     }
                     tuning::insert_if_new(self.connection, &tuned)?;
                 }
             }
-            Line::End { lines } if lines + 1 == number => {
+            Line::End { lines } if lines.checked_add(1) == Some(number) => {
                 self.close()?;
                 return Ok(true);
             }
@@ -156,7 +152,10 @@ impl Import<'_> {
         if identity.len() != 32 || !identity.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err("an experiment has no identity of 32 hexadecimal digits".into());
         }
-        plan.benchmarks.iter().try_for_each(|planned| check_ids(&planned.benchmark))?;
+        let planned = plan.benchmarks.iter().map(|planned| planned.dimensions);
+        if let Some(odd) = planned.chain([plan.dimensions]).find(|all| !is_possible(*all)) {
+            return Err(format!("{odd} are no builds, executions and measurements").into());
+        }
         let mut known = self.connection.prepare_cached(
             "SELECT id, finished_ns IS NOT NULL FROM experiment WHERE identity = ?",
         )?;
@@ -199,7 +198,6 @@ impl Import<'_> {
         turn: Turn,
         outcome: Result<Execution, Unmeasured>,
     ) -> Result<(), Error> {
-        check_ids(&benchmark)?;
         if self.current(turn.version)?.benchmark.as_ref() != Some(&benchmark) {
             self.store_new()?;
         }
@@ -222,6 +220,11 @@ impl Import<'_> {
         self.imported.executions += new.len();
         record::add_executions(self.connection, current.id, &benchmark, new)
     }
+}
+
+/// Whether rbench could have been asked for so many; beyond that, their product may be no number.
+fn is_possible(Dimensions { builds, executions, measurements }: Dimensions) -> bool {
+    [builds, executions, measurements].iter().all(|number| *number <= 1_000_000)
 }
 
 /// Reads a line of a sane length into `text`; returns whether there is one.
@@ -256,13 +259,4 @@ fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), E
         .into());
     }
     Ok(())
-}
-
-/// Refuses names that no harness could have listed, as it lists one a line.
-fn check_ids(Benchmark { package, target, name }: &Benchmark) -> Result<(), Error> {
-    let unlisted = |id: &&String| id.contains(['\0', '\n', '\r']);
-    match [package, target, &name.id].into_iter().find(unlisted) {
-        Some(id) => Err(format!("the name {id:?} has a line break or a NUL").into()),
-        None => Ok(()),
-    }
 }

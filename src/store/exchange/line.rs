@@ -13,6 +13,13 @@ use crate::{
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
 
+/// How many iterations a nanosecond of the floor may stand for: each takes at least a tenth of one, and
+/// what lasts more than four times the floor is tuned again.
+const MOST_PER_NANOSECOND: u64 = 40;
+
+/// How many iterations may be needed by the resolution of the clock alone.
+const MOST_WITHOUT_FLOOR: u64 = 1000;
+
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -144,10 +151,13 @@ impl From<Tuning> for TuningLine {
 }
 
 impl TuningLine {
-    /// What it says; nothing that helps, if it does not say for which floor.
+    /// What it says; nothing that helps, if it does not say for which floor, or if so many iterations would
+    /// last far longer than the floor asks for: a benchmark that believed it would not end.
     pub(super) fn tuning(self) -> Option<Tuning> {
         let Self { benchmark, machine, floor_ns, iterations } = self;
-        let floor = Duration::from_nanos(floor_ns?);
-        Some(Tuning { benchmark, machine, floor, iterations })
+        let floor_ns = floor_ns?;
+        let most = floor_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);
+        let floor = Duration::from_nanos(floor_ns);
+        (iterations <= most).then_some(Tuning { benchmark, machine, floor, iterations })
     }
 }

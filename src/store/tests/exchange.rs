@@ -32,7 +32,7 @@ fn full() -> (TempDir, Store<'static>) {
     record(turn(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
     store.record_unbuildable(unfinished, 1, &Failure::new(Exit::Build, "no")).unwrap();
     let floor = Duration::from_millis(1);
-    store.record_tuned(&benchmark("parse"), &machine(), floor, u64::MAX).unwrap();
+    store.record_tuned(&benchmark("parse"), &machine(), floor, 40_000_000).unwrap();
     (directory, store)
 }
 
@@ -57,6 +57,35 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     assert_eq!(to.check().unwrap(), [""; 0]);
     let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
     assert_eq!((unfinished.done.len(), unfinished.failed.len()), (2, 1), "it can be continued");
+}
+
+#[test]
+fn a_name_of_any_characters_is_exported_and_imported() {
+    let (_from, from) = store();
+    let (_to, to) = store();
+    let experiment = from.begin(&plan()).unwrap();
+    let odd = benchmark("line one\nline two\r\0\u{1b}[31m");
+    record_all(&from, experiment, &odd);
+    import(&to, &export(&from)).unwrap();
+    let id = to.experiments().unwrap()[0].id;
+    assert_eq!(to.rows(&odd, &[id]).unwrap().len(), 8);
+    assert_eq!(export(&to), export(&from));
+}
+
+#[test]
+fn tuned_iterations_that_would_never_end_are_left_out() {
+    let (_from, from) = full();
+    let text = export(&from);
+    let of = |iterations: &str| {
+        let store = Store::in_memory().unwrap();
+        let changed =
+            text.replace("\"iterations\":40000000}}", &format!("\"iterations\":{iterations}}}}}"));
+        import(&store, &changed).unwrap();
+        store.tuned(&benchmark("parse"), &machine(), Duration::from_millis(1)).unwrap()
+    };
+    assert_eq!(of("40000000"), Some(40_000_000));
+    assert_eq!(of("40000001"), None);
+    assert_eq!(of("9223372036854775808"), None);
 }
 
 #[test]
@@ -156,9 +185,14 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
     assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
-    for id in ["a\\u0000", "a\\nb", "a\\rb"] {
-        assert_refused(&changed("\"id\":\"parse", &format!("\"id\":\"{id}")), "a NUL");
-        assert_refused(&changed("\"package\":\"p", &format!("\"package\":\"{id}")), "a NUL");
+    let end = "\"lines\":16";
+    assert_refused(&changed(end, "\"lines\":18446744073709551615"), "lines were exported, but");
+    for builds in ["18446744073709551615", "1000001"] {
+        let builds = format!("{{\"builds\":{builds}");
+        assert_refused(&changed("{\"builds\":2", &builds), "line 2: ");
+        let planned =
+            text.replace("\"dimensions\":{\"builds\":2", &format!("\"dimensions\":{builds}"));
+        assert_refused(&planned, "are no builds, executions and measurements");
     }
 }
 

@@ -83,6 +83,44 @@ fn a_file_that_is_no_database_is_left_alone() {
     let path = directory.path().join("notes.txt");
     fs::write(&path, "Dear diary, ".repeat(1000)).unwrap();
     assert_refused(&path, "not a database");
+    let failure = Store::open(&path, &|| {}).unwrap_err().to_string();
+    assert!(failure.contains("hint: nothing was changed; name another file"), "{failure}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_opened() {
+    let directory = TempDir::new().unwrap();
+    let [pipe, link] = ["pipe", "link"].map(|name| directory.path().join(name));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    std::os::unix::fs::symlink(directory.path().join("absent"), &link).unwrap();
+    for (path, why) in [
+        (pipe.as_path(), "it is not a regular file"),
+        (directory.path(), "it is not a regular file"),
+        (Path::new("/dev/null"), "it is not a regular file"),
+        (&link, "it is a symbolic link to nothing"),
+    ] {
+        let failure = Store::open(path, &|| {}).unwrap_err();
+        assert_eq!(failure.exit(), Exit::Usage);
+        let text = failure.to_string();
+        assert!(text.contains(why) && text.contains("hint: name another file"), "{text}");
+    }
+}
+
+#[test]
+fn a_store_that_is_removed_or_replaced_takes_nothing_any_more() {
+    let (directory, store) = store();
+    let experiment = store.begin(&plan()).unwrap();
+    let record = || {
+        let execution = execution(1.0);
+        store.record_execution(experiment, &benchmark("b"), turn(0, 0, 5), Ok(&execution))
+    };
+    record().unwrap();
+    fs::remove_dir_all(path(&directory).parent().unwrap()).unwrap();
+    let failure = record().unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+    assert!(failure.to_string().contains("the file was removed"), "{failure}");
+    open(&directory);
+    assert!(store.finish(experiment).unwrap_err().to_string().contains("or replaced"));
 }
 
 #[test]
@@ -217,7 +255,7 @@ fn waiting_has_an_end() {
     let other = open(&directory);
     let refused = other.write("hold the store", |_| Ok(store.begin(&plan()).unwrap_err()));
     let text = refused.unwrap().to_string();
-    assert!(text.contains("another process keeps writing"), "{text}");
+    assert!(text.contains("another process keeps writing to it; find it with: fuser /"), "{text}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
     let executable = NATIVE.executable("bad");
     for id in ["good", "good again", "prints megabytes", "leaves a child behind"] {
         let execution = execute(&Native, executable, id, &request(4)).unwrap();
-        assert_eq!((execution.measurements(), &execution.incidents[..]), (4, &[][..]), "{id}");
+        assert_eq!(execution.measurements(), 4, "{id}");
     }
 }
 

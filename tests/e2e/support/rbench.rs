@@ -157,7 +157,7 @@ pub fn hermetic(command: &mut Command, home: &Path) {
             Path::new(&home).join(default).into_os_string()
         })
     };
-    let variables: [(&str, OsString); 11] = [
+    let variables: [(&str, OsString); 14] = [
         ("PATH", host_path()),
         ("HOME", home.into()),
         ("XDG_CACHE_HOME", home.join("cache").into()),
@@ -168,6 +168,10 @@ pub fn hermetic(command: &mut Command, home: &Path) {
         ("CARGO_NET_OFFLINE", "true".into()),
         ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
         ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        // What git does in the background would be taken for a process that a benchmark left behind.
+        ("GIT_CONFIG_COUNT", "1".into()),
+        ("GIT_CONFIG_KEY_0", "maintenance.auto".into()),
+        ("GIT_CONFIG_VALUE_0", "false".into()),
         ("LC_ALL", "C".into()),
     ];
     command.env_clear().envs(variables);

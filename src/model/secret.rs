@@ -1,0 +1,112 @@
+//! Values that may be secrets, and what is stored and shown in their place.
+
+/// Tables of cargo's configuration whose values a command may show: they say how to compile, and nothing
+/// more. Those of others hold tokens, passwords and variables.
+const SHOWN_TABLES: [&str; 4] = ["build", "profile", "target", "unstable"];
+
+/// What stands for a value that the user has to type again.
+const PLACEHOLDER: &str = "VALUE";
+
+/// What a hash begins with.
+const HASH: &str = "blake3:";
+
+/// How many hexadecimal digits of a hash are kept.
+const DIGITS: usize = 16;
+
+/// What is stored in the place of a value: `blake3:` and the first 16 hexadecimal digits of its hash.
+pub fn hash_of(value: &[u8]) -> String {
+    format!("{HASH}{}", &blake3::hash(value).to_hex()[..DIGITS])
+}
+
+/// `NAME=value` with the [hash](hash_of) of the value in its place, unless one is there already.
+pub fn with_hash(name: &str, value: &str) -> String {
+    let is_digits =
+        |hash: &str| hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if value.strip_prefix(HASH).is_some_and(is_digits) {
+        return format!("{name}={value}");
+    }
+    format!("{name}={}", hash_of(value.as_bytes()))
+}
+
+/// Arguments for cargo as they are stored: with a hash for each value of `--config KEY=VALUE`.
+pub fn stored_cargo_args(words: &[String]) -> Vec<String> {
+    with_config(words, with_hash)
+}
+
+/// Arguments for cargo as commands show them: with a placeholder for each value of
+/// `--config KEY=VALUE` that may be a secret. Cargo refuses it, since it is no TOML.
+pub fn shown_cargo_args(words: &[String]) -> Vec<String> {
+    with_config(words, |key, value| {
+        let table = key.split('.').next().unwrap_or_default().trim();
+        let value = if SHOWN_TABLES.contains(&table) { value } else { PLACEHOLDER };
+        format!("{key}={value}")
+    })
+}
+
+/// The words, with what `change` makes of each key and value of `--config`.
+fn with_config(words: &[String], change: impl Fn(&str, &str) -> String) -> Vec<String> {
+    let mut is_value = false;
+    let word = |word: &String| {
+        let (flag, setting) = match word.strip_prefix("--config=") {
+            Some(setting) => ("--config=", Some(setting)),
+            None => ("", is_value.then_some(word.as_str())),
+        };
+        is_value = !is_value && word == "--config";
+        match setting.and_then(|setting| setting.split_once('=')) {
+            Some((key, value)) => format!("{flag}{}", change(key, value)),
+            None => word.clone(),
+        }
+    };
+    words.iter().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn of_a_setting_for_cargo_only_the_key_and_a_hash_are_stored() {
+        let given = words(&["-Zx", "--config", "env.A=\"s\"", "--config=http.proxy='s'", "a=s"]);
+        let stored = stored_cargo_args(&given);
+        let expected = [
+            "-Zx",
+            "--config",
+            "env.A=blake3:4bc738c85ba94fae",
+            "--config=http.proxy=blake3:b3220e40ec2dc951",
+            "a=s",
+        ];
+        assert_eq!(stored, expected);
+        assert_eq!(stored_cargo_args(&stored), stored, "there is nothing left to hash");
+        let other = words(&["-Zx", "--config", "env.A=\"t\"", "--config=http.proxy='s'", "a=s"]);
+        assert_ne!(stored_cargo_args(&other), stored, "other values are told apart");
+    }
+
+    #[test]
+    fn a_command_shows_no_value_that_may_be_a_secret() {
+        let given = words(&[
+            "--config",
+            "env.A=\"s\"",
+            "--config= registries.own.token='s'",
+            "--config",
+            "credential-alias.x=[\"s\"]",
+            "--config=profile.bench.lto=true",
+            "--config",
+            "path/of/config.toml",
+        ]);
+        let expected = [
+            "--config",
+            "env.A=VALUE",
+            "--config= registries.own.token=VALUE",
+            "--config",
+            "credential-alias.x=VALUE",
+            "--config=profile.bench.lto=true",
+            "--config",
+            "path/of/config.toml",
+        ];
+        assert_eq!(shown_cargo_args(&given), expected);
+    }
+}

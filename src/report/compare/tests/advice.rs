@@ -1,0 +1,119 @@
+//! The commands that a comparison suggests.
+
+use super::*;
+
+#[test]
+fn a_warning_suggests_a_comparison_with_the_given_options() {
+    let words = "compare main HEAD --stored --filter parse --manifest-path x";
+    let report = ComparisonReport {
+        warnings: vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }],
+        command_line: given(words),
+        ..nothing()
+    };
+    let text = plain(&report);
+    let command = "together:\n  cargo rbench compare main HEAD --filter parse --manifest-path x\n";
+    assert!(text.contains(command), "{text}");
+}
+
+#[test]
+fn a_command_in_a_warning_is_one_line_however_narrow_the_terminal_is() {
+    let report = ComparisonReport {
+        warnings: vec![
+            Warning::NotComparableAcrossExperiments { benchmarks: 1 },
+            Warning::AcrossExperiments { benchmarks: 2 },
+        ],
+        command_line: given(
+            "compare main HEAD --stored --filter tokens/of_a_whole_file_with_comments \
+             --manifest-path a/long/path/to/Cargo.toml",
+        ),
+        ..nothing()
+    };
+    let text = style::plain(&report.text(80));
+    let command = "\n  cargo rbench compare main HEAD --filter \
+                   tokens/of_a_whole_file_with_comments --manifest-path a/long/path/to/Cargo.toml\n";
+    assert_eq!(text.matches(command).count(), 2, "{text}");
+    assert!(report.json().unwrap().contains(command.trim()), "{text}");
+}
+
+#[test]
+fn what_is_advised_is_judged_by_the_min_effect_of_each_benchmark() {
+    let mut own = inconclusive("a", Repetition::Builds, 20, 0.029);
+    own.stages[0].assessment.min_effect = 0.03;
+    let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
+    let mut report = ComparisonReport { rows: vec![own, common], ..nothing() };
+    let purposes = report.next_steps().into_iter().skip(2).map(|step| step.purpose);
+    let purpose = |size, id| format!("would flag a change of {size} in {id} with 80 % power");
+    assert_eq!(purposes.collect::<Vec<_>>(), [purpose("3 %", "a"), purpose("1 %", "b")]);
+    let said = "in-effect 1 % (some benchmarks have their own)";
+    assert!(plain(&report).contains(said), "{}", plain(&report));
+    assert!(report.markdown().contains(said), "{}", report.markdown());
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["benchmarks"][0]["min_effect"], 0.03);
+    report.rows.remove(0);
+    assert!(!plain(&report).contains("their own"), "{}", plain(&report));
+}
+
+#[test]
+fn equal_functions_are_no_reason_to_look_at_their_differences() {
+    let same = FunctionDiff { unchanged: 3608, ..FunctionDiff::default() };
+    let text = |same| {
+        let functions = vec![(target("work"), same)];
+        style::plain(&ComparisonReport { functions, ..report() }.text(160))
+    };
+    let unread = FunctionDiff { incomplete: true, ..same.clone() };
+    let words = "machine code: all 3608 functions that could be read are the same\n";
+    assert!(text(unread.clone()).contains(words), "{}", text(unread));
+    let text = text(same);
+    let words = "machine code: all 3608 functions are the same, at other addresses or with other \
+                 data or shared libraries\n";
+    assert!(text.contains(words), "{text}");
+    assert!(!text.contains("cargo rbench diff"), "{text}");
+}
+
+#[test]
+fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each_shows() {
+    let mut report = ComparisonReport {
+        rows: vec![
+            inconclusive("a", Repetition::Builds, 17, 0.0098),
+            inconclusive("-b", Repetition::Builds, 30, 0.0099),
+            inconclusive("c", Repetition::Executions, 30, 0.2),
+            inconclusive("d", Repetition::Executions, 25, 0.1),
+        ],
+        ..nothing()
+    };
+    let advised = |report: &ComparisonReport| -> Vec<[String; 2]> {
+        let steps = report.next_steps();
+        steps.into_iter().skip(2).map(|step| [step.purpose, step.command]).collect()
+    };
+    assert_eq!(
+        advised(&report),
+        [
+            [
+                "would flag a change of 1 % in 2 inconclusive benchmarks with 80 % power",
+                "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30"
+            ],
+            [
+                "would halve the smallest change that is flagged with 80 % power in 2 inconclusive \
+                 benchmarks",
+                "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30"
+            ],
+        ]
+    );
+    let more = ["e", "f", "g"].map(|id| inconclusive(id, Repetition::Executions, 20, 0.1));
+    report.rows.extend(more);
+    report.command_line = given(
+        "compare main HEAD --features simd --filter . -l 10 -m 4 --manifest-path x --format json",
+    );
+    let advised: Vec<String> = report.next_steps().into_iter().map(|step| step.command).collect();
+    assert_eq!(
+        advised,
+        [
+            "cargo rbench diff main HEAD --features simd --manifest-path x",
+            "cargo rbench show HEAD --exact --filter a --manifest-path x",
+            "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30 --features simd \
+             --executions 4 --manifest-path x",
+            "cargo rbench compare main HEAD --executions 30 --features simd --filter . --builds 10 \
+             --manifest-path x",
+        ]
+    );
+}

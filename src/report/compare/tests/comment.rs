@@ -1,0 +1,77 @@
+//! Comments on pull requests have room for everything, and for nothing that is no part of them.
+
+use super::*;
+
+#[test]
+fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
+    let unchanged = judged("", 240.8, &[1.0], 0.02, 0.003);
+    let regressed = judged("", 812.0, &[1.4, 1.38], 0.01, 0.01);
+    for (part, judged) in [("`|<b>\n", &regressed), ("plain", &regressed), ("a`b``c", &unchanged)] {
+        let mut report = report();
+        for index in 0..1000 {
+            let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
+            report.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
+            let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
+            report.rows.push(failed(&format!("bad{index}"), reason));
+            report.added.push(benchmark);
+            let reason = part.repeat(90);
+            report.warnings.push(Warning::FunctionsUnknown { reason });
+        }
+        let markdown = report.markdown();
+        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
+        assert_eq!(markdown.matches("<details>").count(), markdown.matches("</details>").count());
+        assert!(markdown.contains("more rows") && markdown.contains("more reasons"));
+    }
+}
+
+#[test]
+fn a_comment_has_room_for_every_part_at_its_longest() {
+    let id = |index: usize| format!("{}{index}", "long".repeat(25));
+    let [unchanged, regressed] =
+        [judged("", 240.8, &[1.0], 0.02, 0.003), judged("", 812.0, &[1.4, 1.38], 0.01, 0.01)];
+    let skipped = Verdict::Skipped { reason: "no GPU".to_owned() };
+    let mut report = report();
+    for index in 0..1000 {
+        let benchmark = benchmark(&id(index));
+        report.rows.extend([
+            JudgedRow { benchmark: benchmark.clone(), ..unchanged.clone() },
+            JudgedRow { benchmark: benchmark.clone(), ..regressed.clone() },
+            JudgedRow::of_benchmark(&benchmark, skipped.clone()),
+            identical(&id(index)),
+            failed(&id(index), "`".repeat(1000)),
+        ]);
+        report.added.push(benchmark.clone());
+        report.removed.push(benchmark);
+        report.warnings.push(Warning::FunctionsUnknown { reason: id(index) });
+    }
+    report.functions[0].1.changed[0].name = Name::of(&"<&>".repeat(500));
+    for (what, detectable) in [
+        (Repetition::Builds, 0.0099),
+        (Repetition::Builds, 0.2),
+        (Repetition::Executions, 0.0099),
+        (Repetition::Executions, 0.2),
+    ] {
+        report.rows.push(inconclusive(&id(2000), what, 30, detectable));
+    }
+    report.command_line =
+        given(&format!("compare main HEAD --manifest-path {}", "path/".repeat(240)));
+    assert_eq!(report.next_steps().len(), 6);
+    let markdown = report.markdown();
+    assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
+    for (kind, least) in [("next steps", 1), ("more rows", 2), ("more reasons", 1)] {
+        assert!(markdown.matches(kind).count() >= least, "{kind}");
+    }
+    assert_eq!(markdown.matches("more benchmarks").count(), 4);
+}
+
+#[test]
+fn an_id_with_a_line_break_adds_no_line_to_the_commands_to_copy() {
+    let rows = vec![judged("a\nb", 812.0, &[1.4, 1.38], 0.01, 0.01)];
+    let markdown = ComparisonReport { rows, ..nothing() }.markdown();
+    let (_, steps) = markdown.split_once("```text\n").unwrap();
+    let (steps, _) = steps.split_once("```").unwrap();
+    assert!(steps.contains("a\\nb"), "{steps}");
+    for line in steps.lines() {
+        assert!(line.starts_with("# ") || line.starts_with("cargo rbench "), "{steps}");
+    }
+}

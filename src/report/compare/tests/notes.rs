@@ -1,0 +1,104 @@
+//! What is said of many benchmarks at once.
+
+use super::*;
+use crate::stats::Basis;
+
+#[test]
+fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest() {
+    let shown = |id: &str, change: f64, basis: Basis| {
+        let mut row = judged(id, 812.0, &[change, change], 0.01, 0.01);
+        let (Verdict::Regressed { basis: own, .. } | Verdict::Improved { basis: own, .. }) =
+            &mut row.verdict
+        else {
+            panic!("{row:?}")
+        };
+        *own = basis;
+        row
+    };
+    let confirmed = |p| Basis::Confirmed { p, needed: 0.05 };
+    let rows = vec![
+        shown("a", 1.4, confirmed(1e-6)),
+        shown("b", 0.5, confirmed(1e-3)),
+        shown("c", 1.3, Basis::Confirmed { p: 1e-6, needed: 0.04 }),
+        shown("d", 1.2, Basis::OneStage),
+        shown("e", 1.2, Basis::OneStage),
+    ];
+    let report = ComparisonReport { rows, ..nothing() };
+    let notes = [
+        "confirmed by fresh builds: a, b (largest one-sided p 0.001, needed 0.050)\n",
+        "confirmed by fresh builds: c (one-sided p 1e-6, needed 0.040)\n",
+        "flagged by one stage, without confirmation: d, e\n",
+    ];
+    for text in [style::plain(&report.text(120)), report.markdown()] {
+        for note in notes {
+            assert!(text.contains(note), "{text}");
+        }
+        assert!(!text.contains(": regressed:") && !text.contains(": improved:"), "{text}");
+    }
+}
+
+#[test]
+fn a_mean_is_a_sentence_of_its_own_in_markdown() {
+    let markdown = report().markdown();
+    assert!(markdown.contains(" bench target. Geometric mean of the 6 benchmarks"), "{markdown}");
+}
+
+#[test]
+fn what_could_not_be_judged_in_the_end_has_no_part_in_the_mean() {
+    let judged = |id: &str| judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01);
+    let reason = "fresh builds took other numbers of measurements".to_owned();
+    let refused = JudgedRow { verdict: Verdict::NotComparable { reason }, ..judged("print") };
+    let text_of = |rows| ComparisonReport { rows, ..nothing() }.text(100);
+    assert!(text_of(vec![judged("parse"), judged("lex")]).contains("mean of the 2 benchmarks"));
+    assert!(!text_of(vec![judged("parse"), refused]).contains("mean of the"));
+}
+
+#[test]
+fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
+    let worked = |id: &str, work: [Throughput; 2]| JudgedRow {
+        work: Some(work),
+        ..judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01)
+    };
+    let bytes = [16_274, 17_671].map(Throughput::Bytes);
+    // In another metric too, which is no other benchmark.
+    let rows = vec![worked("parse", bytes), worked("parse", bytes)];
+    let report = ComparisonReport { rows, ..nothing() };
+    let words = "parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the \
+                 same work";
+    assert!(style::plain(&report.text(200)).contains(&format!("warning: {words}\n")));
+    assert!(report.markdown().contains(&format!("> **Warning:** {words}\n")));
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let expected = serde_json::json!([{ "kind": "different_work", "text": words, "value": 1.0 }]);
+    assert_eq!(json["warnings"], expected);
+
+    let rows = (0..5).map(|index| worked(&format!("b{index}"), bytes)).collect();
+    let text = style::plain(&ComparisonReport { rows, ..nothing() }.text(1000));
+    assert!(text.contains("warning: 5 benchmarks do not do the same work: b0 processes"), "{text}");
+    assert!(
+        text.contains("b2 processes 17671 instead of 16274 bytes per iteration (+8.58 %) and 2")
+    );
+}
+
+#[test]
+fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() {
+    let row = judged("numbers/float", 240.8, &[1.004], 0.02, 0.003);
+    assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
+    let report = ComparisonReport { rows: vec![row], ..nothing() };
+    let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
+    assert!(plain(&report).contains(line), "{}", plain(&report));
+    assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
+    let confirmed = judged("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
+    let report = ComparisonReport { rows: vec![confirmed], ..nothing() };
+    assert!(plain(&report).contains("numbers/float (+0.40 %, confirmed)"), "{}", plain(&report));
+}
+
+#[test]
+fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
+    let open = |id| inconclusive(id, Repetition::Builds, 30, 0.0099);
+    let mut unknown = open("b");
+    let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
+    *detectable = None;
+    let note = |rows: Vec<JudgedRow>| ComparisonReport { rows, ..nothing() }.inconclusive_note();
+    assert!(note(vec![open("a")]).unwrap().contains("would be flagged with 80 % power"));
+    assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
+}
