@@ -1,0 +1,58 @@
+//! How much the log ratio of a pair varies from pair to pair.
+
+use cargo_rbench::stats::{Estimator, Moments, Scratch};
+
+use crate::pair::Pair;
+
+/// The standard deviation over pairs of the log ratio of the estimates of both executions.
+pub fn of_estimates(pairs: &[Pair], estimator: Estimator) -> f64 {
+    let mut scratch = Scratch::default();
+    let ratios = pairs.iter().map(|pair| {
+        let [base, head] =
+            pair.each_ref().map(|values| estimator.estimate(values, &mut scratch).ln());
+        head - base
+    });
+    deviation(ratios)
+}
+
+/// The same of the interquartile mean of the log ratios of neighbours: of measurement i of both.
+pub fn of_neighbours(pairs: &[Pair]) -> f64 {
+    deviation(pairs.iter().map(|[base, head]| {
+        let ratios = base.iter().zip(head).map(|(base, head)| (head / base).ln());
+        interquartile_mean(ratios.collect())
+    }))
+}
+
+/// The mean of the half in the middle.
+fn interquartile_mean(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let cut = values.len() / 4;
+    let middle = &values[cut..values.len() - cut];
+    middle.iter().sum::<f64>() / middle.len() as f64
+}
+
+fn deviation(values: impl Iterator<Item = f64>) -> f64 {
+    Moments::of(&values.collect::<Vec<_>>()).standard_deviation().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_at_each_end_is_left_out() {
+        assert!((interquartile_mean(vec![900.0, 1.0, 3.0, -900.0]) - 2.0).abs() < 1e-12);
+        assert!((interquartile_mean(vec![1.0, 3.0, 2.0]) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_neighbours_share_does_not_count() {
+        let pair = |noise: f64, ratio: f64| {
+            let base = vec![100.0, 100.0 * noise, 100.0 * noise * noise];
+            [base.clone(), base.into_iter().map(|value| value * ratio).collect()]
+        };
+        let pairs = [pair(1.0, 1.01), pair(1.5, 1.01), pair(2.0, 1.01)];
+        assert!(of_neighbours(&pairs) < 1e-12);
+        assert!(of_neighbours(&[pair(1.0, 1.01), pair(1.0, 1.03)]) > 0.01);
+    }
+}
