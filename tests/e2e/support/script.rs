@@ -2,15 +2,22 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Command,
     time::{Duration, Instant},
 };
 
 /// A script at `path` with these lines, and its path as text.
+///
+/// Another process writes it. Were this one to hold it open, a process that another test starts at
+/// that moment would hold it too until it executes its program, and a file that somebody can still
+/// write to cannot be executed ("Text file busy").
 pub fn script(path: &Path, lines: &str) -> String {
-    fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let written = Command::new("sh")
+        .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"])
+        .args([path.as_os_str(), lines.as_ref()])
+        .status();
+    assert!(written.is_ok_and(|status| status.success()), "{} is written", path.display());
     path.to_str().unwrap().to_owned()
 }
 
