@@ -21,7 +21,7 @@ use cargo_rbench::{
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
         LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
-        Stage, Turn, Version,
+        Slot, Stage, Version,
     },
     stats::Random,
     store::{ExperimentId, RecordedBuild, Store},
@@ -100,17 +100,17 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
         for round in 0..EXECUTIONS {
             for seed in &seeds {
                 for benchmark in benchmarks {
-                    let turn = Turn { version: 0, stage: Stage::First, round, seed: *seed };
+                    let slot = Slot { version: 0, stage: Stage::First, round, seed: *seed };
                     let execution = execution(&mut random, start, clock);
                     start += Duration::from_millis(
                         1 + whole(execution.resources.wall.as_secs_f64() * 1e3),
                     );
-                    executions.push((benchmark, turn, execution));
+                    executions.push((benchmark, slot, execution));
                 }
             }
         }
         let executions =
-            executions.iter().map(|(one, turn, execution)| (*one, *turn, Ok(execution)));
+            executions.iter().map(|(one, slot, execution)| (*one, *slot, Ok(execution)));
         store.record_executions(experiment, executions)?;
         store.finish(experiment)?;
     }
@@ -123,9 +123,9 @@ fn record_some(store: &Store<'_>, benchmark: &Benchmark) -> Result<()> {
     let experiment = store.begin(&plan(usize::MAX, &[]))?;
     let mut random = Random::stream(2, 0);
     for round in 0..RECORDED {
-        let turn = Turn { version: 0, stage: Stage::First, round, seed: LayoutSeed::derive(1, 0) };
+        let slot = Slot { version: 0, stage: Stage::First, round, seed: LayoutSeed::derive(1, 0) };
         let execution = execution(&mut random, SystemTime::UNIX_EPOCH, true);
-        store.record_execution(experiment, benchmark, turn, Ok(&execution))?;
+        store.record_execution(experiment, benchmark, slot, Ok(&execution))?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use cargo_rbench::{
     build,
     cli::Cli,
     command,
-    model::{Stage, Turn},
+    model::{Slot, Stage},
     stats::Random,
     store::{ExperimentId, Store},
 };
@@ -146,7 +146,7 @@ const ALL: usize = 64;
 
 /// What was found after a kill.
 struct Kept {
-    stored: BTreeSet<Turn>,
+    stored: BTreeSet<Slot>,
     lost: usize,
     left_over: Duration,
 }
@@ -173,7 +173,7 @@ impl Trial {
             .spawn()?)
     }
 
-    fn undisturbed(&self) -> Outcome<BTreeSet<Turn>> {
+    fn undisturbed(&self) -> Outcome<BTreeSet<Slot>> {
         let status = self.start(Stdio::inherit())?.wait()?;
         let found = self.newest()?;
         if status.code() != Some(1) || found.len() != ALL {
@@ -247,11 +247,11 @@ impl Trial {
         Ok(Store::open(&self.project.tree.path().join(".rbench/results.sqlite"), &|| {})?)
     }
 
-    /// The turns of the newest experiment.
-    fn newest(&self) -> Outcome<BTreeSet<Turn>> {
+    /// The slots of the newest experiment.
+    fn newest(&self) -> Outcome<BTreeSet<Slot>> {
         let store = self.store()?;
         let newest = store.experiments()?.pop();
-        newest.map_or(Ok(BTreeSet::new()), |experiment| turns(&store, experiment.id))
+        newest.map_or(Ok(BTreeSet::new()), |experiment| slots(&store, experiment.id))
     }
 
     fn count(&self) -> Outcome<usize> {
@@ -263,11 +263,11 @@ impl Trial {
         Ok(experiments.last().is_some_and(|experiment| experiment.finished.is_some()))
     }
 
-    /// The turns of every experiment.
-    fn experiments(&self) -> Outcome<Vec<BTreeSet<Turn>>> {
+    /// The slots of every experiment.
+    fn experiments(&self) -> Outcome<Vec<BTreeSet<Slot>>> {
         let store = self.store()?;
         let experiments = store.experiments()?;
-        experiments.iter().map(|experiment| turns(&store, experiment.id)).collect()
+        experiments.iter().map(|experiment| slots(&store, experiment.id)).collect()
     }
 
     /// The processes that run something of the project, or for it.
@@ -288,26 +288,26 @@ impl Trial {
     }
 }
 
-/// The turns of an experiment.
-fn turns(store: &Store<'_>, experiment: ExperimentId) -> Outcome<BTreeSet<Turn>> {
-    let mut turns = BTreeSet::new();
+/// The slots of an experiment.
+fn slots(store: &Store<'_>, experiment: ExperimentId) -> Outcome<BTreeSet<Slot>> {
+    let mut slots = BTreeSet::new();
     for measured in store.measured_metrics(experiment)? {
         let rows = store.rows(&measured.benchmark, &[experiment])?.into_iter();
-        turns.extend(rows.filter(|row| row.outcome.is_ok()).map(|row| row.turn));
+        slots.extend(rows.filter(|row| row.outcome.is_ok()).map(|row| row.slot));
     }
-    Ok(turns)
+    Ok(slots)
 }
 
 /// How many executions are not stored that were said to be done: `measured 12 of 32 executions`, of
 /// those that were left of a stage.
-fn missing(said: &str, stored: &BTreeSet<Turn>) -> usize {
+fn missing(said: &str, stored: &BTreeSet<Slot>) -> usize {
     let mut missing = 0;
     let stages = said.split("with fresh layouts");
     for (stage, said) in [Stage::First, Stage::Second].iter().zip(stages) {
         let last = said.lines().rfind(|line| line.starts_with("measured ")).unwrap_or_default();
         let mut numbers = last.split(' ').filter_map(|word| word.parse::<usize>().ok());
         let (Some(done), Some(left)) = (numbers.next(), numbers.next()) else { continue };
-        let of_stage = stored.iter().filter(|turn| turn.stage == *stage).count();
+        let of_stage = stored.iter().filter(|slot| slot.stage == *stage).count();
         missing += ((ALL / 2).saturating_sub(left) + done).saturating_sub(of_stage);
     }
     missing

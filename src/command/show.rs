@@ -228,7 +228,7 @@ impl<'s> Shown<'s> {
                 for place in &self.places {
                     let stored = &self.results.experiments[place.experiment];
                     let mut rows = self.store.rows(benchmark, &[stored.id])?;
-                    rows.retain(|row| row.turn.version == place.version);
+                    rows.retain(|row| row.slot.version == place.version);
                     raw.write(&stored.identity, benchmark, &rows)?;
                 }
             }
@@ -312,8 +312,8 @@ impl Newest<'_> {
         criteria: &Criteria,
     ) -> Result<Vec<ShownBuild>> {
         let mut by_seed: BTreeMap<LayoutSeed, Vec<&Execution>> = BTreeMap::new();
-        for (Row { turn, .. }, execution) in self.results.executions(self.place, stage) {
-            by_seed.entry(turn.seed).or_default().push(execution);
+        for (Row { slot, .. }, execution) in self.results.executions(self.place, stage) {
+            by_seed.entry(slot.seed).or_default().push(execution);
         }
         let linked = self.results.linked(self.place)?;
         let mut scratch = Scratch::default();

@@ -10,7 +10,7 @@ use crate::{
     build::VersionBuilds,
     failure::{Exit, Failure, Result},
     harness::{Executable, Outcome},
-    model::{Benchmark, Execution, ExecutionRequest, Stage, Turn, Unmeasured},
+    model::{Benchmark, Execution, ExecutionRequest, Slot, Stage, Unmeasured},
     settings::Effort,
 };
 
@@ -26,14 +26,14 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let mut steps = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
-        let turn = |step: &Step| Turn {
+        let slot = |step: &Step| Slot {
             version: step.version,
             stage,
             round: u32::try_from(step.round).unwrap_or(u32::MAX),
             seed: builds.seeds[step.build],
         };
         steps.retain(|step| {
-            let key = (benchmarks[step.benchmark].clone(), turn(step));
+            let key = (benchmarks[step.benchmark].clone(), slot(step));
             !begun.done.contains(&key)
         });
         let mut subjects: Vec<Subject<'_>> = benchmarks
@@ -63,7 +63,7 @@ impl Runner<'_> {
                 outcome = self.execute(subject, step, builds)?;
             }
             let recorded = outcome.as_ref();
-            self.store.record_execution(begun.id, &subject.benchmark, turn(&step), recorded)?;
+            self.store.record_execution(begun.id, &subject.benchmark, slot(&step), recorded)?;
             match &outcome {
                 Ok(execution) => {
                     for incident in &execution.incidents {

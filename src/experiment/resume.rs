@@ -6,7 +6,7 @@ use super::{Builds, ListedVersion, Runner};
 use crate::{
     build::Event,
     failure::{Failure, Result},
-    model::{BenchTarget, Benchmark, ExperimentPlan, Stage, Turn, Version},
+    model::{BenchTarget, Benchmark, ExperimentPlan, Slot, Stage, Version},
     store::{ExperimentId, RecordedBuild, Store, Unfinished},
 };
 
@@ -17,7 +17,7 @@ pub struct Begun {
     /// What it is called in every store that has it.
     pub identity: String,
     /// The executions that gave measurements in an earlier run.
-    pub(super) done: HashSet<(Benchmark, Turn)>,
+    pub(super) done: HashSet<(Benchmark, Slot)>,
     /// Where the newest experiment on the same files was interrupted and cannot be continued by this one:
     /// what differs, for people.
     pub not_resumed: Vec<String>,
@@ -110,8 +110,8 @@ fn record_stage(
     for target in &others {
         store.forget_executions(begun.id, stage, target)?;
     }
-    begun.done.retain(|(benchmark, turn)| {
-        turn.stage != stage || !others.contains(&benchmark.bench_target())
+    begun.done.retain(|(benchmark, slot)| {
+        slot.stage != stage || !others.contains(&benchmark.bench_target())
     });
     store.record_builds(begun.id, builds)?;
     Ok(others)
@@ -233,7 +233,7 @@ mod tests {
         let first = resume();
         store.record_builds(first.id, [build(1, "a"), build(9, "b")]).unwrap();
         for (stage, seed) in [(Stage::First, 1), (Stage::Second, 9)] {
-            let turn = Turn { version: 0, stage, round: 0, seed: LayoutSeed::new(seed).unwrap() };
+            let slot = Slot { version: 0, stage, round: 0, seed: LayoutSeed::new(seed).unwrap() };
             let series = Series {
                 metric: Metric::wall(),
                 values: vec![1.0],
@@ -241,7 +241,7 @@ mod tests {
                 resolution: 0.0,
             };
             let execution = testing::execution(testing::request(), vec![series]);
-            store.record_execution(first.id, &benchmark, turn, Ok(&execution)).unwrap();
+            store.record_execution(first.id, &benchmark, slot, Ok(&execution)).unwrap();
         }
         let done_with = |program: &str| {
             let mut begun = resume();

@@ -38,7 +38,7 @@ impl Results<'_> {
         let mut rows: BTreeMap<VersionRef, Vec<Row>> = BTreeMap::new();
         for row in self.store.rows(benchmark, &ids)? {
             let Some(experiment) = index_of.get(&row.experiment) else { continue };
-            let place = VersionRef { experiment: *experiment, version: row.turn.version };
+            let place = VersionRef { experiment: *experiment, version: row.slot.version };
             rows.entry(place).or_default().push(row);
         }
         let (benchmark, variances) = (benchmark.clone(), RefCell::default());
@@ -52,7 +52,7 @@ impl BenchmarkResults<'_> {
         self.benchmark.bench_target()
     }
 
-    /// All rows of a version in an experiment, in the order of turns.
+    /// All rows of a version in an experiment, in the order of slots.
     pub fn rows(&self, measured: VersionRef) -> &[Row] {
         self.rows.get(&measured).map(Vec::as_slice).unwrap_or_default()
     }
@@ -81,7 +81,7 @@ impl BenchmarkResults<'_> {
         measured: VersionRef,
         stage: Stage,
     ) -> impl Iterator<Item = (&Row, &Execution)> {
-        let of_stage = self.rows(measured).iter().filter(move |row| row.turn.stage == stage);
+        let of_stage = self.rows(measured).iter().filter(move |row| row.slot.stage == stage);
         of_stage.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
     }
 
@@ -140,7 +140,7 @@ impl BenchmarkResults<'_> {
         let mut resolution: f64 = 0.0;
         for (row, execution) in self.executions(measured, stage) {
             let Some(series) = execution.series_of(metric) else { continue };
-            let seed = programs.representative(row.turn.seed);
+            let seed = programs.representative(row.slot.seed);
             builds.entry(u64::from(seed.get())).or_default().push(&series.values);
             resolution = resolution.max(series.resolution);
         }

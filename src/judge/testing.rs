@@ -7,7 +7,7 @@ use crate::{
     code::Digest,
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
-        LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, Series, Stage, Turn,
+        LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, Series, Slot, Stage,
         Unmeasured, Version, testing, testing::machine,
     },
     store::{ExperimentId, RecordedBuild, Store, StoredExperiment},
@@ -156,8 +156,8 @@ impl<'s> Filling<'s> {
             };
             let mut execution = execution(values.iter().map(series).collect());
             adapt(&mut execution);
-            let turn = Turn { version, stage, round: 0, seed };
-            self.store.record_execution(self.id, &benchmark(id), turn, Ok(&execution)).unwrap();
+            let slot = Slot { version, stage, round: 0, seed };
+            self.store.record_execution(self.id, &benchmark(id), slot, Ok(&execution)).unwrap();
         }
     }
 
@@ -165,8 +165,8 @@ impl<'s> Filling<'s> {
     pub fn fail(&self, id: &str, version: usize, stage: Stage) {
         let seed = seeds(stage)[5];
         let failure = Unmeasured::Failed("it crashed".to_owned());
-        let turn = Turn { version, stage, round: 0, seed };
-        self.store.record_execution(self.id, &benchmark(id), turn, Err(&failure)).unwrap();
+        let slot = Slot { version, stage, round: 0, seed };
+        self.store.record_execution(self.id, &benchmark(id), slot, Err(&failure)).unwrap();
     }
 
     /// Everything that the store has.

@@ -64,7 +64,7 @@ pub struct PlannedBenchmark {
 /// What an experiment is: two with the same plan can be continued one by the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentPlan {
-    /// The versions, which are measured taking turns; everything else names them by their index.
+    /// The versions, which are measured interleaved; everything else names them by their index.
     pub versions: Vec<PlannedVersion>,
     /// The benchmarks, in the order in which they are listed and reported.
     pub benchmarks: Vec<PlannedBenchmark>,
@@ -154,7 +154,7 @@ impl ExperimentPlan {
 
 /// Which execution of a benchmark this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Turn {
+pub struct Slot {
     /// The index of the version in the experiment.
     pub version: usize,
     /// The stage.

@@ -18,7 +18,7 @@ mod version;
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
-pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Stage, Turn};
+pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     failure::Result,
     model::{
-        Benchmark, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Turn, Version,
+        Benchmark, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Version,
         nanoseconds,
     },
 };
@@ -41,9 +41,9 @@ pub struct Unfinished {
     /// The experiment.
     pub id: ExperimentId,
     /// The executions that gave measurements.
-    pub done: HashSet<(Benchmark, Turn)>,
+    pub done: HashSet<(Benchmark, Slot)>,
     /// The executions that failed.
-    pub failed: HashSet<(Benchmark, Turn)>,
+    pub failed: HashSet<(Benchmark, Slot)>,
 }
 
 impl Store<'_> {
@@ -172,8 +172,8 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
     let (mut done, mut failed) = (HashSet::new(), HashSet::new());
     for benchmark in read::benchmarks_of(connection, id)? {
         for row in read::rows(connection, &benchmark, &[id])? {
-            let turns = if row.outcome.is_ok() { &mut done } else { &mut failed };
-            turns.insert((benchmark.clone(), row.turn));
+            let slots = if row.outcome.is_ok() { &mut done } else { &mut failed };
+            slots.insert((benchmark.clone(), row.slot));
         }
     }
     Ok(Unfinished { id, done, failed })

@@ -15,7 +15,7 @@ use crate::{
     code::Digest,
     failure::Result,
     model::{
-        BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Stage, Turn, Unmeasured,
+        BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Slot, Stage, Unmeasured,
     },
 };
 
@@ -29,7 +29,7 @@ pub struct Row {
     /// The experiment that it belongs to.
     pub experiment: ExperimentId,
     /// Which of its executions it is.
-    pub turn: Turn,
+    pub slot: Slot,
     /// What it measured; or why it measured nothing.
     pub outcome: Result<Execution, Unmeasured>,
 }
@@ -70,7 +70,7 @@ pub struct RecordedBuild {
 
 impl Store<'_> {
     /// Every execution of a benchmark in these experiments, failed ones included, in the order of
-    /// experiment ids and turns.
+    /// experiment ids and slots.
     pub fn rows(&self, benchmark: &Benchmark, experiments: &[ExperimentId]) -> Result<Vec<Row>> {
         self.read("read executions from", |connection| rows(connection, benchmark, experiments))
     }
@@ -145,17 +145,17 @@ pub(super) fn rows(
             (ExperimentId(part.get(0)?), part.get(1)?, stage_at(part, 2)?);
         let row = |Entry { round, seed, outcome }| Row {
             experiment,
-            turn: Turn { version, stage, round, seed },
+            slot: Slot { version, stage, round, seed },
             outcome,
         };
         let entries = encoding::decode(bytes_at(part, 3)?)
             .map_err(|damage| damage.of(benchmark, experiment))?;
         rows.extend(entries.into_iter().map(row));
     }
-    rows.sort_by_key(|row| (row.experiment, row.turn));
-    // Of one turn, the last counts.
+    rows.sort_by_key(|row| (row.experiment, row.slot));
+    // Of one slot, the last counts.
     rows.dedup_by(|later, kept| {
-        let same = (later.experiment, later.turn) == (kept.experiment, kept.turn);
+        let same = (later.experiment, later.slot) == (kept.experiment, kept.slot);
         if same {
             std::mem::swap(later, kept);
         }
@@ -211,8 +211,8 @@ fn measured(
             version.failed = false;
         }
         for row in rows(connection, &benchmark, &[experiment])? {
-            if row.turn.stage == Stage::First && row.outcome.is_err() {
-                versions[row.turn.version].failed = true;
+            if row.slot.stage == Stage::First && row.outcome.is_err() {
+                versions[row.slot.version].failed = true;
             }
         }
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    model::{BenchTarget, Benchmark, Execution, Stage, Turn, Unmeasured},
+    model::{BenchTarget, Benchmark, Execution, Slot, Stage, Unmeasured},
 };
 
 impl Store<'_> {
@@ -61,15 +61,15 @@ impl Store<'_> {
     }
 
     /// Stores the outcome of one execution: all measurements and resources, or why there are none. It is on
-    /// the disk when this returns. An execution of the same turn is replaced.
+    /// the disk when this returns. An execution of the same slot is replaced.
     pub fn record_execution(
         &self,
         experiment: ExperimentId,
         benchmark: &Benchmark,
-        turn: Turn,
+        slot: Slot,
         outcome: Result<&Execution, &Unmeasured>,
     ) -> Result<()> {
-        self.record_executions(experiment, [(benchmark, turn, outcome)])
+        self.record_executions(experiment, [(benchmark, slot, outcome)])
     }
 
     /// Stores the outcomes of many executions: of all, or of none.
@@ -77,13 +77,13 @@ impl Store<'_> {
         &self,
         experiment: ExperimentId,
         executions: impl IntoIterator<
-            Item = (&'a Benchmark, Turn, Result<&'a Execution, &'a Unmeasured>),
+            Item = (&'a Benchmark, Slot, Result<&'a Execution, &'a Unmeasured>),
         >,
     ) -> Result<()> {
         let mut of_benchmarks: BTreeMap<&Benchmark, Vec<_>> = BTreeMap::new();
-        for (benchmark, turn, outcome) in executions {
+        for (benchmark, slot, outcome) in executions {
             let outcome = outcome.cloned().map_err(Clone::clone);
-            of_benchmarks.entry(benchmark).or_default().push((turn, outcome));
+            of_benchmarks.entry(benchmark).or_default().push((slot, outcome));
         }
         self.write("store an execution in", |connection| {
             refuse_if_finished(connection, experiment)?;
@@ -142,11 +142,11 @@ pub(super) fn add_executions(
     connection: &Connection,
     experiment: ExperimentId,
     benchmark: &Benchmark,
-    executions: Vec<(Turn, Result<Execution, Unmeasured>)>,
+    executions: Vec<(Slot, Result<Execution, Unmeasured>)>,
 ) -> Result<(), Error> {
     let id = intern::benchmark(connection, benchmark)?;
     let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
-    for (Turn { version, stage, round, seed }, outcome) in executions {
+    for (Slot { version, stage, round, seed }, outcome) in executions {
         if let Some(defect) = outcome.as_ref().ok().and_then(Execution::defect) {
             return Err(format!("of {benchmark}, {defect}").into());
         }

@@ -87,21 +87,21 @@ pub enum Order {
 }
 
 /// One execution: of a version (0 or 1) and one of its builds.
-type Turn = (usize, usize);
+type Slot = (usize, usize);
 
 impl Order {
     /// Who runs when.
-    fn turns(self, versions: usize, dimensions: Dimensions, random: &mut Random) -> Vec<Turn> {
+    fn slots(self, versions: usize, dimensions: Dimensions, random: &mut Random) -> Vec<Slot> {
         let mut seeds: Vec<usize> = (0..dimensions.builds).collect();
         let mut both: Vec<usize> = (0..versions).collect();
-        let mut turns = Vec::with_capacity(versions * seeds.len() * dimensions.executions);
+        let mut slots = Vec::with_capacity(versions * seeds.len() * dimensions.executions);
         match self {
             Self::Rounds => {
                 for _ in 0..dimensions.executions {
                     random.shuffle(&mut seeds);
                     for &seed in &seeds {
                         random.shuffle(&mut both);
-                        turns.extend(both.iter().map(|&version| (version, seed)));
+                        slots.extend(both.iter().map(|&version| (version, seed)));
                     }
                 }
             }
@@ -109,12 +109,12 @@ impl Order {
                 for version in 0..versions {
                     for _ in 0..dimensions.executions {
                         random.shuffle(&mut seeds);
-                        turns.extend(seeds.iter().map(|&seed| (version, seed)));
+                        slots.extend(seeds.iter().map(|&seed| (version, seed)));
                     }
                 }
             }
         }
-        turns
+        slots
     }
 }
 
@@ -179,10 +179,10 @@ impl Simulation {
         random: &mut Random,
     ) -> [Vec<Executions>; VERSIONS] {
         let builds = self.build_values::<VERSIONS>(random);
-        let turns = self.order.turns(VERSIONS, self.dimensions, random);
-        let offsets = self.drift.offsets(turns.len(), random);
+        let slots = self.order.slots(VERSIONS, self.dimensions, random);
+        let offsets = self.drift.offsets(slots.len(), random);
         let mut data = builds.each_ref().map(|values| vec![Executions::new(); values.len()]);
-        for ((version, build), offset) in turns.into_iter().zip(offsets) {
+        for ((version, build), offset) in slots.into_iter().zip(offsets) {
             let value = builds[version][build] + offset;
             data[version][build].push(self.execution(value, random));
         }

@@ -70,7 +70,7 @@ fn a_benchmark_with_thirty_times_the_work_regressed_and_is_the_only_one() {
 fn iterations(store: &Store<'_>, benchmark: &Benchmark) -> Vec<u64> {
     let ids: Vec<_> = store.experiments().unwrap().iter().map(|stored| stored.id).collect();
     let rows = store.rows(benchmark, &ids).unwrap().into_iter();
-    let first = rows.filter(|row| row.turn.stage == Stage::First);
+    let first = rows.filter(|row| row.slot.stage == Stage::First);
     first.map(|row| row.outcome.unwrap().series[0].iterations[0]).collect()
 }
 

@@ -80,7 +80,7 @@ impl Lines {
                 "package": "p", "target": "t", "id": self.id,
                 "group": null, "function": null, "parameter": null,
             },
-            "turn": {"version": version, "stage": "first", "round": 0, "seed": seed},
+            "slot": {"version": version, "stage": "first", "round": 0, "seed": seed},
             "asked": {"measurements": 2, "warm_up": 1, "floor": 1, "iterations": null, "seed": 0},
             "metrics": [{
                 "name": "wall", "unit": "ns", "measurements": [value, value], "iterations": [1, 1],
@@ -100,7 +100,7 @@ impl Lines {
                 "package": "p", "target": "t", "id": id,
                 "group": null, "function": null, "parameter": null,
             },
-            "turn": {"version": 0, "stage": "first", "round": 0, "seed": seed},
+            "slot": {"version": 0, "stage": "first", "round": 0, "seed": seed},
             "reason": reason,
         }}));
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::{model::Turn, store::Store};
+use cargo_rbench::{model::Slot, store::Store};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
@@ -134,17 +134,17 @@ impl Comparison {
         Store::open(&self.project.root().join(".rbench/results.sqlite"), &|| {}).unwrap()
     }
 
-    /// The turns of each experiment, and whether it is finished.
-    fn experiments(&self) -> Vec<(BTreeSet<Turn>, bool)> {
+    /// The slots of each experiment, and whether it is finished.
+    fn experiments(&self) -> Vec<(BTreeSet<Slot>, bool)> {
         let store = self.store();
-        let turns = |experiment| {
+        let slots = |experiment| {
             let of_one = |benchmark| store.rows(benchmark, &[experiment]).unwrap();
             let all = store.measured_metrics(experiment).unwrap();
             let rows = all.iter().flat_map(|measured| of_one(&measured.benchmark));
-            rows.filter(|row| row.outcome.is_ok()).map(|row| row.turn).collect()
+            rows.filter(|row| row.outcome.is_ok()).map(|row| row.slot).collect()
         };
         let all = store.experiments().unwrap();
-        all.into_iter().map(|one| (turns(one.id), one.finished.is_some())).collect()
+        all.into_iter().map(|one| (slots(one.id), one.finished.is_some())).collect()
     }
 
     /// The process that runs one of the project's builds.
@@ -207,9 +207,9 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
         comparison.wait_until(false);
         assert_eq!(comparison.store().check().unwrap(), [""; 0]);
         said = if line.starts_with("measured") { said + 4 } else { 16 };
-        let (turns, finished) = comparison.experiments().pop().unwrap();
-        assert!(turns.len() >= said && !finished, "{} of {said}", turns.len());
-        said = turns.len();
+        let (slots, finished) = comparison.experiments().pop().unwrap();
+        assert!(slots.len() >= said && !finished, "{} of {said}", slots.len());
+        said = slots.len();
     }
     let (status, rest) = comparison.start().end();
     assert_eq!(status.code(), Some(1), "{rest}");
@@ -220,8 +220,8 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
         panic!("one was killed and continued, one was not: {experiments:?}")
     };
     // Fresh layouts are of one experiment alone.
-    let places = |turns: &BTreeSet<Turn>| -> Vec<_> {
-        let mut all: Vec<_> = turns.iter().map(|t| (t.version, t.stage, t.round)).collect();
+    let places = |slots: &BTreeSet<Slot>| -> Vec<_> {
+        let mut all: Vec<_> = slots.iter().map(|t| (t.version, t.stage, t.round)).collect();
         all.sort_unstable();
         all
     };

@@ -29,9 +29,9 @@ impl<'w> RawMeasurements<'w> {
     pub fn write(&mut self, experiment: &str, benchmark: &Benchmark, rows: &[Row]) -> Result<()> {
         let Benchmark { package, target, name } = benchmark;
         let [package, target, id] = [package, target, &name.id].map(|text| quoted(text));
-        for Row { turn, outcome, .. } in rows {
+        for Row { slot, outcome, .. } in rows {
             let Ok(execution) = outcome else { continue };
-            let stage = match turn.stage {
+            let stage = match slot.stage {
                 Stage::First => 1,
                 Stage::Second => 2,
             };
@@ -43,8 +43,8 @@ impl<'w> RawMeasurements<'w> {
                     self.line(&format!(
                         "{experiment},{package},{target},{id},{stage},{},{},{},{metric},{},{value},\
                          {iterations}",
-                        turn.round,
-                        turn.seed.get(),
+                        slot.round,
+                        slot.seed.get(),
                         index + 1,
                         series.metric.unit,
                     ))?;

@@ -45,16 +45,16 @@ impl Store<'_> {
             }
             for measured in self.measured_metrics(id)? {
                 let benchmark = measured.benchmark;
-                for Row { turn, outcome, .. } in self.rows(&benchmark, &[id])? {
+                for Row { slot, outcome, .. } in self.rows(&benchmark, &[id])? {
                     let benchmark = benchmark.clone();
                     lines.write(&match outcome {
                         Ok(execution) => {
-                            Line::Execution(Box::new(ExecutionLine { benchmark, turn, execution }))
+                            Line::Execution(Box::new(ExecutionLine { benchmark, slot, execution }))
                         }
                         Err(Unmeasured::Failed(reason)) => {
-                            Line::Failure { benchmark, turn, reason }
+                            Line::Failure { benchmark, slot, reason }
                         }
-                        Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, turn, reason },
+                        Err(Unmeasured::Skipped(reason)) => Line::Skip { benchmark, slot, reason },
                     })?;
                 }
             }

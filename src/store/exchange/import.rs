@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     failure::Result,
-    model::{Benchmark, Dimensions, Execution, Turn, Unmeasured},
+    model::{Benchmark, Dimensions, Execution, Slot, Unmeasured},
     store::{ExperimentId, Store, error::Error, experiment, read, record, tuning},
 };
 
@@ -64,7 +64,7 @@ struct Current {
     closed: bool,
     /// The benchmark of the last lines, and its executions that are not there.
     benchmark: Option<Benchmark>,
-    new: Vec<(Turn, Result<Execution, Unmeasured>)>,
+    new: Vec<(Slot, Result<Execution, Unmeasured>)>,
 }
 
 impl Import<'_> {
@@ -101,17 +101,17 @@ impl Import<'_> {
                 }
             }
             Line::Execution(line) => {
-                let ExecutionLine { benchmark, turn, execution } = *line;
+                let ExecutionLine { benchmark, slot, execution } = *line;
                 if let Some(defect) = execution.defect() {
                     return Err(defect.into());
                 }
-                self.execution(benchmark, turn, Ok(execution))?;
+                self.execution(benchmark, slot, Ok(execution))?;
             }
-            Line::Failure { benchmark, turn, reason } => {
-                self.execution(benchmark, turn, Err(Unmeasured::Failed(reason)))?;
+            Line::Failure { benchmark, slot, reason } => {
+                self.execution(benchmark, slot, Err(Unmeasured::Failed(reason)))?;
             }
-            Line::Skip { benchmark, turn, reason } => {
-                self.execution(benchmark, turn, Err(Unmeasured::Skipped(reason)))?;
+            Line::Skip { benchmark, slot, reason } => {
+                self.execution(benchmark, slot, Err(Unmeasured::Skipped(reason)))?;
             }
             Line::Tuning(line) => {
                 if let Some(tuned) = line.tuning() {
@@ -195,19 +195,19 @@ impl Import<'_> {
     fn execution(
         &mut self,
         benchmark: Benchmark,
-        turn: Turn,
+        slot: Slot,
         outcome: Result<Execution, Unmeasured>,
     ) -> Result<(), Error> {
-        if self.current(turn.version)?.benchmark.as_ref() != Some(&benchmark) {
+        if self.current(slot.version)?.benchmark.as_ref() != Some(&benchmark) {
             self.store_new()?;
         }
-        let current = self.current(turn.version)?;
+        let current = self.current(slot.version)?;
         current.benchmark = Some(benchmark);
-        current.new.push((turn, outcome));
+        current.new.push((slot, outcome));
         Ok(())
     }
 
-    /// Stores the executions that are kept, unless there are some of their turns.
+    /// Stores the executions that are kept, unless there are some of their slots.
     fn store_new(&mut self) -> Result<(), Error> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let mut new = std::mem::take(&mut current.new);
@@ -215,8 +215,8 @@ impl Import<'_> {
             return Ok(());
         };
         let there = read::rows(self.connection, &benchmark, &[current.id])?;
-        let mut there: HashSet<Turn> = there.into_iter().map(|row| row.turn).collect();
-        new.retain(|(turn, _)| there.insert(*turn));
+        let mut there: HashSet<Slot> = there.into_iter().map(|row| row.slot).collect();
+        new.retain(|(slot, _)| there.insert(*slot));
         self.imported.executions += new.len();
         record::add_executions(self.connection, current.id, &benchmark, new)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::{
         Benchmark, Dimensions, Execution, ExperimentPlan, Machine, PlannedBenchmark,
-        PlannedVersion, Turn, Version, nanoseconds,
+        PlannedVersion, Slot, Version, nanoseconds,
     },
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
@@ -24,14 +24,30 @@ const MOST_WITHOUT_FLOOR: u64 = 1000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Header { format: String, schema_version: u32, rbench: String },
+    Header {
+        format: String,
+        schema_version: u32,
+        rbench: String,
+    },
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
     Execution(Box<ExecutionLine>),
-    Failure { benchmark: Benchmark, turn: Turn, reason: String },
-    Skip { benchmark: Benchmark, turn: Turn, reason: String },
+    Failure {
+        benchmark: Benchmark,
+        #[serde(alias = "turn")]
+        slot: Slot,
+        reason: String,
+    },
+    Skip {
+        benchmark: Benchmark,
+        #[serde(alias = "turn")]
+        slot: Slot,
+        reason: String,
+    },
     Tuning(TuningLine),
-    End { lines: usize },
+    End {
+        lines: usize,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,7 +82,8 @@ struct VersionLine {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ExecutionLine {
     pub(super) benchmark: Benchmark,
-    pub(super) turn: Turn,
+    #[serde(alias = "turn")]
+    pub(super) slot: Slot,
     #[serde(flatten)]
     pub(super) execution: Execution,
 }

@@ -24,12 +24,12 @@ fn full() -> (TempDir, Store<'static>) {
     let mut odd = execution(0.1 + 0.2);
     odd.throughput = vec![Throughput::BytesDecimal(3), Throughput::Elements(u64::MAX)];
     odd.asked.iterations = Some(7);
-    let record = |turn, outcome| {
-        store.record_execution(unfinished, &benchmark("ünïcode \""), turn, outcome).unwrap();
+    let record = |slot, outcome| {
+        store.record_execution(unfinished, &benchmark("ünïcode \""), slot, outcome).unwrap();
     };
-    record(turn(0, 0, 5), Ok(&odd));
-    record(Turn { stage: Stage::Second, ..turn(1, 0, 5) }, Ok(&odd));
-    record(turn(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
+    record(slot(0, 0, 5), Ok(&odd));
+    record(Slot { stage: Stage::Second, ..slot(1, 0, 5) }, Ok(&odd));
+    record(slot(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
     store.record_unbuildable(unfinished, 1, &Failure::new(Exit::Build, "no")).unwrap();
     let floor = Duration::from_millis(1);
     store.record_tuned(&benchmark("parse"), &machine(), floor, 40_000_000).unwrap();
@@ -102,12 +102,12 @@ fn an_experiment_that_went_on_elsewhere_is_completed() {
     let (_from, from) = store();
     let (_to, to) = store();
     let experiment = from.begin(&plan()).unwrap();
-    let record = |turn| {
-        from.record_execution(experiment, &benchmark("b"), turn, Ok(&execution(1.0))).unwrap();
+    let record = |slot| {
+        from.record_execution(experiment, &benchmark("b"), slot, Ok(&execution(1.0))).unwrap();
     };
-    record(turn(0, 0, 5));
+    record(slot(0, 0, 5));
     import(&to, &export(&from)).unwrap();
-    record(turn(1, 0, 5));
+    record(slot(1, 0, 5));
     from.finish(experiment).unwrap();
     let imported = import(&to, &export(&from)).unwrap();
     assert_eq!(imported, Imported { experiments: 0, known: 1, executions: 1 });
@@ -181,7 +181,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         &changed("\"round\":0,\"seed\":5", "\"round\":0,\"seed\":0"),
         "0 is not a layout seed",
     );
-    assert_refused(&changed("\"turn\":{\"version\":0", "\"turn\":{\"version\":2"), "version 2 of");
+    assert_refused(&changed("\"slot\":{\"version\":0", "\"slot\":{\"version\":2"), "version 2 of");
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
     assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
@@ -243,8 +243,8 @@ fn an_export_of_schema_1_is_imported_whole() {
     assert_eq!(finished.plan.benchmarks, [], "schema 1 did not know what was planned");
     let rows = store.rows(&benchmark("parse"), &[finished.id]).unwrap();
     assert_eq!(rows.len(), 8);
-    for Row { turn, outcome, .. } in rows {
-        let first = value(turn.version, turn.round, turn.seed.get());
+    for Row { slot, outcome, .. } in rows {
+        let first = value(slot.version, slot.round, slot.seed.get());
         assert_eq!(outcome, Ok(execution(first)));
     }
     let measured = store.measured_metrics(unfinished.id).unwrap();

@@ -112,7 +112,7 @@ fn a_store_that_is_removed_or_replaced_takes_nothing_any_more() {
     let experiment = store.begin(&plan()).unwrap();
     let record = || {
         let execution = execution(1.0);
-        store.record_execution(experiment, &benchmark("b"), turn(0, 0, 5), Ok(&execution))
+        store.record_execution(experiment, &benchmark("b"), slot(0, 0, 5), Ok(&execution))
     };
     record().unwrap();
     fs::remove_dir_all(path(&directory).parent().unwrap()).unwrap();
@@ -207,8 +207,8 @@ fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
     let experiment = store.begin(&plan()).unwrap();
     let benchmark = benchmark("b");
     let record =
-        |turn, execution: &_| store.record_execution(experiment, &benchmark, turn, Ok(execution));
-    record(turn(0, 0, 5), &execution(1.0)).unwrap();
+        |slot, execution: &_| store.record_execution(experiment, &benchmark, slot, Ok(execution));
+    record(slot(0, 0, 5), &execution(1.0)).unwrap();
     let pages: u32 =
         store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     let limit = format!("PRAGMA max_page_count = {pages}");
@@ -216,7 +216,7 @@ fn a_full_disk_loses_what_is_being_stored_and_nothing_else() {
     let mut large = execution(2.0);
     large.series[0].values = (1..100_000_u32).map(|n| f64::from(n).sqrt()).collect();
     large.series[0].iterations = vec![1; 99_999];
-    let failure = record(turn(0, 1, 5), &large).unwrap_err();
+    let failure = record(slot(0, 1, 5), &large).unwrap_err();
     assert!(failure.to_string().contains("hint: free some disk space"), "{failure}");
     assert_eq!(store.rows(&benchmark, &[experiment]).unwrap().len(), 1);
 }

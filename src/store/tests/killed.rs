@@ -43,7 +43,7 @@ fn what_was_reported_as_recorded_survives_a_kill() {
         assert_eq!(again.check().unwrap(), [""; 0]);
         let done = again.find_unfinished(&plan()).unwrap().unwrap().done;
         assert!(
-            (0..=reported).all(|round| done.contains(&(benchmark("parse"), turn(0, round, 5))))
+            (0..=reported).all(|round| done.contains(&(benchmark("parse"), slot(0, round, 5))))
         );
         // One more may have been stored and not yet reported.
         assert!(done.len() == reported as usize + 1 || done.len() == reported as usize + 2);
@@ -59,7 +59,7 @@ fn record_without_end(path: &Path) -> ! {
     let Unfinished { id, done, .. } = store.find_unfinished(&plan()).unwrap().unwrap();
     for round in u32::try_from(done.len()).unwrap().. {
         let execution = execution(f64::from(round + 1));
-        store.record_execution(id, &benchmark("parse"), turn(0, round, 5), Ok(&execution)).unwrap();
+        store.record_execution(id, &benchmark("parse"), slot(0, round, 5), Ok(&execution)).unwrap();
         println!("recorded {round}");
     }
     unreachable!()

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::model::{
     Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
-    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Stage, Turn, Unit, Version,
+    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Unit, Version,
 };
 
 /// A store in a directory of its own.
@@ -77,8 +77,8 @@ fn benchmark(id: &str) -> Benchmark {
     Benchmark { package: "p".to_owned(), target: "t".to_owned(), name }
 }
 
-fn turn(version: usize, round: u32, seed: u32) -> Turn {
-    Turn { version, stage: Stage::First, round, seed: LayoutSeed::new(seed).unwrap() }
+fn slot(version: usize, round: u32, seed: u32) -> Slot {
+    Slot { version, stage: Stage::First, round, seed: LayoutSeed::new(seed).unwrap() }
 }
 
 /// An execution that measured wall times from `first` on, and instructions.
@@ -125,14 +125,14 @@ fn record_all(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark
         for seed in [9, 5] {
             for version in 0..2 {
                 let execution = execution(value(version, round, seed));
-                let turn = turn(version, round, seed);
-                store.record_execution(experiment, benchmark, turn, Ok(&execution)).unwrap();
+                let slot = slot(version, round, seed);
+                store.record_execution(experiment, benchmark, slot, Ok(&execution)).unwrap();
             }
         }
     }
 }
 
-/// The first value of a turn.
+/// The first value of a slot.
 fn value(version: usize, round: u32, seed: u32) -> f64 {
     version as f64 * 100.0 + f64::from(seed) * 10.0 + f64::from(round)
 }

@@ -11,10 +11,10 @@ fn crashed() -> Unmeasured {
     Unmeasured::Failed("it crashed\nhint: look".to_owned())
 }
 
-/// The turns of the executions that did not fail.
-fn measured_turns(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark) -> Vec<Turn> {
+/// The slots of the executions that did not fail.
+fn measured_slots(store: &Store<'_>, experiment: ExperimentId, benchmark: &Benchmark) -> Vec<Slot> {
     let rows = store.rows(benchmark, &[experiment]).unwrap().into_iter();
-    rows.filter(|row| row.outcome.is_ok()).map(|row| row.turn).collect()
+    rows.filter(|row| row.outcome.is_ok()).map(|row| row.slot).collect()
 }
 
 #[test]
@@ -25,19 +25,19 @@ fn rows_are_in_the_order_of_experiments_and_turns_and_failures_are_among_them() 
     for id in ids {
         record_all(&store, id, &benchmark);
     }
-    store.record_execution(ids[2], &benchmark, turn(0, 1, 5), Err(&crashed())).unwrap();
+    store.record_execution(ids[2], &benchmark, slot(0, 1, 5), Err(&crashed())).unwrap();
     store.finish(ids[0]).unwrap();
     let rows = store.rows(&benchmark, &[ids[2], ids[0], ids[2]]).unwrap();
-    let places: Vec<_> = rows.iter().map(|row| (row.experiment, row.turn)).collect();
+    let places: Vec<_> = rows.iter().map(|row| (row.experiment, row.slot)).collect();
     assert_eq!(rows.len(), 16);
     assert!(places.is_sorted());
     assert!(places.iter().all(|(id, _)| *id != ids[1]));
     let (failed, measured): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|row| row.outcome.is_err());
     let outcome = Err(crashed());
-    assert_eq!(failed, [Row { experiment: ids[2], turn: turn(0, 1, 5), outcome }]);
+    assert_eq!(failed, [Row { experiment: ids[2], slot: slot(0, 1, 5), outcome }]);
     for row in measured {
-        let Turn { version, round, seed, .. } = row.turn;
+        let Slot { version, round, seed, .. } = row.slot;
         assert_eq!(row.outcome, Ok(execution(value(version, round, seed.get()))));
     }
     assert_eq!(store.rows(&super::benchmark("unknown"), &ids).unwrap(), []);
@@ -50,9 +50,9 @@ fn measured_metrics_are_known_for_each_version_of_a_planned_benchmark() {
     let store = Store::in_memory().unwrap();
     let id = store.begin(&plan()).unwrap();
     record_all(&store, id, &benchmark("unplanned"));
-    let second = Turn { stage: Stage::Second, ..turn(0, 0, 5) };
+    let second = Slot { stage: Stage::Second, ..slot(0, 0, 5) };
     store.record_execution(id, &benchmark("print"), second, Ok(&execution(1.0))).unwrap();
-    store.record_execution(id, &benchmark("print"), turn(1, 0, 5), Err(&crashed())).unwrap();
+    store.record_execution(id, &benchmark("print"), slot(1, 0, 5), Err(&crashed())).unwrap();
     let metrics = execution(1.0).series.into_iter().map(|series| series.metric).collect();
     let both = MeasuredVersion { metrics, failed: false };
     let nothing = MeasuredVersion::default();
@@ -67,7 +67,7 @@ fn measured_metrics_are_known_for_each_version_of_a_planned_benchmark() {
         measured("unplanned", [both.clone(), both]),
     ];
     assert_eq!(store.measured_metrics(id).unwrap(), expected);
-    store.record_execution(id, &benchmark("print"), turn(1, 0, 5), Ok(&execution(1.0))).unwrap();
+    store.record_execution(id, &benchmark("print"), slot(1, 0, 5), Ok(&execution(1.0))).unwrap();
     assert!(!store.measured_metrics(id).unwrap()[1].versions[1].failed, "it was repeated");
     assert_eq!(store.measured_metrics(ExperimentId(7)).unwrap(), []);
 }
@@ -88,7 +88,7 @@ fn an_experiment_comes_back_as_it_was_planned() {
 fn an_unfinished_experiment_is_found_with_what_is_done_until_it_is_finished() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
-    let (benchmark, done, failed) = (benchmark("parse"), turn(0, 0, 5), turn(1, 0, 5));
+    let (benchmark, done, failed) = (benchmark("parse"), slot(0, 0, 5), slot(1, 0, 5));
     store.record_execution(experiment, &benchmark, done, Ok(&execution(1.0))).unwrap();
     store.record_execution(experiment, &benchmark, failed, Err(&crashed())).unwrap();
     let found = store.find_unfinished(&plan()).unwrap().unwrap();
@@ -135,13 +135,13 @@ fn a_renamed_group_is_no_other_benchmark_and_is_known_by_its_new_name() {
 fn an_execution_that_is_repeated_replaces_what_its_turn_had() {
     let store = Store::in_memory().unwrap();
     let experiment = store.begin(&plan()).unwrap();
-    let (benchmark, turn) = (benchmark("parse"), turn(0, 0, 5));
-    store.record_execution(experiment, &benchmark, turn, Err(&crashed())).unwrap();
+    let (benchmark, slot) = (benchmark("parse"), slot(0, 0, 5));
+    store.record_execution(experiment, &benchmark, slot, Err(&crashed())).unwrap();
     for first in [1.0, 2.0] {
-        store.record_execution(experiment, &benchmark, turn, Ok(&execution(first))).unwrap();
+        store.record_execution(experiment, &benchmark, slot, Ok(&execution(first))).unwrap();
     }
     let rows = store.rows(&benchmark, &[experiment]).unwrap();
-    assert_eq!(rows, [Row { experiment, turn, outcome: Ok(execution(2.0)) }]);
+    assert_eq!(rows, [Row { experiment, slot, outcome: Ok(execution(2.0)) }]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
     large.series[0].values = (1..100_000).map(f64::from).collect();
     large.series[0].iterations = vec![1; 99_999];
     let record = |round, outcome| {
-        store.record_execution(experiment, &benchmark, turn(0, round, 5), outcome).unwrap();
+        store.record_execution(experiment, &benchmark, slot(0, round, 5), outcome).unwrap();
     };
     let crashed = crashed();
     record(0, Err(&crashed));
@@ -163,7 +163,7 @@ fn an_execution_with_very_many_measurements_is_kept_like_any_other() {
     // The failed execution stands in a part that is full.
     record(0, Ok(&large));
     let rows = store.rows(&benchmark, &[experiment]).unwrap();
-    assert_eq!(rows.iter().map(|row| row.turn.round).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(rows.iter().map(|row| row.slot.round).collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert!(rows.into_iter().all(|row| row.outcome == Ok(large.clone())));
     assert!(!store.measured_metrics(experiment).unwrap()[0].versions[0].failed);
 }
@@ -176,21 +176,21 @@ fn many_executions_are_recorded_at_once_or_none_of_them() {
     let executions: Vec<_> = (0..100).map(|round| execution(f64::from(round + 1))).collect();
     let all = |version| {
         let numbered = (0..).zip(&executions);
-        numbered.map(move |(round, one)| (turn(version, round, 5), one))
+        numbered.map(move |(round, one)| (slot(version, round, 5), one))
     };
-    let mixed = all(0).map(|(turn, one)| (&names[turn.round as usize % 2], turn, Ok(one)));
+    let mixed = all(0).map(|(slot, one)| (&names[slot.round as usize % 2], slot, Ok(one)));
     store.record_executions(experiment, mixed).unwrap();
     for (odd, benchmark) in (0..).zip(&names) {
-        let rounds = measured_turns(&store, experiment, benchmark).into_iter();
-        assert!(rounds.map(|turn| turn.round).eq((0..50).map(|round| 2 * round + odd)));
+        let rounds = measured_slots(&store, experiment, benchmark).into_iter();
+        assert!(rounds.map(|slot| slot.round).eq((0..50).map(|round| 2 * round + odd)));
     }
     let mut defective = execution(1.0);
     defective.series.clear();
-    let with_defect = all(1).map(|(turn, one)| (&names[0], turn, Ok(one)));
-    let with_defect = with_defect.chain([(&names[0], turn(1, 200, 5), Ok(&defective))]);
+    let with_defect = all(1).map(|(slot, one)| (&names[0], slot, Ok(one)));
+    let with_defect = with_defect.chain([(&names[0], slot(1, 200, 5), Ok(&defective))]);
     let failure = store.record_executions(experiment, with_defect).unwrap_err();
     assert!(failure.to_string().contains("nothing was measured"), "{failure}");
-    assert_eq!(measured_turns(&store, experiment, &names[0]).len(), 50);
+    assert_eq!(measured_slots(&store, experiment, &names[0]).len(), 50);
 }
 
 #[test]
@@ -199,15 +199,15 @@ fn nothing_is_added_to_a_finished_experiment_or_one_that_is_not_there() {
     let experiment = store.begin(&plan()).unwrap();
     store.finish(experiment).unwrap();
     store.finish(experiment).unwrap();
-    let record = |experiment, turn| {
-        store.record_execution(experiment, &benchmark("parse"), turn, Ok(&execution(1.0)))
+    let record = |experiment, slot| {
+        store.record_execution(experiment, &benchmark("parse"), slot, Ok(&execution(1.0)))
     };
-    let failure = record(experiment, turn(0, 0, 5)).unwrap_err();
+    let failure = record(experiment, slot(0, 0, 5)).unwrap_err();
     assert!(failure.to_string().contains("experiment 1 is finished"), "{failure}");
-    let failure = record(ExperimentId(7), turn(0, 0, 5)).unwrap_err();
+    let failure = record(ExperimentId(7), slot(0, 0, 5)).unwrap_err();
     assert!(failure.to_string().contains("there is no experiment 7"), "{failure}");
     let other = store.begin(&plan()).unwrap();
-    assert!(record(other, turn(2, 0, 5)).is_err(), "it has two versions, 0 and 1");
+    assert!(record(other, slot(2, 0, 5)).is_err(), "it has two versions, 0 and 1");
 }
 
 #[test]

@@ -69,16 +69,16 @@ fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
 #[test]
 fn rounds_keep_the_builds_of_a_seed_together_and_the_other_order_keeps_versions_apart() {
     let mut random = Random::new(5);
-    let rounds = Order::Rounds.turns(2, SHAPE, &mut random);
+    let rounds = Order::Rounds.slots(2, SHAPE, &mut random);
     assert_eq!(rounds.len(), 24);
     assert!(rounds.chunks(2).all(|pair| pair[0].1 == pair[1].1 && pair[0].0 != pair[1].0));
     for round in rounds.chunks(8) {
-        let mut seeds: Vec<usize> = round.iter().map(|turn| turn.1).collect();
+        let mut seeds: Vec<usize> = round.iter().map(|slot| slot.1).collect();
         seeds.sort_unstable();
         assert_eq!(seeds, [0, 0, 1, 1, 2, 2, 3, 3]);
     }
-    let apart = Order::BaseThenHead.turns(2, SHAPE, &mut random);
-    assert!(apart.iter().map(|turn| turn.0).eq([0; 12].into_iter().chain([1; 12])));
+    let apart = Order::BaseThenHead.slots(2, SHAPE, &mut random);
+    assert!(apart.iter().map(|slot| slot.0).eq([0; 12].into_iter().chain([1; 12])));
 }
 
 #[test]
