@@ -21,7 +21,7 @@ use cargo_rbench::{
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
         LayoutSeed, Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series,
-        Slot, Stage, Version,
+        Slot, Stage, Turns, Version,
     },
     stats::Random,
     store::{ExperimentId, RecordedBuild, Store},
@@ -207,6 +207,7 @@ fn execution(random: &mut Random, start: SystemTime, clock: bool) -> Execution {
             voluntary_switches: whole(noisy(3.0, 0.5)),
             involuntary_switches: whole(noisy(9.0, 1.0)),
         },
+        turns: Turns::NotAsked,
         incidents: Vec::new(),
     }
 }

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     failure::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Series, Unit},
+    model::{
+        Execution, ExecutionRequest, HarnessKind, Metric, Name, Resources, Series, Turns, Unit,
+    },
     process::MEMORY_ERROR,
 };
 
@@ -75,6 +77,7 @@ impl Harness for Command {
             series,
             throughput: Vec::new(),
             warm_up: None,
+            turns: Turns::NotAsked,
             incidents: incidents(&ended),
             resources: ended.resources,
         }))

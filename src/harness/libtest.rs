@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     failure::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Turns},
     process::Output,
 };
 
@@ -72,6 +72,7 @@ impl Harness for Libtest {
             series: vec![series],
             throughput: Vec::new(),
             warm_up: None,
+            turns: Turns::NotAsked,
             incidents: incidents(&ended),
             resources: ended.resources,
         }))

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, Throughput, nanoseconds};
+use super::{Metric, Throughput, Turns, nanoseconds};
 
 /// What an execution is asked to do.
 ///
@@ -168,6 +168,9 @@ pub struct Execution {
     pub warm_up: Option<Duration>,
     /// What the process took.
     pub resources: Resources,
+    /// Whether it took turns with the execution of the other version.
+    #[serde(default)]
+    pub turns: Turns,
     /// What else happened; usually nothing. Not stored.
     #[serde(skip)]
     pub incidents: Vec<Incident>,

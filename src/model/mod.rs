@@ -13,6 +13,7 @@ mod settings;
 mod target;
 #[cfg(test)]
 pub(crate) mod testing;
+mod turns;
 mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
@@ -24,4 +25,5 @@ pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};
 pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
+pub use turns::{Interleave, Obstacle, Turns};
 pub use version::Version;

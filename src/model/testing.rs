@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Execution, ExecutionRequest, Machine, Resources, Series};
+use super::{Execution, ExecutionRequest, Machine, Resources, Series, Turns};
 
 /// What a process needs that does nothing.
 pub fn resources() -> Resources {
@@ -36,6 +36,7 @@ pub fn execution(asked: ExecutionRequest, series: Vec<Series>) -> Execution {
         throughput: Vec::new(),
         warm_up: None,
         resources: resources(),
+        turns: Turns::NotAsked,
         incidents: Vec::new(),
     }
 }

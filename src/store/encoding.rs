@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Damage;
 use crate::model::{
-    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Series, Throughput, Unmeasured,
-    nanoseconds,
+    Execution, ExecutionRequest, LayoutSeed, Metric, Resources, Series, Throughput, Turns,
+    Unmeasured, nanoseconds,
 };
 
 /// A part of so many bytes gets no more executions. To store an execution is to write its part again,
@@ -139,6 +139,7 @@ fn execution(
             voluntary_switches,
             involuntary_switches,
         },
+        turns: Turns::NotAsked,
         incidents: Vec::new(),
     }
 }

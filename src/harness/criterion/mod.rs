@@ -22,7 +22,9 @@ use super::{
 };
 use crate::{
     failure::{Exit, OrFail, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Unit},
+    model::{
+        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Turns, Unit,
+    },
     process::{Ended, Ending, is_from_child},
 };
 
@@ -191,6 +193,7 @@ impl Criterion {
             throughput: complete.throughput.clone(),
             warm_up: Some(complete.warm_up),
             resources: run.ended.resources.clone(),
+            turns: Turns::NotAsked,
             incidents: run.incidents.clone(),
         }))
     }

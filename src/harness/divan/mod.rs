@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name},
+    model::{Execution, ExecutionRequest, HarnessKind, Name, Turns},
     process::Output,
 };
 
@@ -111,6 +111,7 @@ impl Harness for Divan {
             series: vec![series],
             throughput: Vec::new(),
             warm_up: None,
+            turns: Turns::NotAsked,
             incidents: incidents(&ended),
             resources: ended.resources,
         }))

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     failure::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Turns},
     process::{Ended, Invocation},
 };
 
@@ -201,6 +201,7 @@ fn outcome(
             // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
             resources: ended.resources.clone(),
+            turns: Turns::NotAsked,
             incidents: incidents(ended),
         })),
         protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(printable_lines(reason))),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::{
         failure::{Exit, Failure},
-        model::{Incident, Metric, Series, Throughput},
+        model::{Incident, Metric, Series, Throughput, Turns},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, memory, target, version},
@@ -93,6 +93,7 @@ mod tests {
             ],
             throughput: vec![Throughput::Bytes(4096)],
             warm_up: Some(Duration::from_millis(101)),
+            turns: Turns::NotAsked,
             incidents: vec![Incident::LeftBehind(vec!["sleep".to_owned()])],
             resources: Resources {
                 start: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),

@@ -88,6 +88,7 @@ fn execution() -> impl Strategy<Value = Execution> {
             throughput,
             warm_up,
             resources,
+            turns: Turns::NotAsked,
             incidents: Vec::new(),
         })
 }
@@ -184,6 +185,7 @@ fn usual(round: u32) -> Entry {
             voluntary_switches: 3,
             involuntary_switches: 9,
         },
+        turns: Turns::NotAsked,
         incidents: Vec::new(),
     };
     let seed = LayoutSeed::derive(1, round % 10);

@@ -13,7 +13,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::model::{
     Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
-    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Unit, Version,
+    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Turns, Unit,
+    Version,
 };
 
 /// A store in a directory of its own.
@@ -115,6 +116,7 @@ fn execution(first: f64) -> Execution {
             voluntary_switches: 1,
             involuntary_switches: 0,
         },
+        turns: Turns::NotAsked,
         incidents: Vec::new(),
     }
 }

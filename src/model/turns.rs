@@ -1,0 +1,86 @@
+//! How the executions of two versions share the machine: by turns, or one whole execution after the other.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How the executions of two versions are interleaved.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interleave {
+    /// Both run at once on one CPU, and take turns when they read the clock, where a benchmark can do that;
+    /// otherwise one whole execution after the other.
+    #[default]
+    Turns,
+    /// One whole execution after the other.
+    Executions,
+}
+
+/// Whether an execution took turns with that of the other version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turns {
+    /// It ran alone, as was asked for.
+    #[default]
+    NotAsked,
+    /// It ran alone, as the benchmark cannot take turns.
+    Impossible(Obstacle),
+    /// It passed the turn so often.
+    Taken(u64),
+}
+
+impl Turns {
+    /// How it was interleaved with the execution of the other version.
+    pub const fn interleave(self) -> Interleave {
+        match self {
+            Self::Taken(_) => Interleave::Turns,
+            Self::NotAsked | Self::Impossible(_) => Interleave::Executions,
+        }
+    }
+}
+
+/// Why a benchmark cannot take turns. The order is part of the format of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// Its harness runs whole programs.
+    WholeProgram,
+    /// The library that passes turns could not be compiled.
+    NoLibrary,
+    /// Its process did not load the library: the executable is static, or does not end as usual.
+    NotLoaded,
+    /// It never reads the clock at which turns are passed.
+    NoClock,
+    /// Other threads than the first, or processes that it starts, take CPU time.
+    OtherThreads,
+    /// It measured more time than its process had.
+    OtherClock,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WholeProgram => "a whole program is measured",
+            Self::NoLibrary => "the library for turns cannot be compiled",
+            Self::NotLoaded => "its process cannot load the library for turns",
+            Self::NoClock => "it does not read the clock",
+            Self::OtherThreads => "its threads or child processes work at the same time",
+            Self::OtherClock => "it measures with another clock",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_turns_that_were_taken_count_as_such() {
+        assert_eq!(Turns::Taken(3).interleave(), Interleave::Turns);
+        for alone in [Turns::NotAsked, Turns::Impossible(Obstacle::NoClock)] {
+            assert_eq!(alone.interleave(), Interleave::Executions);
+        }
+    }
+}
