@@ -19,7 +19,11 @@ pub use options::{CriteriaOptions, EffortOptions};
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 
-use crate::{model::Metric, report::CommandLine, shell};
+use crate::{
+    model::{Interleave, Metric},
+    report::CommandLine,
+    shell,
+};
 
 /// Regression benchmarking across builds.
 ///
@@ -120,13 +124,16 @@ pub struct CompareArgs {
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
-        "deadline", "layout", "strategy", "seed", "profile", "features", "all_features",
+        "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
         "no_default_features", "locked", "offline", "jobs", "cargo_args",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub allow_different: bool,
+    /// How the executions of both versions are interleaved [default: turns]
+    #[arg(long, value_name = "HOW", help_heading = "Experiment")]
+    pub interleave: Option<Interleave>,
     /// What is measured, and how.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
@@ -338,13 +345,27 @@ mod tests {
 
     #[test]
     fn options_of_measuring_and_compiling_are_refused_for_what_is_stored() {
-        for option in
-            ["--builds=3", "--features=simd", "--profile=dev", "--locked", "--cargo-arg=-v"]
-        {
+        for option in [
+            "--builds=3",
+            "--features=simd",
+            "--profile=dev",
+            "--locked",
+            "--cargo-arg=-v",
+            "--interleave=turns",
+        ] {
             let words = ["cargo-rbench", "compare", "--stored", option].map(OsString::from);
             let refusal = Cli::try_parse_from(words).unwrap_err().to_string();
             let name = option.split('=').next().unwrap();
             assert!(refusal.contains(name) && refusal.contains("--stored"), "{refusal}");
         }
+    }
+
+    #[test]
+    fn only_a_comparison_has_versions_that_can_be_interleaved() {
+        let parse = |command| Cli::try_parse_from(["cargo-rbench", command, "--interleave=turns"]);
+        let Command::Compare(args) = parse("compare").unwrap().command else { panic!("another") };
+        assert_eq!(args.interleave, Some(Interleave::Turns));
+        let refusal = parse("run").unwrap_err().to_string();
+        assert!(refusal.contains("unexpected argument '--interleave'"), "{refusal}");
     }
 }

@@ -18,7 +18,7 @@ use cargo_rbench::{
     cli::{Cli, Command},
     console::Console,
     experiment::{ExperimentSettings, Runner},
-    model::Stage,
+    model::{Interleave, Stage},
     process::{Interrupt, Kept},
     project::Project,
 };
@@ -48,7 +48,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let Command::Compare(args) = Cli::of_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    let alone = Interleave::Executions;
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);

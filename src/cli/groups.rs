@@ -95,7 +95,7 @@ pub struct LayoutArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct MeasureArgs {
-    /// A quick first look: 5 builds, 1 execution, 5 measurements.
+    /// A quick first look: 5 builds, 1 execution, and 20 measurements in turns, otherwise 5.
     #[arg(long)]
     pub quick: bool,
     /// How much is measured.

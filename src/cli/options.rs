@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::values::{self, key};
 use crate::{
-    model::Metric,
+    model::{Interleave, Metric},
     stats::{Estimator, Rule},
 };
 
@@ -24,7 +24,7 @@ pub struct EffortOptions {
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
-    /// Number of measurements in each execution [default: 10]
+    /// Number of measurements in each execution [default: 50 in turns, otherwise 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub measurements: Option<u32>,
@@ -32,7 +32,7 @@ pub struct EffortOptions {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[serde(deserialize_with = "key::time")]
     pub warm_up: Option<Duration>,
-    /// Minimum duration of each measurement [default: 5ms]
+    /// Minimum duration of each measurement [default: 1ms in turns, otherwise 5ms]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[serde(deserialize_with = "key::time")]
     pub floor: Option<Duration>,
@@ -40,18 +40,29 @@ pub struct EffortOptions {
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
+    /// How two versions share the machine. No flag of all commands that measure: one version has no other to
+    /// take turns with.
+    #[arg(skip)]
+    pub interleave: Option<Interleave>,
 }
 
 impl EffortOptions {
     /// A first look: wide intervals after a quarter of the time.
-    pub const QUICK: Self = Self {
-        builds: Some(5),
-        executions: Some(1),
-        measurements: Some(5),
-        warm_up: None,
-        floor: None,
-        deadline: None,
-    };
+    pub const fn quick(interleave: Interleave) -> Self {
+        let measurements = match interleave {
+            Interleave::Turns => 20,
+            Interleave::Executions => 5,
+        };
+        Self {
+            builds: Some(5),
+            executions: Some(1),
+            measurements: Some(measurements),
+            warm_up: None,
+            floor: None,
+            deadline: None,
+            interleave: None,
+        }
+    }
 
     /// These options, and where they are absent, those of `next`.
     #[must_use]
@@ -63,6 +74,7 @@ impl EffortOptions {
             warm_up: self.warm_up.or(next.warm_up),
             floor: self.floor.or(next.floor),
             deadline: self.deadline.or(next.deadline),
+            interleave: self.interleave.or(next.interleave),
         }
     }
 }

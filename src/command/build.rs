@@ -24,7 +24,8 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let project = Project::find(args.target.manifest_path.as_deref())?;
     project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
-    let common = Efforts::resolve(&project.file, &MeasureArgs::default()).common();
+    let interleave = project.file.interleave(None);
+    let common = Efforts::resolve(&project.file, &MeasureArgs::default(), interleave).common();
     let builds = args.builds.unwrap_or(common.builds);
     let versions = project.repository.resolve_all(&args.revisions)?;
     console.line(&plan(&versions, builds, &settings));

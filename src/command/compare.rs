@@ -62,7 +62,8 @@ pub fn measured(
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     let start = SystemTime::now();
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    let interleave = project.file.interleave(args.interleave);
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, interleave)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
     let report = compare(project, &runner, args, &verdicts, console);

@@ -8,7 +8,7 @@ use crate::{
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
-    model::{Benchmark, Stage, Version},
+    model::{Benchmark, Interleave, Stage, Version},
     process::{Interrupt, Kept},
     project::Project,
     report::{
@@ -27,7 +27,9 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     project.check_tables(&args.revisions, &console)?;
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    // One version has no other to take turns with.
+    let alone = Interleave::Executions;
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;

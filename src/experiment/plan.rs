@@ -8,8 +8,8 @@ use super::{ListedVersion, Runner};
 use crate::{
     machine::this_machine,
     model::{
-        Benchmark, CompileSettings, Dimensions, ExperimentPlan, Layout, PlannedBenchmark,
-        PlannedVersion, Version, secret::stored_cargo_args,
+        Benchmark, CompileSettings, Dimensions, ExperimentPlan, Interleave, Layout,
+        PlannedBenchmark, PlannedVersion, Version, secret::stored_cargo_args,
     },
     settings::MeasurementSettings,
 };
@@ -51,6 +51,9 @@ struct Settings<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<String>,
     cpu: Option<usize>,
+    /// Left out where executions ran alone: these can be compared with results from before there were turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interleave: Option<Interleave>,
     #[serde(flatten)]
     measurement: MeasurementSettings<'a>,
 }
@@ -121,6 +124,8 @@ impl Runner<'_> {
             environment: self.workshop.identifying_environment(),
             config: self.workshop.configs.identity(),
             cpu: self.settings.cpu,
+            interleave: Some(self.settings.interleave)
+                .filter(|interleave| *interleave == Interleave::Turns),
             measurement: self.settings.efforts.measurement_settings(),
         })
         .to_string()

@@ -6,7 +6,7 @@ use crate::{
     cli::ExperimentArgs,
     failure::Result,
     harness::Filter,
-    model::TargetFilter,
+    model::{Interleave, TargetFilter},
     settings::{self, BenchToml, BuildSettings, Efforts},
 };
 
@@ -17,6 +17,8 @@ pub struct ExperimentSettings {
     pub builds: BuildSettings,
     /// How much is spent on each benchmark.
     pub efforts: Efforts,
+    /// How the executions of two versions are interleaved; of one version alone, always by executions.
+    pub interleave: Interleave,
     /// Which bench targets are compiled.
     pub targets: TargetFilter,
     /// Which of their benchmarks are measured.
@@ -28,16 +30,22 @@ pub struct ExperimentSettings {
 }
 
 impl ExperimentSettings {
-    /// What flags, file and defaults say together.
-    pub fn resolve(file: &BenchToml, typed: &ExperimentArgs) -> Result<Self> {
+    /// What flags, file and defaults say together of versions that are interleaved so:
+    /// [`BenchToml::interleave`] says how two are.
+    pub fn resolve(
+        file: &BenchToml,
+        typed: &ExperimentArgs,
+        interleave: Interleave,
+    ) -> Result<Self> {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-        let efforts = Efforts::resolve(file, measure);
+        let efforts = Efforts::resolve(file, measure, interleave);
         Ok(Self {
             builds: BuildSettings::resolve(file, compile, layout),
             targets: settings::target_filter(target),
             filter: Filter::new(patterns, *exact, &target.package, &target.bench),
             deadline: efforts.common().deadline,
             efforts,
+            interleave,
             cpu: measure.cpu,
         })
     }

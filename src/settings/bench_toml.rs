@@ -13,7 +13,7 @@ use toml::Spanned;
 use crate::{
     cli::{CriteriaOptions, EffortOptions, values::key},
     failure::{Exit, Failure, OrFail, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, Layout, Strategy},
+    model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Strategy},
 };
 
 /// The name of the file.
@@ -225,6 +225,11 @@ impl BenchToml {
         self.tables.experiment
     }
 
+    /// How the executions of two versions are interleaved: by the flag, the file or the default.
+    pub fn interleave(&self, flag: Option<Interleave>) -> Interleave {
+        flag.or(self.tables.experiment.interleave).unwrap_or_default()
+    }
+
     pub(super) fn criteria(&self) -> CriteriaOptions {
         self.tables.verdict.clone()
     }
@@ -293,7 +298,15 @@ impl BenchmarkTable {
 
     pub(super) const fn effort(&self) -> EffortOptions {
         let Self { builds, executions, measurements, warm_up, floor, .. } = *self;
-        EffortOptions { builds, executions, measurements, warm_up, floor, deadline: None }
+        EffortOptions {
+            builds,
+            executions,
+            measurements,
+            warm_up,
+            floor,
+            deadline: None,
+            interleave: None,
+        }
     }
 }
 

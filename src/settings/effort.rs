@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::bench_toml::{BenchToml, BenchmarkTable};
 use crate::{
     cli::{EffortOptions, MeasureArgs},
-    model::{Benchmark, Dimensions, ExecutionRequest},
+    model::{Benchmark, Dimensions, ExecutionRequest, Interleave},
 };
 
 /// What is spent on one benchmark, of each version.
@@ -30,22 +30,28 @@ pub struct Effort {
     pub deadline: Option<Duration>,
 }
 
-impl Default for Effort {
-    fn default() -> Self {
+impl Effort {
+    /// The effort where nobody says another.
+    ///
+    /// In turns, many short measurements make both versions meet the same disturbances; alone, few longer
+    /// ones are more likely to have a quiet one among them. Both take the same time.
+    pub const fn default_of(interleave: Interleave) -> Self {
+        let (measurements, floor) = match interleave {
+            Interleave::Turns => (50, Duration::from_millis(1)),
+            Interleave::Executions => (10, Duration::from_millis(5)),
+        };
         Self {
             builds: 10,
             executions: 2,
-            measurements: 10,
+            measurements,
             warm_up: Duration::from_millis(10),
-            floor: Duration::from_millis(5),
+            floor,
             deadline: None,
         }
     }
-}
 
-impl From<EffortOptions> for Effort {
-    fn from(options: EffortOptions) -> Self {
-        let default = Self::default();
+    fn of(options: EffortOptions, interleave: Interleave) -> Self {
+        let default = Self::default_of(interleave);
         Self {
             builds: options.builds.unwrap_or(default.builds),
             executions: options.executions.unwrap_or(default.executions),
@@ -55,9 +61,7 @@ impl From<EffortOptions> for Effort {
             deadline: options.deadline.or(default.deadline),
         }
     }
-}
 
-impl Effort {
     /// What one execution is asked to do, but for iterations and initial state.
     pub const fn request(&self) -> ExecutionRequest {
         ExecutionRequest {
@@ -121,18 +125,21 @@ pub struct Efforts {
     flags: EffortOptions,
     tables: Vec<BenchmarkTable>,
     file: EffortOptions,
+    interleave: Interleave,
 }
 
 impl Efforts {
-    /// The efforts by flags, file and defaults.
-    pub fn resolve(file: &BenchToml, flags: &MeasureArgs) -> Self {
-        let quick = if flags.quick { EffortOptions::QUICK } else { EffortOptions::default() };
-        Self { flags: flags.effort.or(quick), tables: file.benchmarks(), file: file.effort() }
+    /// The efforts by flags, file and defaults, for executions that are interleaved so.
+    pub fn resolve(file: &BenchToml, flags: &MeasureArgs, interleave: Interleave) -> Self {
+        let quick =
+            if flags.quick { EffortOptions::quick(interleave) } else { EffortOptions::default() };
+        let flags = flags.effort.or(quick);
+        Self { flags, tables: file.benchmarks(), file: file.effort(), interleave }
     }
 
     /// What is spent on benchmarks that no `[[benchmark]]` names.
     pub fn common(&self) -> Effort {
-        self.flags.or(self.file).into()
+        Effort::of(self.flags.or(self.file), self.interleave)
     }
 
     /// What is spent on this benchmark.
@@ -158,7 +165,7 @@ impl Efforts {
     }
 
     fn of_table(&self, table: &BenchmarkTable) -> Effort {
-        self.flags.or(table.effort()).or(self.file).into()
+        Effort::of(self.flags.or(table.effort()).or(self.file), self.interleave)
     }
 }
 

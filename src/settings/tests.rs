@@ -8,6 +8,7 @@ use super::*;
 use crate::{
     cli::{Cli, CriteriaOptions, MeasureArgs},
     failure::Result,
+    model::Interleave,
     stats::Criteria,
 };
 
@@ -83,7 +84,11 @@ fn the_example_has_the_defaults() {
     let file = parse(EXAMPLE).unwrap();
     let (compile, layout, measure, criteria) = no_flags();
     assert_eq!(BuildSettings::resolve(&file, &compile, &layout), BuildSettings::default());
-    assert_eq!(Efforts::resolve(&file, &measure).common(), Effort::default());
+    assert_eq!(file.interleave(None), Interleave::default());
+    for interleave in [Interleave::Turns, Interleave::Executions] {
+        let efforts = Efforts::resolve(&file, &measure, interleave);
+        assert_eq!(efforts.common(), Effort::default_of(interleave));
+    }
     let verdict = VerdictSettings::resolve(&file, &criteria).unwrap();
     assert_eq!((verdict.criteria, verdict.metrics), (Criteria::default(), Vec::new()));
     assert_eq!(file.store(Path::new("/w")), BenchToml::default().store(Path::new("/w")));
@@ -111,7 +116,8 @@ fn the_help_of_a_flag_has_the_default_of_the_example() {
                 if ["true", "false", "[]"].contains(&value) {
                     continue;
                 }
-                if key == "deadline" {
+                // These depend on other settings.
+                if ["deadline", "measurements", "floor"].contains(&key) {
                     assert!(default.is_some(), "{key}");
                     continue;
                 }
@@ -121,6 +127,15 @@ fn the_help_of_a_flag_has_the_default_of_the_example() {
         }
     }
     assert!(checked > 20, "only {checked} flags were found");
+}
+
+#[test]
+fn how_versions_are_interleaved_is_said_by_the_flag_or_the_file_for_all_benchmarks() {
+    let file = parse("[experiment]\ninterleave = 'executions'\n").unwrap();
+    assert_eq!(file.interleave(None), Interleave::Executions);
+    assert_eq!(file.interleave(Some(Interleave::Turns)), Interleave::Turns);
+    assert!(parse("[experiment]\ninterleave = 'iterations'\n").is_err());
+    assert!(!keys_of("[[benchmark]]").contains(&"interleave".to_owned()));
 }
 
 #[test]
@@ -148,7 +163,8 @@ fn times_and_shares_are_written_in_the_file_as_in_flags() {
          [verdict]\nmin-effect = '2%'\nfalse-alarm-rate = 0.01\nconfidence = '99%'\n",
     );
     let file = file.unwrap();
-    let effort = Efforts::resolve(&file, &MeasureArgs::default()).common();
+    let interleave = Interleave::default();
+    let effort = Efforts::resolve(&file, &MeasureArgs::default(), interleave).common();
     assert_eq!(effort.warm_up, Duration::from_millis(1500));
     assert_eq!(effort.floor, Duration::from_millis(20));
     assert_eq!(effort.deadline, Some(Duration::from_secs(600)));

@@ -24,7 +24,7 @@ use cargo_rbench::{
     console::Console,
     experiment::{ExperimentSettings, Runner},
     harness::{Conditions, Executable},
-    model::{Benchmark, ExecutionRequest},
+    model::{Benchmark, ExecutionRequest, Interleave},
     process::{Interrupt, Kept},
     project::Project,
     stats::{Estimator, median},
@@ -67,7 +67,8 @@ fn study(manifest: &Path, pairs: usize) -> Result<(), Box<dyn Error>> {
     let Command::Compare(args) = Cli::of_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment)?;
+    let alone = Interleave::Executions;
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];

@@ -197,6 +197,22 @@ fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one(
 }
 
 #[test]
+fn results_that_were_measured_in_turns_are_of_another_kind_than_those_of_a_run() {
+    let project = project("2_000");
+    let little = [&QUICK[1..], &["--floor", "1ms"]].concat();
+    project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
+    for how in [&["--interleave", "executions"][..], &[]] {
+        let confirmed = ["--advisory", "--no-confirm"];
+        project.rbench(&[&["compare"], &little[..], &confirmed, how].concat()).ok();
+    }
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let plans: Vec<_> = store.experiments().unwrap().into_iter().map(|one| one.plan).collect();
+    let [run, alone, in_turns] = &plans[..] else { panic!("{} experiments", plans.len()) };
+    assert_eq!(alone.obstacles(run), [""; 0]);
+    assert_eq!(in_turns.obstacles(run), ["settings: interleave turns"]);
+}
+
+#[test]
 fn each_comparison_confirms_on_layouts_that_no_other_has_met() {
     let project = project("30_000");
     let filtered = [&QUICK[..], &["--filter", "changing"]].concat();

@@ -15,15 +15,42 @@ fn file(text: &str) -> Result<BenchToml> {
     BenchToml::parse(text.to_owned(), "bench.toml".into())
 }
 
+/// The efforts of executions that run alone.
+fn alone(file: &BenchToml, flags: &MeasureArgs) -> Efforts {
+    Efforts::resolve(file, flags, Interleave::Executions)
+}
+
 fn benchmark(target: &str, id: &str) -> Benchmark {
     Benchmark { package: "p".to_owned(), target: target.to_owned(), name: Name::plain(id) }
 }
 
 #[test]
 fn the_default_is_ten_builds_two_executions_and_ten_measurements() {
-    let efforts = Efforts::resolve(&BenchToml::default(), &flags(nothing()));
-    assert_eq!(efforts.common(), Effort::default());
-    assert_eq!(efforts.of(&benchmark("t", "x")), Effort::default());
+    let efforts = alone(&BenchToml::default(), &flags(nothing()));
+    assert_eq!(efforts.common(), Effort::default_of(Interleave::Executions));
+    assert_eq!(efforts.of(&benchmark("t", "x")), Effort::default_of(Interleave::Executions));
+    let common = efforts.common();
+    let floor = Duration::from_millis(5);
+    assert_eq!(
+        (common.builds, common.executions, common.measurements, common.floor),
+        (10, 2, 10, floor)
+    );
+}
+
+#[test]
+fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwise() {
+    let in_turns = |text: &str, flags: &MeasureArgs| {
+        let effort = Efforts::resolve(&file(text).unwrap(), flags, Interleave::Turns).common();
+        (effort.builds, effort.executions, effort.measurements, effort.floor.as_millis())
+    };
+    assert_eq!(in_turns("", &flags(nothing())), (10, 2, 50, 1));
+    let text = "[experiment]\nmeasurements = 7\nfloor = '3ms'\n";
+    assert_eq!(in_turns(text, &flags(nothing())), (10, 2, 7, 3));
+    let quick = MeasureArgs { quick: true, ..MeasureArgs::default() };
+    assert_eq!(in_turns(text, &quick), (5, 1, 20, 3));
+    let measurements = Some(9);
+    let own = MeasureArgs { effort: EffortOptions { measurements, ..nothing() }, ..quick };
+    assert_eq!(in_turns(text, &own), (5, 1, 9, 3));
 }
 
 #[test]
@@ -34,7 +61,7 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
     )
     .unwrap();
     let flags = flags(EffortOptions { executions: Some(1), ..nothing() });
-    let efforts = Efforts::resolve(&file, &flags);
+    let efforts = alone(&file, &flags);
     let slow = efforts.of(&benchmark("t", "slow/1"));
     let expected = Effort {
         builds: 20,
@@ -57,7 +84,7 @@ fn the_first_table_that_names_a_benchmark_counts() {
          [[benchmark]]\nfilter = 'x'\nbuilds = 4\n[[benchmark]]\nfilter = ''\nbuilds = 5\n",
     )
     .unwrap();
-    let efforts = Efforts::resolve(&file, &flags(nothing()));
+    let efforts = alone(&file, &flags(nothing()));
     let builds = |target, id| efforts.of(&benchmark(target, id)).builds;
     assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
 }
@@ -67,7 +94,7 @@ fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
     let file = file("[experiment]\nmeasurements = 100\nfloor = '50ms'\n").unwrap();
     let flags = EffortOptions { builds: Some(8), ..nothing() };
     let flags = MeasureArgs { quick: true, effort: flags, ..MeasureArgs::default() };
-    let effort = Efforts::resolve(&file, &flags).common();
+    let effort = alone(&file, &flags).common();
     assert_eq!((effort.builds, effort.executions, effort.measurements), (8, 1, 5));
     // How long a measurement has to be is a property of the benchmark.
     assert_eq!(effort.floor, Duration::from_millis(50));
@@ -79,21 +106,20 @@ fn executions_measure_alike_whatever_decides_it_and_however_many_there_are() {
         "[experiment]\nbuilds = 6\nfloor = '5ms'\n[[benchmark]]\nfilter = 'x'\nbuilds = 20\n";
     let other = "[[benchmark]]\nfilter = 'x'\nfloor = '2ms'\n";
     let flags = flags(EffortOptions { executions: Some(7), measurements: Some(10), ..nothing() });
-    let [plain, same, other] =
-        ["", same, other].map(|text| Efforts::resolve(&file(text).unwrap(), &flags));
+    let [plain, same, other] = ["", same, other].map(|text| alone(&file(text).unwrap(), &flags));
     assert_eq!(plain.measurement_settings(), same.measurement_settings());
     assert_ne!(plain.measurement_settings(), other.measurement_settings());
     let floor = Some(Duration::from_millis(3));
     let longer =
         MeasureArgs { effort: EffortOptions { floor, ..nothing() }, ..MeasureArgs::default() };
-    let longer = Efforts::resolve(&BenchToml::default(), &longer);
+    let longer = alone(&BenchToml::default(), &longer);
     assert_ne!(plain.measurement_settings(), longer.measurement_settings());
 }
 
 #[test]
 fn settings_are_stored_with_their_units() {
     let text = "[[benchmark]]\nfilter = '^x'\nbench = 'b'\nfloor = '2ms'\n";
-    let efforts = Efforts::resolve(&file(text).unwrap(), &flags(nothing()));
+    let efforts = alone(&file(text).unwrap(), &flags(nothing()));
     assert_eq!(
         serde_json::json!(efforts.measurement_settings()),
         serde_json::json!({
