@@ -10,6 +10,7 @@ use super::{
     encoding::{self, Entry},
     error::Error,
     intern,
+    read::BENCHMARK_ID,
 };
 use crate::{
     failure::{Failure, Result},
@@ -42,6 +43,28 @@ impl Store<'_> {
                 "DELETE FROM executions WHERE experiment = ? AND stage = ? AND benchmark IN
                  (SELECT id FROM benchmark WHERE package = ? AND target = ?)",
                 params![experiment.0, stage_number(stage), target.package, target.target],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Forgets what was executed of a benchmark in one stage of an unfinished experiment.
+    pub fn forget_benchmark(
+        &self,
+        experiment: ExperimentId,
+        stage: Stage,
+        benchmark: &Benchmark,
+    ) -> Result<()> {
+        self.write("forget executions in", |connection| {
+            refuse_if_finished(connection, experiment)?;
+            let Benchmark { package, target, name } = benchmark;
+            let (experiment, stage) = (experiment.0, stage_number(stage));
+            connection.execute(
+                &format!(
+                    "DELETE FROM executions
+                     WHERE benchmark = {BENCHMARK_ID} AND experiment = ?4 AND stage = ?5"
+                ),
+                params![package, target, name.id, experiment, stage],
             )?;
             Ok(())
         })

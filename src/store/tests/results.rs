@@ -225,6 +225,30 @@ fn builds_and_versions_that_could_not_be_built_are_known() {
 }
 
 #[test]
+fn what_was_executed_of_one_benchmark_in_one_stage_is_forgotten_and_nothing_else() {
+    let store = Store::in_memory().unwrap();
+    let [id, other] = [(); 2].map(|()| store.begin(&plan()).unwrap());
+    let [parse, print] = ["parse", "print"].map(benchmark);
+    for (experiment, benchmark) in [(id, &parse), (id, &print), (other, &parse)] {
+        record_all(&store, experiment, benchmark);
+    }
+    let second = Slot { stage: Stage::Second, ..slot(0, 0, 7) };
+    store.record_execution(id, &parse, second, Ok(&execution(1.0))).unwrap();
+    store.forget_benchmark(id, Stage::First, &parse).unwrap();
+    assert_eq!(measured_slots(&store, id, &parse), [second]);
+    assert_eq!(measured_slots(&store, id, &print).len(), 8);
+    assert_eq!(measured_slots(&store, other, &parse).len(), 8);
+    record_all(&store, id, &parse);
+    assert_eq!(measured_slots(&store, id, &parse).len(), 9);
+    store.forget_benchmark(id, Stage::Second, &benchmark("never met")).unwrap();
+
+    store.finish(id).unwrap();
+    let refusal = store.forget_benchmark(id, Stage::First, &parse).unwrap_err().to_string();
+    assert!(refusal.contains("is finished"), "{refusal}");
+    assert_eq!(measured_slots(&store, id, &parse).len(), 9);
+}
+
+#[test]
 fn tuned_iterations_hold_for_one_benchmark_on_one_machine_with_one_floor() {
     let store = Store::in_memory().unwrap();
     let benchmark = benchmark("parse");
