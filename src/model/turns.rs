@@ -18,7 +18,7 @@ pub enum Interleave {
     Executions,
 }
 
-/// Whether an execution took turns with that of the other version.
+/// Whether an execution took turns with that of the other version. The order is part of the format of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turns {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Metric, Throughput, Unit, Unmeasured};
+use crate::model::{Metric, Obstacle, Throughput, Unit, Unmeasured};
 
 fn metric() -> impl Strategy<Value = Metric> {
     let unit = prop::sample::select(vec![
@@ -74,6 +74,15 @@ fn throughput() -> impl Strategy<Value = Throughput> {
     ]
 }
 
+fn turns() -> impl Strategy<Value = Turns> {
+    let obstacles = prop::sample::select(vec![Obstacle::WholeProgram, Obstacle::OtherClock]);
+    prop_oneof![
+        Just(Turns::NotAsked),
+        obstacles.prop_map(Turns::Impossible),
+        any::<u64>().prop_map(Turns::Taken),
+    ]
+}
+
 fn execution() -> impl Strategy<Value = Execution> {
     (
         prop::collection::vec(series(), 0..3),
@@ -81,14 +90,15 @@ fn execution() -> impl Strategy<Value = Execution> {
         prop::collection::vec(throughput(), 0..3),
         prop::option::of((0..u64::MAX).prop_map(Duration::from_nanos)),
         resources(),
+        turns(),
     )
-        .prop_map(|(series, asked, throughput, warm_up, resources)| Execution {
+        .prop_map(|(series, asked, throughput, warm_up, resources, turns)| Execution {
             asked,
             series,
             throughput,
             warm_up,
             resources,
-            turns: Turns::NotAsked,
+            turns,
             incidents: Vec::new(),
         })
 }
@@ -211,13 +221,57 @@ fn a_full_part_is_followed_by_another() {
     assert_eq!(back, entries);
 }
 
+fn failed(round: u32) -> Entry {
+    Entry { outcome: Err(Unmeasured::Failed("it crashed".to_owned())), ..usual(round) }
+}
+
+fn with_turns(turns: Turns, entry: Entry) -> Entry {
+    Entry { outcome: entry.outcome.map(|execution| Execution { turns, ..execution }), ..entry }
+}
+
+fn hex(part: &[u8]) -> String {
+    part.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What was written before executions took turns: one that measured, and one that failed.
+const BEFORE_TURNS: &str = "\
+    010477616c6c00020100b0efcce10400148084af5f80897ab04700f285be5f8080d0e2c6bfce972fd0fe916bc0cce468\
+    a0d196018280a6040612010001d7230a80897af249f249f249f249cdee01f249f249f249cdee010000010080804000df\
+    f496860b01000a69742063726173686564bf07c41b";
+
+#[test]
+fn what_was_written_before_there_were_turns_is_read_and_written_as_it_is() {
+    let bytes = BEFORE_TURNS.as_bytes().chunks(2).map(|digits| {
+        let digits = str::from_utf8(digits).unwrap();
+        u8::from_str_radix(digits, 16).unwrap()
+    });
+    let bytes: Vec<u8> = bytes.collect();
+    let entries = [usual(0), failed(1)];
+    assert_eq!(decode(&bytes).unwrap(), entries);
+    assert_eq!(encode(&entries).unwrap(), [bytes]);
+}
+
 #[test]
 fn what_was_written_once_can_be_read_for_ever() {
-    let failed = Entry { outcome: Err(Unmeasured::Failed("it crashed".to_owned())), ..usual(1) };
-    let [part] = &encode(&[usual(0), failed]).unwrap()[..] else { panic!("one part") };
-    let hex: Vec<String> = part.iter().map(|byte| format!("{byte:02x}")).collect();
-    let hex = hex.concat();
-    insta::assert_snapshot!(hex);
+    let taken = with_turns(Turns::Taken(98), usual(2));
+    let alone = with_turns(Turns::Impossible(Obstacle::NoClock), usual(3));
+    let entries = [usual(0), failed(1), taken, alone];
+    let [part] = &encode(&entries).unwrap()[..] else { panic!("one part") };
+    assert_eq!(decode(part).unwrap(), entries);
+    insta::assert_snapshot!(hex(part));
+}
+
+#[test]
+fn turns_of_more_or_fewer_executions_than_there_are_are_refused() {
+    let [part] = &encode(&[usual(0)]).unwrap()[..] else { panic!("one part") };
+    let refused = |list: &[u8]| {
+        let mut part = [content(part).unwrap(), list].concat();
+        part.extend(checksum(&part));
+        decode(&part).unwrap_err()
+    };
+    for list in [&[0][..], &[2, 0, 0]] {
+        assert_eq!(refused(list), "turns and executions do not fit together".into());
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     code::Digest,
     failure::{Exit, Failure},
-    model::{BenchTarget, Layout, Throughput, Unmeasured},
+    model::{BenchTarget, Layout, Obstacle, Throughput, Unmeasured},
 };
 
 /// A store with something of everything.
@@ -27,8 +27,12 @@ fn full() -> (TempDir, Store<'static>) {
     let record = |slot, outcome| {
         store.record_execution(unfinished, &benchmark("ünïcode \""), slot, outcome).unwrap();
     };
+    let with = |turns| Execution { turns, ..odd.clone() };
+    let (alone, in_turns) = (with(Turns::Impossible(Obstacle::NoClock)), with(Turns::Taken(98)));
+    let second = |version| Slot { stage: Stage::Second, ..slot(version, 0, 5) };
     record(slot(0, 0, 5), Ok(&odd));
-    record(Slot { stage: Stage::Second, ..slot(1, 0, 5) }, Ok(&odd));
+    record(second(0), Ok(&alone));
+    record(second(1), Ok(&in_turns));
     record(slot(1, 0, 5), Err(&Unmeasured::Failed("it crashed".to_owned())));
     store.record_unbuildable(unfinished, 1, &Failure::new(Exit::Build, "no")).unwrap();
     let floor = Duration::from_millis(1);
@@ -52,11 +56,14 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     let (_to, to) = store();
     let text = export(&from);
     let imported = import(&to, &text).unwrap();
-    assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 11 });
+    assert_eq!(imported, Imported { experiments: 2, known: 0, executions: 12 });
+    for told in [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#] {
+        assert!(text.contains(&format!(r#""turns":{told}"#)), "no {told} in {text}");
+    }
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
     let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
-    assert_eq!((unfinished.done.len(), unfinished.failed.len()), (2, 1), "it can be continued");
+    assert_eq!((unfinished.done.len(), unfinished.failed.len()), (3, 1), "it can be continued");
 }
 
 #[test]
@@ -166,8 +173,8 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         assert!(text.contains(from), "{from} is not in\n{text}");
         text.replacen(from, to, 1)
     };
-    assert_refused(&changed("\"schema_version\":2", "\"schema_version\":3"), "reads up to 2");
-    assert_refused(&changed("\"schema_version\":2", "\"schema_version\":0"), "reads up to 2");
+    assert_refused(&changed("\"schema_version\":3", "\"schema_version\":4"), "reads up to 3");
+    assert_refused(&changed("\"schema_version\":3", "\"schema_version\":0"), "reads up to 3");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[-50.0,"), "is -50 ns");
@@ -185,7 +192,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
     assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
-    let end = "\"lines\":16";
+    let end = "\"lines\":17";
     assert_refused(&changed(end, "\"lines\":18446744073709551615"), "lines were exported, but");
     for builds in ["18446744073709551615", "1000001"] {
         let builds = format!("{{\"builds\":{builds}");
@@ -257,6 +264,21 @@ fn an_export_of_schema_1_is_imported_whole() {
     let floor = Duration::from_millis(1);
     let tuned = store.tuned(&benchmark("parse"), &machine(), floor).unwrap();
     assert_eq!(tuned, None, "schema 1 did not know the floor");
+}
+
+#[test]
+fn an_export_of_schema_2_knows_no_turns() {
+    let (_from, from) = full();
+    let text = export(&from).replace("\"schema_version\":3", "\"schema_version\":2");
+    let turns = [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#];
+    let text =
+        turns.iter().fold(text, |text, told| text.replace(&format!(",\"turns\":{told}"), ""));
+    assert!(!text.contains("turns"), "{text}");
+    let store = Store::in_memory().unwrap();
+    import(&store, &text).unwrap();
+    let exported = export(&store);
+    let alone = exported.matches("\"turns\":\"not_asked\"").count();
+    assert_eq!((alone, exported.matches("turns").count()), (11, 11));
 }
 
 #[test]
