@@ -20,7 +20,8 @@ use crate::{
 pub fn run(args: &ExecArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
-    let conditions = Conditions { interrupt: &interrupt, deadline: args.deadline, cpu: args.cpu };
+    let conditions =
+        Conditions { deadline: args.deadline, cpu: args.cpu, ..Conditions::new(&interrupt) };
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
     project.check_tables(&[&args.revision], &console)?;

@@ -17,7 +17,7 @@ use crate::{
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
-    let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+    let conditions = Conditions::new(&interrupt);
     conditions.check()?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
     project.check_tables(&[&args.revision], &console)?;

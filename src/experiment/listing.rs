@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn an_id_that_changes_from_list_to_list_is_found() {
         let interrupt = Interrupt::new().unwrap();
-        let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+        let conditions = Conditions::new(&interrupt);
         let executable = Executable::default();
         let harness = Counting::default();
         let benchmark = |name| Benchmark { package: "p".into(), target: "t".into(), name };

@@ -53,7 +53,11 @@ impl<'a> Runner<'a> {
         interrupt: &'a Interrupt,
         observer: &'a dyn Observer,
     ) -> Result<Self> {
-        let conditions = Conditions { interrupt, deadline: settings.deadline, cpu: settings.cpu };
+        let conditions = Conditions {
+            deadline: settings.deadline,
+            cpu: settings.cpu,
+            ..Conditions::new(interrupt)
+        };
         conditions.check()?;
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
         let store = Store::open(&project.store(), observer)?;

@@ -10,7 +10,7 @@ use super::scratch::{self, Scratch};
 use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
-    process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output},
+    process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output, turns::Member},
     shell::{cargo, quoted},
 };
 
@@ -42,9 +42,16 @@ pub struct Conditions<'c> {
     pub deadline: Option<Duration>,
     /// The CPU to run on.
     pub cpu: Option<usize>,
+    /// The place among processes that take turns, if the process is one of them.
+    pub member: Option<&'c Member>,
 }
 
-impl Conditions<'_> {
+impl<'c> Conditions<'c> {
+    /// No other conditions than what stops everything.
+    pub const fn new(interrupt: &'c Interrupt) -> Self {
+        Self { interrupt, deadline: None, cpu: None, member: None }
+    }
+
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
     /// and a directory for temporary files. What killed runs left there is removed.
     pub fn check(&self) -> Result<()> {
@@ -165,13 +172,13 @@ impl<'e> Process<'e> {
 
     fn run_within(&self, mut limits: Limits, conditions: &Conditions<'_>) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
-        let ended = process::run(&self.invocation, &limits, conditions.interrupt).map_err(
-            |failure| match (failure.exit(), self.removed()) {
-                (Exit::Benchmark | Exit::Internal, Some(removed)) => gone(removed),
-                (Exit::Benchmark, None) => self.with_reproduction(failure),
-                _ => failure,
-            },
-        )?;
+        let ended =
+            process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)
+                .map_err(|failure| match (failure.exit(), self.removed()) {
+                    (Exit::Benchmark | Exit::Internal, Some(removed)) => gone(removed),
+                    (Exit::Benchmark, None) => self.with_reproduction(failure),
+                    _ => failure,
+                })?;
         match ended.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(ended),
             Ending::Deadline => {
@@ -355,7 +362,7 @@ mod tests {
                 ..Invocation::default()
             };
             let interrupt = Interrupt::new().unwrap();
-            let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+            let conditions = Conditions::new(&interrupt);
             let process = Process::listing(&executable, invocation);
             let failure = process.run(&conditions).unwrap_err();
             (failure.exit(), failure.what().to_owned())

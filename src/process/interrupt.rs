@@ -108,9 +108,13 @@ impl Interrupt {
 
     /// Notes that a child with this group runs, until the guard is dropped; that must be before the
     /// child is reaped.
-    pub(super) fn running(&self, group: Pid) -> RunningGuard<'_> {
-        self.running.0.store(group.as_raw_pid(), Ordering::SeqCst);
-        RunningGuard(&self.running)
+    /// `None` if two run already.
+    pub(super) fn running(&self, group: Pid) -> Option<RunningGuard<'_>> {
+        let (free, group) = (0, group.as_raw_pid());
+        let (all, order) = (&self.running.0, Ordering::SeqCst);
+        let place =
+            all.iter().find(|place| place.compare_exchange(free, group, order, order).is_ok());
+        place.map(RunningGuard)
     }
 
     /// From now on executions are kept too, where anything is.
@@ -161,21 +165,21 @@ impl AtomicKept {
     }
 }
 
-/// The process group of the child that runs; 0 if none does.
+/// The process groups of the children that run: two that take turns, or one. 0 where none does.
 #[derive(Debug, Default)]
-struct Running(AtomicI32);
+struct Running([AtomicI32; 2]);
 
 impl Running {
-    fn group(&self) -> Option<Pid> {
-        Pid::from_raw(self.0.load(Ordering::SeqCst))
+    fn groups(&self) -> impl Iterator<Item = Pid> {
+        self.0.iter().filter_map(|group| Pid::from_raw(group.load(Ordering::SeqCst)))
     }
 
     fn is_any(&self) -> bool {
-        self.group().is_some()
+        self.groups().next().is_some()
     }
 
     fn kill(&self) {
-        if let Some(group) = self.group() {
+        for group in self.groups() {
             // That none is left is no failure.
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -183,11 +187,11 @@ impl Running {
 }
 
 /// Dropped when the child no longer runs.
-pub(super) struct RunningGuard<'r>(&'r Running);
+pub(super) struct RunningGuard<'r>(&'r AtomicI32);
 
 impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
-        self.0.0.store(0, Ordering::SeqCst);
+        self.0.store(0, Ordering::SeqCst);
     }
 }
 

@@ -14,6 +14,7 @@ mod peer;
 mod pin;
 mod procfs;
 mod reap;
+pub mod turns;
 
 use std::{
     os::unix::process::CommandExt,
@@ -34,6 +35,7 @@ use self::{
     output::Capture,
     pin::Pinned,
     reap::ExitWatch,
+    turns::Member,
 };
 pub use self::{
     environment::{PADDING_VARIABLE, padding_length},
@@ -110,15 +112,26 @@ pub struct Ended {
 /// Runs `invocation` in a process group of its own until it ends or is ended, then kills what is
 /// left of the group, and what left the group.
 ///
+/// With `member`, it takes turns with another process, and the deadline is one for its own time. Two at most may
+/// run at a time.
+///
 /// Fails only if the child cannot be started or cannot be ended.
-pub fn run(invocation: &Invocation, limits: &Limits, interrupt: &Interrupt) -> Result<Ended> {
+pub fn run(
+    invocation: &Invocation,
+    limits: &Limits,
+    interrupt: &Interrupt,
+    member: Option<&Member>,
+) -> Result<Ended> {
     let mut capture =
         Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
     let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
-    let (child, report) = spawn(invocation, &mut capture)?;
-    let running = interrupt.running(child.id());
-    let ended_from_here = Wait::new(&child, limits, interrupt, clock)?.for_the_end(&mut capture)?;
+    let (child, report) = spawn(invocation, member, &mut capture)?;
+    let running = interrupt.running(child.id()).ok_or_else(|| {
+        Failure::new(Exit::Internal, "cannot run a third process while two take turns")
+    })?;
+    let wait = Wait::new(&child, limits, interrupt, member, clock)?;
+    let ended_from_here = wait.for_the_end(&mut capture)?;
     let wall = clock.elapsed();
     // The child is a zombie now, so its id cannot have gone to another group.
     child.signal(Signal::KILL);
@@ -152,12 +165,19 @@ fn whole_millis(time: SystemTime) -> SystemTime {
 
 /// Starts the child, or its launcher. The ends of the pipes that it writes to are closed in this
 /// process on return.
-fn spawn(invocation: &Invocation, capture: &mut Capture) -> Result<(Child, Option<ReportReader>)> {
+fn spawn(
+    invocation: &Invocation,
+    member: Option<&Member>,
+    capture: &mut Capture,
+) -> Result<(Child, Option<ReportReader>)> {
     let what = || format!("cannot run {}", invocation.program.display());
     let (out, err) = capture.take_writers().or_fail(Exit::Internal, what)?;
     let (mut command, report) = command(invocation).or_fail(Exit::Internal, what)?;
     command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
     environment::apply(&mut command, invocation);
+    if let Some(member) = member {
+        member.apply(&mut command);
+    }
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
@@ -209,6 +229,7 @@ struct Wait<'w> {
     watch: ExitWatch,
     limits: &'w Limits,
     interrupt: &'w Interrupt,
+    member: Option<&'w Member>,
     clock: Instant,
 }
 
@@ -224,21 +245,27 @@ impl<'w> Wait<'w> {
         child: &'w Child,
         limits: &'w Limits,
         interrupt: &'w Interrupt,
+        member: Option<&'w Member>,
         clock: Instant,
     ) -> Result<Self> {
         let watch =
             ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
-        Ok(Self { child, watch, limits, interrupt, clock })
+        Ok(Self { child, watch, limits, interrupt, member, clock })
     }
 
     /// Sleeps until the child has ended; ends it at its deadline or on an interrupt, and returns which
     /// of the two it was.
     fn for_the_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
-        let deadline = self.clock.checked_add(self.limits.deadline);
-        let reason = match self.sleep(deadline, true, capture)? {
-            Woken::Exit => return Ok(None),
-            Woken::Interrupt => Ending::Interrupted,
-            Woken::Time => Ending::Deadline,
+        let mut deadline = self.clock.checked_add(self.limits.deadline);
+        let reason = loop {
+            match self.sleep(deadline, true, capture)? {
+                Woken::Exit => return Ok(None),
+                Woken::Interrupt => break Ending::Interrupted,
+                Woken::Time => match self.time_left()? {
+                    Duration::ZERO => break Ending::Deadline,
+                    left => deadline = Instant::now().checked_add(left),
+                },
+            }
         };
         for signal in [Signal::TERM, Signal::KILL] {
             self.child.signal(signal);
@@ -249,6 +276,12 @@ impl<'w> Wait<'w> {
         }
         Err(Failure::new(Exit::Benchmark, format!("cannot end process {}", self.child.id()))
             .because("it was killed, but has not ended"))
+    }
+
+    /// How much of its own time the child has left at its deadline, by the clock of the world.
+    fn time_left(&self) -> Result<Duration> {
+        let own = self.member.map(Member::own_time).transpose()?.flatten();
+        Ok(own.map_or(Duration::ZERO, |own| self.limits.deadline.saturating_sub(own)))
     }
 
     /// Sleeps until the child has ended, or `until`, or, if wanted, an interrupt.

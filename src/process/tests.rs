@@ -19,7 +19,7 @@ fn limits(deadline: Duration) -> Limits {
 
 fn run_shell(script: &str) -> Ended {
     let interrupt = Interrupt::new().unwrap();
-    run(&shell(script), &limits(Duration::from_secs(60)), &interrupt).unwrap()
+    run(&shell(script), &limits(Duration::from_secs(60)), &interrupt, None).unwrap()
 }
 
 /// Whether the process whose id stands in `file` is gone, or is a zombie that its parent has not
@@ -45,8 +45,9 @@ fn a_child_that_dies_by_a_signal_ends_with_its_number() {
 #[test]
 fn a_program_that_does_not_exist_is_named() {
     let missing = Invocation { program: "/no/such".into(), ..shell("") };
-    let failure =
-        run(&missing, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err().to_string();
+    let failure = run(&missing, &Limits::default(), &Interrupt::new().unwrap(), None)
+        .unwrap_err()
+        .to_string();
     assert!(failure.starts_with("cannot run /no/such\n  No such file"), "{failure}");
 }
 
@@ -61,7 +62,8 @@ fn that_the_machine_can_start_nothing_more_is_no_failure_of_the_program() {
     }
     let launcher = Some("/no/launcher".into());
     let invocation = Invocation { launcher, ..shell("") };
-    let failure = run(&invocation, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err();
+    let failure =
+        run(&invocation, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
     assert_eq!((failure.exit(), failure.what()), (Exit::Internal, "cannot run /no/launcher"));
 }
 
@@ -70,7 +72,7 @@ fn what_a_launcher_is_given_for_a_program_is_no_failure_of_the_launcher() {
     let launched = || Invocation { launcher: Some("/bin/sh".into()), ..shell("") };
     let failure = |invocation: &Invocation| {
         let interrupt = Interrupt::new().unwrap();
-        let failure = run(invocation, &Limits::default(), &interrupt).unwrap_err();
+        let failure = run(invocation, &Limits::default(), &interrupt, None).unwrap_err();
         (failure.exit(), failure.what().to_owned())
     };
     let of_program = (Exit::Benchmark, "cannot run /bin/sh".to_owned());
@@ -101,7 +103,8 @@ fn a_child_that_closes_its_output_is_still_waited_for() {
 fn the_deadline_ends_a_child_that_hangs() {
     let started = Instant::now();
     let interrupt = Interrupt::new().unwrap();
-    let ended = run(&shell("sleep 60"), &limits(Duration::from_millis(50)), &interrupt).unwrap();
+    let ended =
+        run(&shell("sleep 60"), &limits(Duration::from_millis(50)), &interrupt, None).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);
     assert!(started.elapsed() < Duration::from_secs(30));
 }
@@ -109,7 +112,7 @@ fn the_deadline_ends_a_child_that_hangs() {
 #[test]
 fn a_child_that_prints_without_end_is_ended_all_the_same() {
     let interrupt = Interrupt::new().unwrap();
-    let ended = run(&shell("yes"), &limits(Duration::from_millis(50)), &interrupt).unwrap();
+    let ended = run(&shell("yes"), &limits(Duration::from_millis(50)), &interrupt, None).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);
 }
 
@@ -117,7 +120,7 @@ fn a_child_that_prints_without_end_is_ended_all_the_same() {
 fn a_child_that_ignores_the_request_to_end_is_killed_after_the_grace() {
     let script = "trap '' TERM; echo deaf; while :; do sleep 0.02; done";
     let interrupt = Interrupt::new().unwrap();
-    let ended = run(&shell(script), &limits(Duration::from_millis(200)), &interrupt).unwrap();
+    let ended = run(&shell(script), &limits(Duration::from_millis(200)), &interrupt, None).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);
     assert!(ended.resources.wall >= Duration::from_millis(400));
     assert_eq!(ended.output.to_string(), "deaf\n");
@@ -128,7 +131,7 @@ fn a_child_may_tidy_up_within_the_grace() {
     let script = "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
     let interrupt = Interrupt::new().unwrap();
     let patient = Limits { grace: Duration::from_secs(60), ..limits(Duration::from_millis(300)) };
-    let ended = run(&shell(script), &patient, &interrupt).unwrap();
+    let ended = run(&shell(script), &patient, &interrupt, None).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);
     let text = ended.output.to_string();
     assert!(text.starts_with("ready\n") && text.ends_with("tidy\n"), "{text}");
@@ -143,7 +146,7 @@ fn an_interrupt_ends_the_child_and_all_later_ones() {
             interrupt.set();
         });
         for _ in 0..2 {
-            let ended = run(&shell("sleep 60"), &limits(Duration::from_secs(60)), &interrupt);
+            let ended = run(&shell("sleep 60"), &limits(Duration::from_secs(60)), &interrupt, None);
             assert_eq!(ended.unwrap().ending, Ending::Interrupted);
         }
     });
@@ -199,7 +202,7 @@ fn stdin_is_empty_and_the_directory_and_variables_are_as_requested() {
         ..shell("cat; pwd; echo $RBENCH_TEST; echo ${#RBENCH_PADDING}; echo ${HOME:+home}; env")
     };
     let interrupt = Interrupt::new().unwrap();
-    let ended = run(&invocation, &Limits::default(), &interrupt).unwrap();
+    let ended = run(&invocation, &Limits::default(), &interrupt, None).unwrap();
     let text = ended.output.to_string();
     let mut lines = text.lines();
     assert_eq!(lines.next(), place.to_str());
@@ -238,12 +241,16 @@ fn a_pinned_child_runs_on_its_cpu_and_this_thread_keeps_its_own() {
     let before = allowed(mine());
     let cpu: usize = before.split([',', '-']).next().unwrap().parse().unwrap();
     let pinned = Invocation { cpu: Some(cpu), ..shell("cat /proc/self/status") };
-    let ended =
-        run(&pinned, &Limits { output: 100_000, ..Limits::default() }, &Interrupt::new().unwrap());
+    let ended = run(
+        &pinned,
+        &Limits { output: 100_000, ..Limits::default() },
+        &Interrupt::new().unwrap(),
+        None,
+    );
     assert_eq!(allowed(ended.unwrap().output.to_string()), cpu.to_string());
     assert_eq!(allowed(mine()), before);
     let nowhere = Invocation { cpu: Some(100_000), ..pinned };
-    let failure = run(&nowhere, &Limits::default(), &Interrupt::new().unwrap()).unwrap_err();
+    let failure = run(&nowhere, &Limits::default(), &Interrupt::new().unwrap(), None).unwrap_err();
     assert_eq!(failure.what(), "cannot pin to CPU 100000");
     assert_eq!(check_cpu(Some(100_000)).unwrap_err(), failure);
     assert!(check_cpu(Some(cpu)).is_ok() && check_cpu(None).is_ok());

@@ -74,7 +74,7 @@ fn study(manifest: &Path, pairs: usize) -> Result<(), Box<dyn Error>> {
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];
     let builds = runner.link(&versions, runner.first_seeds(&versions[0].benchmarks()))?;
     let library = Library::compile()?;
-    let conditions = |cpu| Conditions { interrupt: &interrupt, deadline: None, cpu };
+    let conditions = |cpu| Conditions { cpu, ..Conditions::new(&interrupt) };
     let mut all = Vec::new();
     for listed in &versions[0].listing.targets {
         for benchmark in &listed.benchmarks {

@@ -109,7 +109,7 @@ fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
         );
         let interrupt = Interrupt::new().unwrap();
         let deadline = Some(Duration::from_millis(300));
-        let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+        let conditions = Conditions { deadline, ..Conditions::new(&interrupt) };
         let deaf = shell(&script, launcher);
         let failure = deaf.execute(&place(), &Name::plain("script"), &request(1), &conditions);
         let text = failure.unwrap_err().to_string();

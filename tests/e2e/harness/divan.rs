@@ -87,7 +87,7 @@ fn several_benchmarks_in_one_process_are_refused() {
     let executable = DIVAN.executable("same");
     let names = ["same::sum", "same::count::64"].map(Name::plain);
     let interrupt = Interrupt::new().unwrap();
-    let conditions = Conditions { interrupt: &interrupt, deadline: None, cpu: None };
+    let conditions = Conditions::new(&interrupt);
     let refused = divan().execute_together(executable, &names, &request(3), &conditions);
     let text = refused.unwrap_err().to_string();
     assert!(text.starts_with("cannot execute 2 benchmarks of same together"), "{text}");

@@ -30,7 +30,7 @@ fn request(measurements: usize) -> ExecutionRequest {
 
 fn list(harness: &dyn Harness, executable: &Executable) -> Result<Vec<Name>> {
     let interrupt = Interrupt::new()?;
-    harness.list(executable, &Conditions { interrupt: &interrupt, deadline: None, cpu: None })
+    harness.list(executable, &Conditions::new(&interrupt))
 }
 
 fn ids(harness: &dyn Harness, executable: &Executable) -> Vec<String> {
@@ -45,7 +45,7 @@ fn outcome(
 ) -> Result<Outcome> {
     let interrupt = Interrupt::new()?;
     let deadline = Some(Duration::from_secs(30));
-    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+    let conditions = Conditions { deadline, ..Conditions::new(&interrupt) };
     harness.execute(executable, name, request, &conditions)
 }
 

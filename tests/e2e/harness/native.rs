@@ -96,7 +96,7 @@ fn bad_neighbours_and_loud_or_untidy_benchmarks_do_no_harm() {
 fn a_benchmark_that_hangs_fails_at_its_deadline() {
     let interrupt = Interrupt::new().unwrap();
     let deadline = Some(Duration::from_millis(300));
-    let conditions = Conditions { interrupt: &interrupt, deadline, cpu: None };
+    let conditions = Conditions { deadline, ..Conditions::new(&interrupt) };
     let failure = Native
         .execute(NATIVE.executable("bad"), &Name::plain("hangs"), &request(3), &conditions)
         .unwrap_err()

@@ -1,0 +1,219 @@
+//! Two processes that take turns: both run at once on one CPU, each only while it has the turn, so that
+//! whatever disturbs the machine disturbs both.
+//!
+//! A library is preloaded to both that stands in for the clock. When a process reads the clock and has had the
+//! turn for long enough, it passes the turn and waits until it comes back. The time that it waits is not part of
+//! the time that it sees. The executables are not changed.
+
+mod page;
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io,
+    mem::offset_of,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::{fs::FileExt, process::CommandExt},
+    },
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{MemfdFlags, Mode, OFlags, memfd_create, open},
+    process::{getpid, set_child_subreaper},
+    time::{ClockId, clock_gettime},
+};
+
+use self::page::Page;
+use crate::failure::{Exit, OrFail, Result};
+
+/// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
+pub const LIBRARY_SOURCE: &str =
+    concat!(include_str!("stand_in.rs"), "mod page {\n", include_str!("page.rs"), "}\n");
+
+/// What rustc makes the library with. With LTO, nothing is left that would need Rust's own runtime.
+pub const LIBRARY_FLAGS: &str =
+    "--edition 2024 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
+
+/// How long a turn lasts at least. Shorter turns cost more in switches and cold caches; disturbances of longer
+/// turns are less alike.
+const QUANTUM: Duration = Duration::from_micros(300);
+
+/// The directory that a process finds at [`own_directory`] is open in it under this number. Small enough for
+/// any limit of open files, and large enough that it is not among the first ones that a program opens.
+const DIRECTORY: i32 = 250;
+/// The same of the page and of the library, which the library closes.
+const PAGE: i32 = 251;
+/// See [`PAGE`].
+const LIBRARY: i32 = 252;
+
+/// A path that leads each process that takes turns to a directory of its own.
+pub fn own_directory() -> PathBuf {
+    format!("/proc/self/fd/{DIRECTORY}").into()
+}
+
+/// What two processes share that take turns.
+#[derive(Debug)]
+pub struct Ring {
+    page: File,
+    library: File,
+}
+
+/// What a process did with its turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether it took turns at all: it loaded the library.
+    pub joined: bool,
+    /// Whether it ended in order, so that what its threads took is known.
+    pub told: bool,
+    /// How often it passed the turn.
+    pub passed: u64,
+    /// How much CPU time its first thread took.
+    pub first_thread: Duration,
+    /// How much CPU time its other threads took, and the processes that it started.
+    pub others: Duration,
+}
+
+/// One of two processes that take turns, before it is started.
+#[derive(Clone, Debug)]
+pub struct Member {
+    ring: Arc<Ring>,
+    index: usize,
+    directory: Arc<OwnedFd>,
+}
+
+impl Ring {
+    /// A ring for processes that get this library.
+    pub fn new(library: &Path) -> Result<Arc<Self>> {
+        let what = || "cannot create memory for two processes";
+        let page = memfd_create("turns", MemfdFlags::CLOEXEC).or_fail(Exit::Internal, what)?;
+        let ring = Self {
+            page: page.into(),
+            library: File::open(library)
+                .or_fail(Exit::Internal, || format!("cannot open {}", library.display()))?,
+        };
+        ring.page.set_len(4096).or_fail(Exit::Internal, what)?;
+        let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
+        ring.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        Ok(Arc::new(ring))
+    }
+
+    /// The first process (0) or the second one (1), which finds `directory` at [`own_directory`].
+    pub fn member(self: &Arc<Self>, index: usize, directory: &Path) -> Result<Member> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open(directory, flags, Mode::empty())
+            .or_fail(Exit::Internal, || format!("cannot open {}", directory.display()))?;
+        Ok(Member { ring: Arc::clone(self), index, directory: Arc::new(directory) })
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
+        self.page
+            .write_all_at(bytes, at as u64)
+            .or_fail(Exit::Internal, || "cannot write to memory of two processes")
+    }
+
+    fn read<const LENGTH: usize>(&self, at: usize) -> Result<[u8; LENGTH]> {
+        let mut bytes = [0; LENGTH];
+        self.page
+            .read_exact_at(&mut bytes, at as u64)
+            .or_fail(Exit::Internal, || "cannot read memory of two processes")?;
+        Ok(bytes)
+    }
+}
+
+impl Member {
+    /// Has `command` start this process.
+    pub(super) fn apply(&self, command: &mut Command) {
+        let value = format!("{},{PAGE},{LIBRARY}", self.index);
+        command.env("RBENCH_TURNS", value);
+        let mut preload = OsString::from(format!("/proc/self/fd/{LIBRARY}"));
+        let set = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
+        let others = match set {
+            Some((_, value)) => value.map(OsString::from),
+            None => std::env::var_os("LD_PRELOAD"),
+        };
+        if let Some(others) = others.filter(|others| !others.is_empty()) {
+            preload.push(":");
+            preload.push(others);
+        }
+        command.env("LD_PRELOAD", preload);
+        self.inherit_files(command);
+    }
+
+    #[expect(unsafe_code, reason = "there is no safe way to give a child a file under a number")]
+    fn inherit_files(&self, command: &mut Command) {
+        let member = self.clone();
+        let files = [
+            (member.directory.as_raw_fd(), DIRECTORY),
+            (member.ring.page.as_raw_fd(), PAGE),
+            (member.ring.library.as_raw_fd(), LIBRARY),
+        ];
+        let duplicate = move || {
+            // They are open as long as this closure lives.
+            let _open = &member;
+            // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
+            // the other one.
+            let _ = set_child_subreaper(Some(getpid()));
+            for (file, number) in files {
+                // SAFETY: it only makes a system call.
+                if unsafe { libc::dup2(file, number) } == -1 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
+        unsafe {
+            command.pre_exec(duplicate);
+        }
+    }
+
+    /// How long the process has had the turn; absent as long as it takes none.
+    pub(super) fn own_time(&self) -> Result<Option<Duration>> {
+        if !self.has(offset_of!(Page, joined))? {
+            return Ok(None);
+        }
+        let mut held = i64::from_ne_bytes(self.ring.read(offset_of!(Page, held) + 8 * self.index)?);
+        let turn = u32::from_ne_bytes(self.ring.read(offset_of!(Page, turn))?);
+        if usize::try_from(turn) == Ok(self.index) {
+            let began = i64::from_ne_bytes(self.ring.read(offset_of!(Page, began))?);
+            let now = clock_gettime(ClockId::Monotonic);
+            let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
+            // It has not begun while the other process is still to join.
+            if began > 0 {
+                held = held.saturating_add(now.saturating_sub(began));
+            }
+        }
+        Ok(Some(Duration::from_nanos(u64::try_from(held).unwrap_or(0))))
+    }
+
+    /// Lets the other process go on without this one, which has ended, however it did, or was never started.
+    pub fn leave(&self) -> Result<()> {
+        self.ring.write(offset_of!(Page, gone) + 4 * self.index, &1_u32.to_ne_bytes())
+    }
+
+    /// What the process did, which has ended.
+    pub fn taken(&self) -> Result<Taken> {
+        let number = |at: usize| -> Result<u64> {
+            Ok(u64::from_ne_bytes(self.ring.read(at + 8 * self.index)?))
+        };
+        Ok(Taken {
+            joined: self.has(offset_of!(Page, joined))?,
+            told: self.has(offset_of!(Page, told))?,
+            passed: number(offset_of!(Page, passed))?,
+            first_thread: Duration::from_nanos(number(offset_of!(Page, first_thread))?),
+            others: Duration::from_nanos(number(offset_of!(Page, others))?),
+        })
+    }
+
+    fn has(&self, flags: usize) -> Result<bool> {
+        Ok(self.ring.read::<4>(flags + 4 * self.index)? != [0; 4])
+    }
+}
+
+#[cfg(test)]
+mod tests;

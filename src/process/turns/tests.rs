@@ -1,0 +1,131 @@
+use std::{
+    fs,
+    process::{Child, Stdio},
+    sync::OnceLock,
+    thread,
+    time::Instant,
+};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// The library, and a program that reads the clock until 60 ms have gone by, and then prints how long a message
+/// took that never came, for which it waited at most 20 ms, and what its directory has.
+struct Built {
+    directory: TempDir,
+}
+
+const PROGRAM: &str = r#"
+use std::{sync::mpsc::channel, time::{Duration, Instant}};
+fn main() {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(60) {}
+    let (_sender, receiver) = channel::<()>();
+    let begin = Instant::now();
+    let _ = receiver.recv_timeout(Duration::from_millis(20));
+    println!("{}", begin.elapsed().as_millis());
+    println!("{}", std::fs::read_to_string("/proc/self/fd/250/name").unwrap_or_default());
+    println!("{}", std::env::var("LD_PRELOAD").unwrap_or_default());
+}
+"#;
+
+/// All that is compiled here takes turns at being alone, so it is compiled once.
+fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let rustc = |source: &str, name: &str, flags: &str| {
+            let path = directory.path().join(format!("{name}.rs"));
+            fs::write(&path, source).unwrap();
+            let mut command = Command::new("rustc");
+            command.args(flags.split(' ')).arg("-o").arg(directory.path().join(name)).arg(path);
+            assert!(command.status().unwrap().success());
+        };
+        rustc(LIBRARY_SOURCE, "library", LIBRARY_FLAGS);
+        rustc(PROGRAM, "program", "--edition 2024");
+        Built { directory }
+    })
+}
+
+fn ring() -> Arc<Ring> {
+    Ring::new(&built().directory.path().join("library")).unwrap()
+}
+
+fn member(ring: &Arc<Ring>, index: usize) -> Member {
+    let home = built().directory.path().join(format!("home-{index}"));
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join("name"), index.to_string()).unwrap();
+    ring.member(index, &home).unwrap()
+}
+
+fn start(member: &Member) -> Child {
+    let mut command = Command::new(built().directory.path().join("program"));
+    member.apply(&mut command);
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// The lines that a process prints.
+fn printed(child: Child) -> Vec<String> {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn two_processes_run_by_turns_each_in_its_own_time_and_directory() {
+    let ring = ring();
+    let members = [0, 1].map(|index| member(&ring, index));
+    let children = members.each_ref().map(start);
+    for (child, name) in children.into_iter().zip(["0", "1"]) {
+        let lines = printed(child);
+        // Nobody waits less long than it means to because its time stood still before.
+        assert!(lines[0].parse::<u64>().unwrap() >= 20, "{lines:?}");
+        assert_eq!(lines[1..], [name, ""]);
+    }
+    let [one, other] = members.map(|member| member.taken().unwrap());
+    assert!(one.joined && one.told && other.joined && other.told);
+    assert!(one.passed > 0 && one.passed.abs_diff(other.passed) <= 1, "{one:?} {other:?}");
+    assert!(one.first_thread > one.others * 50, "{one:?}");
+}
+
+#[test]
+fn the_time_of_a_process_stands_still_while_its_partner_has_the_turn() {
+    let ring = ring();
+    let [waiting, absent] = [0, 1].map(|index| member(&ring, index));
+    assert_eq!(waiting.own_time().unwrap(), None);
+    let begin = Instant::now();
+    let child = start(&waiting);
+    while waiting.taken().unwrap().passed == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(200));
+    let own = waiting.own_time().unwrap().unwrap();
+    assert!(own < Duration::from_millis(200), "{own:?}");
+    absent.leave().unwrap();
+    printed(child);
+    let (own, all) = (waiting.own_time().unwrap().unwrap(), begin.elapsed());
+    assert!(own >= Duration::from_millis(80) && all >= own + Duration::from_millis(150), "{own:?}");
+}
+
+#[test]
+fn a_process_goes_on_whose_partner_never_comes_or_is_killed() {
+    let alone = ring();
+    member(&alone, 1).leave().unwrap();
+    let first = member(&alone, 0);
+    printed(start(&first));
+    assert_eq!(first.taken().unwrap().passed, 0);
+
+    let ring = ring();
+    let [left, killed] = [0, 1].map(|index| member(&ring, index));
+    let (mut child, other) = (start(&killed), start(&left));
+    while killed.taken().unwrap().passed == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    killed.leave().unwrap();
+    printed(other);
+    let [left, killed] = [left, killed].map(|member| member.taken().unwrap().told);
+    assert!(left && !killed);
+}
