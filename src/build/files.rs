@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// How the names of unfinished files begin: those of the crate tempfile.
-const UNFINISHED: &[u8] = b".tmp";
+pub const UNFINISHED: &str = ".tmp";
 
 /// Writes a file in one step: a reader sees the old contents or the new, never a part.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
@@ -62,8 +62,8 @@ pub fn point(link: &Path, target: &Path) -> Result<()> {
 /// was killed.
 pub fn remove_leftovers(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(io::Result::ok);
-    for entry in
-        entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED))
+    for entry in entries
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
     {
         // One that stays does no harm.
         let _ = fs::remove_file(entry.path());

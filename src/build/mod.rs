@@ -35,6 +35,7 @@ mod strategy;
 mod supervisor;
 mod tool;
 mod toolchain;
+mod turns;
 mod vendored;
 mod workshop;
 mod wrapper;

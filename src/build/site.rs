@@ -83,6 +83,16 @@ impl Site {
         self.outside.join("resolved")
     }
 
+    /// The library for turns that one compiler made.
+    pub fn turns_library(&self, key: &str) -> PathBuf {
+        self.turns_libraries().join(format!("{key}.so"))
+    }
+
+    /// These libraries are in here.
+    pub fn turns_libraries(&self) -> PathBuf {
+        self.outside.join("turns")
+    }
+
     /// A compilation's directory. Keys begin with that of the compilation's family.
     pub fn compilation(&self, key: &str) -> PathBuf {
         self.storage.join("compilations").join(key)
@@ -139,7 +149,9 @@ impl Site {
         for directory in [&self.outside, &self.storage, &self.bin(), &shims] {
             files::remove_leftovers(directory);
         }
-        for directory in [self.checkouts(), self.resolved(), self.reproducibilities()] {
+        for directory in
+            [self.checkouts(), self.resolved(), self.reproducibilities(), self.turns_libraries()]
+        {
             files::remove_leftovers(&directory);
         }
         // Where the user's git does not ignore the target dir, it must not find our part of it: the

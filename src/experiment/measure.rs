@@ -1,16 +1,23 @@
 //! Runs the schedule of an experiment, and stores each execution before the next one starts.
 
+use std::path::{Path, PathBuf};
+
 use super::{
     Begun, Builds, ListedVersion, Runner,
     schedule::{Queue, ScheduleShape, Step, schedule},
     seeds::stage_seed,
     subject::{InVersion, Retuning, Subject},
+    turns::{Attempt, Cpus, Half, Turntaking},
 };
 use crate::{
-    build::VersionBuilds,
+    build::{Event, VersionBuilds},
     failure::{Exit, Failure, Result},
     harness::{Executable, Outcome},
-    model::{Benchmark, Execution, ExecutionRequest, Slot, Stage, Unmeasured},
+    model::{
+        Benchmark, Execution, ExecutionRequest, HarnessKind, Interleave, Obstacle, Slot, Stage,
+        Turns, Unmeasured,
+    },
+    process::{self, turns::own_directory},
     settings::Effort,
 };
 
@@ -25,28 +32,19 @@ impl Runner<'_> {
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let mut steps = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
-        let slot = |step: &Step| Slot {
-            version: step.version,
-            stage,
-            round: u32::try_from(step.round).unwrap_or(u32::MAX),
-            seed: builds.seeds[step.build],
-        };
-        steps.retain(|step| {
-            let key = (benchmarks[step.benchmark].clone(), slot(step));
-            !begun.done.contains(&key)
-        });
-        let mut subjects: Vec<Subject<'_>> = benchmarks
-            .iter()
-            .map(|benchmark| self.subject(versions, builds, benchmark))
-            .collect::<Result<_>>()?;
-        let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
-        notes.sort();
-        notes.dedup();
-        for note in &notes {
-            self.observer.note(note);
+        let all = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
+        let library = self.turns_library(versions)?;
+        let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
+        for benchmark in benchmarks {
+            let mut subject = self.subject(versions, builds, benchmark)?;
+            subject.obstacle = self.known_obstacle(&subject, begun, library.is_none())?;
+            subjects.push(subject);
         }
-        let mut queue = Queue::new(steps);
+        self.note_limits(&subjects);
+        let measuring = Measuring { begun, stage, builds, library: library.as_deref() };
+        let left = |step: &Step| self.left(&measuring, &subjects[step.benchmark], step);
+        let mut queue = Queue::new(all.iter().filter_map(left).collect());
+        let mut cpus = Cpus::new(self.conditions.cpu, process::cpus()?);
         self.observer.executed(queue.done(), queue.total());
         while let Some(step) = queue.take() {
             if self.conditions.interrupt.is_set() {
@@ -54,28 +52,178 @@ impl Runner<'_> {
             }
             let subject = &mut subjects[step.benchmark];
             if subject.request.iterations.is_none() {
-                self.tune(subject, step, builds)?;
+                self.tune(subject, &step, builds)?;
             }
-            let mut outcome = self.execute(subject, step, builds)?;
-            if matches!(outcome, Err(Unmeasured::Failed(_)))
-                && self.tune_after_failure(subject, step, builds)?
-            {
-                outcome = self.execute(subject, step, builds)?;
-            }
-            let recorded = outcome.as_ref();
-            self.store.record_execution(begun.id, &subject.benchmark, slot(&step), recorded)?;
-            match &outcome {
-                Ok(execution) => {
-                    for incident in &execution.incidents {
-                        self.observer.incident(&subject.benchmark, incident);
-                    }
-                    self.tune_again_if_needed(subject, step, builds, execution)?;
+            let ended = if subject.takes_turns() {
+                self.by_turns(&measuring, subject, &step, cpus.take())?
+            } else {
+                self.one_after_the_other(&measuring, subject, &step)?
+            };
+            match ended {
+                Ended::Measured => {}
+                Ended::Unmeasured => queue.skip(step.benchmark),
+                Ended::CannotTakeTurns(obstacle) => {
+                    subject.obstacle = Some(obstacle);
+                    self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
+                    let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
+                    queue.begin_anew(step.benchmark, of_it.cloned());
                 }
-                Err(_) => queue.skip(step.benchmark),
             }
             self.observer.executed(queue.done(), queue.total());
         }
         Ok(())
+    }
+
+    /// Tells what the harnesses cannot do of all that is requested.
+    fn note_limits(&self, subjects: &[Subject<'_>]) {
+        let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
+        notes.sort();
+        notes.dedup();
+        for note in &notes {
+            self.observer.note(note);
+        }
+    }
+
+    /// What is left of a step after an earlier run: of turns, all or nothing.
+    fn left(&self, measuring: &Measuring<'_>, subject: &Subject<'_>, step: &Step) -> Option<Step> {
+        let is_done = |version: &usize| {
+            let slot = measuring.slot(step, *version);
+            measuring.begun.done.contains(&(subject.benchmark.clone(), slot))
+        };
+        let mut left = step.clone();
+        if subject.takes_turns() {
+            let all_done = step.versions.iter().all(is_done);
+            return (!all_done).then_some(left);
+        }
+        left.versions.retain(|version| !is_done(version));
+        (!left.versions.is_empty()).then_some(left)
+    }
+
+    /// One execution of each version, each stored before the next one starts.
+    fn one_after_the_other(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+    ) -> Result<Ended> {
+        for version in step.versions.iter().copied() {
+            let mut outcome = self.execute(subject, step, version, measuring.builds)?;
+            if matches!(outcome, Err(Unmeasured::Failed(_)))
+                && self.tune_after_failure(subject, step, version, measuring.builds)?
+            {
+                outcome = self.execute(subject, step, version, measuring.builds)?;
+            }
+            let slot = measuring.slot(step, version);
+            let recorded = outcome.as_ref();
+            self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, recorded)?;
+            let Ok(execution) = outcome else { return Ok(Ended::Unmeasured) };
+            self.tell_incidents(subject, &execution);
+            self.tune_again_if_needed(subject, step, version, measuring.builds, &execution)?;
+        }
+        Ok(Ended::Measured)
+    }
+
+    /// Both versions at once, stored together or not at all.
+    fn by_turns(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        cpu: usize,
+    ) -> Result<Ended> {
+        let attempts = self.execute_by_turns(measuring, subject, step, cpu)?;
+        let mut obstacles = attempts.iter().filter_map(|attempt| attempt.obstacle);
+        if let Some(obstacle) = obstacles.next() {
+            return Ok(Ended::CannotTakeTurns(obstacle));
+        }
+        let mut measured = Vec::with_capacity(attempts.len());
+        let mut failed = None;
+        for (version, attempt) in step.versions.iter().copied().zip(attempts) {
+            match outcome_of(attempt.outcome)? {
+                Ok(execution) => measured.push((version, execution)),
+                Err(Unmeasured::Failed(_)) => failed = failed.or(Some(version)),
+                Err(skipped) => {
+                    let slot = measuring.slot(step, version);
+                    let (id, recorded) = (measuring.begun.id, Err(&skipped));
+                    self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
+                    return Ok(Ended::Unmeasured);
+                }
+            }
+        }
+        if let Some(version) = failed {
+            return self.after_failure_in_turns(measuring, subject, step, version);
+        }
+        let slots = measured.iter().map(|(version, execution)| {
+            (&subject.benchmark, measuring.slot(step, *version), Ok(execution))
+        });
+        self.store.record_executions(measuring.begun.id, slots)?;
+        for (version, execution) in &measured {
+            self.tell_incidents(subject, execution);
+            self.tune_again_if_needed(subject, step, *version, measuring.builds, execution)?;
+        }
+        Ok(Ended::Measured)
+    }
+
+    /// A version that failed in turns is executed alone: only what fails there too is a failure of the
+    /// benchmark.
+    fn after_failure_in_turns(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+    ) -> Result<Ended> {
+        let alone = Step { versions: vec![version], ..step.clone() };
+        match self.one_after_the_other(measuring, subject, &alone)? {
+            Ended::Measured => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
+            ended => Ok(ended),
+        }
+    }
+
+    fn tell_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
+        for incident in &execution.incidents {
+            self.observer.incident(&subject.benchmark, incident);
+        }
+    }
+
+    /// The library for turns, where both versions are to be executed at once; none where it cannot be had.
+    fn turns_library(&self, versions: &[ListedVersion]) -> Result<Option<PathBuf>> {
+        let [_, head] = versions else { return Ok(None) };
+        if self.settings.interleave != Interleave::Turns {
+            return Ok(None);
+        }
+        match self.workshop.turns_library(head.source(), &head.compilation.record.rustc) {
+            Ok(library) => Ok(Some(library)),
+            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+            Err(failure) => {
+                self.observer.build_event(&Event::Warning(&failure.to_string()));
+                Ok(None)
+            }
+        }
+    }
+
+    /// What keeps a benchmark from taking turns, as far as that is known before it is measured.
+    fn known_obstacle(
+        &self,
+        subject: &Subject<'_>,
+        begun: &Begun,
+        no_library: bool,
+    ) -> Result<Option<Obstacle>> {
+        if subject.interleave != Interleave::Turns {
+            return Ok(None);
+        }
+        let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
+        if subject.versions.iter().any(of_command) {
+            return Ok(Some(Obstacle::WholeProgram));
+        }
+        if no_library {
+            return Ok(Some(Obstacle::NoLibrary));
+        }
+        let earlier = self.store.rows(&subject.benchmark, &[begun.id])?;
+        Ok(earlier.iter().find_map(|row| match row.outcome.as_ref().ok()?.turns {
+            Turns::Impossible(obstacle) => Some(obstacle),
+            Turns::NotAsked | Turns::Taken(_) => None,
+        }))
     }
 
     /// The executions of a stage, in order. Benchmarks may have fewer builds or rounds than others.
@@ -129,40 +277,104 @@ impl Runner<'_> {
                 .map(in_version)
                 .collect::<Result<_>>()?,
             retuning: Retuning::default(),
+            interleave: self.settings.interleave,
+            obstacle: None,
         })
     }
 
-    /// One execution, from the initial state of the step.
+    /// One execution of a version, alone, from the initial state of the step.
     fn execute(
         &self,
         subject: &Subject<'_>,
-        step: Step,
+        step: &Step,
+        version: usize,
         builds: &Builds,
     ) -> Result<Result<Execution, Unmeasured>> {
         let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
-        self.execute_once(subject, step, builds, &request)
+        self.execute_once(subject, step, version, builds, &request)
     }
 
-    /// One execution of a build, with a request of its own.
+    /// One execution of a build, alone, with a request of its own.
     pub(super) fn execute_once(
         &self,
         subject: &Subject<'_>,
-        step: Step,
+        step: &Step,
+        version: usize,
         builds: &Builds,
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
-        self.workshop.activate(builds.versions[step.version].home_of(step.build))?;
-        let InVersion { harness, executables } = &subject.versions[step.version];
-        let Some(executable) = executables.get(step.build) else {
-            let what = format!("{} has no build {}", subject.benchmark, step.build);
+        self.workshop.activate(builds.versions[version].home_of(step.build))?;
+        let InVersion { harness, .. } = &subject.versions[version];
+        let executable = subject.executable(version, step.build)?;
+        let name = &subject.benchmark.name;
+        let outcome = outcome_of(harness.execute(executable, name, request, &self.conditions))?;
+        Ok(outcome.map(|execution| Execution { turns: subject.turns_alone(), ..execution }))
+    }
+
+    /// One execution of both versions at once, from the initial state of the step.
+    fn execute_by_turns(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &Subject<'_>,
+        step: &Step,
+        cpu: usize,
+    ) -> Result<[Attempt; 2]> {
+        let ([one, other], Some(library)) = (step.versions.as_slice(), measuring.library) else {
+            let what = format!("{} cannot take turns", subject.benchmark);
             return Err(Failure::new(Exit::Internal, what));
         };
-        let name = &subject.benchmark.name;
-        match harness.execute(executable, name, request, &self.conditions) {
-            Err(failure) => failed(failure).map(Err),
-            Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
-            Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
+        let half = |version: usize| -> Result<Half<'_>> {
+            Ok(Half {
+                version: &subject.versions[version],
+                executable: subject.executable(version, step.build)?,
+                home: measuring.builds.versions[version].home_of(step.build),
+            })
+        };
+        let halves = [half(*one)?, half(*other)?];
+        self.workshop.activate(&own_directory())?;
+        let build_path = self.workshop.site.build_path();
+        let turns = Turntaking { library, build_path: &build_path, conditions: self.conditions };
+        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+        turns.execute(&subject.benchmark.name, &request, halves, cpu)
+    }
+}
+
+/// What stays the same while a stage is measured.
+struct Measuring<'m> {
+    begun: &'m Begun,
+    stage: Stage,
+    builds: &'m Builds,
+    /// The library for turns, if there is one.
+    library: Option<&'m Path>,
+}
+
+impl Measuring<'_> {
+    fn slot(&self, step: &Step, version: usize) -> Slot {
+        Slot {
+            version,
+            stage: self.stage,
+            round: u32::try_from(step.round).unwrap_or(u32::MAX),
+            seed: self.builds.seeds[step.build],
         }
+    }
+}
+
+/// What came of a step.
+enum Ended {
+    /// Measurements of each version, which are stored.
+    Measured,
+    /// A failure or a reason to skip the benchmark, which is stored.
+    Unmeasured,
+    /// Nothing that counts: the benchmark is to be measured without turns.
+    CannotTakeTurns(Obstacle),
+}
+
+/// What came of an execution, if that is a result of its benchmark.
+fn outcome_of(outcome: Result<Outcome>) -> Result<Result<Execution, Unmeasured>> {
+    match outcome {
+        Err(failure) => failed(failure).map(Err),
+        Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
+        Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
     }
 }
 

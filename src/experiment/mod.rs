@@ -12,6 +12,7 @@ mod seeds;
 mod settings;
 mod subject;
 mod tune;
+mod turns;
 mod version;
 
 use std::time::SystemTime;

@@ -1,12 +1,13 @@
 //! The order of executions, which matters more than the choice of the test.
 //!
 //! In each round every build seed comes once, in random order. For each seed every benchmark comes
-//! once. The versions of a benchmark run directly one after the other, in random order, from the
-//! same initial state. Drift during an experiment therefore affects both versions equally: simulated
+//! once. The versions of a benchmark run at once by turns, or directly one after the other, from the
+//! same initial state. Which one goes first is drawn in every other round, and is the opposite in the next
+//! one: A B, then B A. Drift during an experiment therefore affects both versions equally: simulated
 //! false alarms stay at the nominal rate under random walks, linear drifts and steps, whereas running
 //! all of one version first raises them to 35-87 %.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::stats::Random;
 
@@ -23,8 +24,8 @@ pub struct ScheduleShape {
     pub executions: usize,
 }
 
-/// One execution to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// One execution of each version to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The round, from 0.
     pub round: usize,
@@ -32,9 +33,9 @@ pub struct Step {
     pub build: usize,
     /// Which benchmark.
     pub benchmark: usize,
-    /// Which version.
-    pub version: usize,
-    /// The seed of the initial state: the same for all versions of this round, build and benchmark.
+    /// Which versions, in this order.
+    pub versions: Vec<usize>,
+    /// The seed of the initial state: the same for all versions.
     /// Of 16 bits, as each execution keeps one: 65,536 states stand for all well enough.
     pub initial_state: u64,
 }
@@ -43,18 +44,21 @@ pub struct Step {
 pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let ScheduleShape { versions, benchmarks, builds, executions } = shape;
-    let mut steps = Vec::with_capacity(versions * benchmarks * builds * executions);
+    let mut steps = Vec::with_capacity(benchmarks * builds * executions);
+    let mut orders: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for round in 0..executions {
         for build in shuffled(builds, &mut random) {
             for benchmark in shuffled(benchmarks, &mut random) {
                 let initial_state = random.bits() >> 48;
-                steps.extend(shuffled(versions, &mut random).into_iter().map(|version| Step {
-                    round,
-                    build,
-                    benchmark,
-                    version,
-                    initial_state,
-                }));
+                let drawn = shuffled(versions, &mut random);
+                let versions = match orders.remove(&(build, benchmark)) {
+                    Some(before) => before.into_iter().rev().collect(),
+                    None => {
+                        orders.insert((build, benchmark), drawn.clone());
+                        drawn
+                    }
+                };
+                steps.push(Step { round, build, benchmark, versions, initial_state });
             }
         }
     }
@@ -65,13 +69,14 @@ pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
 #[derive(Clone, Debug)]
 pub struct Queue {
     steps: VecDeque<Step>,
-    len: usize,
+    total: usize,
 }
 
 impl Queue {
     /// All of these steps.
     pub fn new(steps: Vec<Step>) -> Self {
-        Self { len: steps.len(), steps: steps.into() }
+        let steps: VecDeque<Step> = steps.into();
+        Self { total: executions(&steps), steps }
     }
 
     /// Takes the next step.
@@ -84,15 +89,25 @@ impl Queue {
         self.steps.retain(|step| step.benchmark != benchmark);
     }
 
-    /// How many steps there were in the beginning.
-    pub const fn total(&self) -> usize {
-        self.len
+    /// Begins a benchmark anew: has these steps of it at the end, and no others.
+    pub fn begin_anew(&mut self, benchmark: usize, steps: impl IntoIterator<Item = Step>) {
+        self.skip(benchmark);
+        self.steps.extend(steps);
     }
 
-    /// How many steps have been taken or skipped.
-    pub fn done(&self) -> usize {
-        self.len - self.steps.len()
+    /// How many executions there were in the beginning.
+    pub const fn total(&self) -> usize {
+        self.total
     }
+
+    /// How many of them have been taken or skipped.
+    pub fn done(&self) -> usize {
+        self.total.saturating_sub(executions(&self.steps))
+    }
+}
+
+fn executions(steps: &VecDeque<Step>) -> usize {
+    steps.iter().map(|step| step.versions.len()).sum()
 }
 
 fn shuffled(count: usize, random: &mut Random) -> Vec<usize> {
@@ -113,19 +128,29 @@ mod tests {
     #[test]
     fn every_execution_comes_exactly_once() {
         let steps = schedule(SHAPE, 1);
-        let different: HashSet<_> =
-            steps.iter().map(|s| (s.round, s.build, s.benchmark, s.version)).collect();
-        assert_eq!(steps.len(), 2 * 3 * 5 * 4);
-        assert_eq!(different.len(), steps.len());
+        let of_step = |step: &Step| {
+            let place = (step.round, step.build, step.benchmark);
+            step.versions.iter().map(move |version| (place, *version)).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = steps.iter().flat_map(of_step).collect();
+        assert_eq!(all.len(), 2 * 3 * 5 * 4);
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
     }
 
     #[test]
-    fn the_versions_of_a_benchmark_and_a_seed_run_next_to_each_other_from_one_initial_state() {
-        for pair in schedule(SHAPE, 2).chunks(2) {
-            let [one, other] = pair else { panic!("two versions") };
-            let without_version = |step: &Step| Step { version: 0, ..*step };
-            assert_eq!(without_version(one), without_version(other));
-            assert_ne!(one.version, other.version);
+    fn the_version_that_goes_first_in_a_round_goes_second_in_the_next() {
+        let steps = schedule(SHAPE, 2);
+        let order = |round: usize, build: usize, benchmark: usize| {
+            let place = (round, build, benchmark);
+            let of_place = |s: &&Step| (s.round, s.build, s.benchmark) == place;
+            steps.iter().find(of_place).unwrap().versions.clone()
+        };
+        for (build, benchmark) in (0..5).flat_map(|build| (0..3).map(move |other| (build, other))) {
+            for round in [0, 2] {
+                let mut after = order(round + 1, build, benchmark);
+                after.reverse();
+                assert_eq!(order(round, build, benchmark), after);
+            }
         }
     }
 
@@ -140,8 +165,21 @@ mod tests {
             }
         }
         assert_eq!(taken.iter().filter(|benchmark| **benchmark == 1).count(), 1);
-        assert_eq!(taken.len(), 2 * 2 * 5 * 4 + 1);
+        assert_eq!(taken.len(), 2 * 5 * 4 + 1);
         assert_eq!(queue.done(), queue.total());
+    }
+
+    #[test]
+    fn a_benchmark_that_begins_anew_comes_as_a_whole_after_the_others() {
+        let steps = schedule(SHAPE, 1);
+        let mut queue = Queue::new(steps.clone());
+        let of_first = |step: &&Step| step.benchmark == steps[0].benchmark;
+        queue.take();
+        queue.begin_anew(steps[0].benchmark, steps.iter().filter(of_first).cloned());
+        assert_eq!(queue.done(), 0);
+        let left: Vec<Step> = std::iter::from_fn(|| queue.take()).collect();
+        assert!(left[2 * 5 * 4..].iter().all(|step| step.benchmark == steps[0].benchmark));
+        assert_eq!(left.len(), steps.len());
     }
 
     #[test]
@@ -163,14 +201,15 @@ mod tests {
     #[test]
     fn each_version_goes_first_about_half_of_the_time() {
         let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 1000, executions: 1 };
-        let first = schedule(shape, 4).chunks(2).filter(|pair| pair[0].version == 0).count();
+        let first = schedule(shape, 4).iter().filter(|step| step.versions == [0, 1]).count();
         assert!((430..570).contains(&first), "{first} of 1000");
     }
 
     #[test]
     fn a_seed_means_the_same_order_for_ever() {
         let shape = ScheduleShape { versions: 2, benchmarks: 1, builds: 3, executions: 1 };
-        let order: Vec<_> = schedule(shape, 1).iter().map(|s| (s.build, s.version)).collect();
-        assert_eq!(order, [(1, 0), (1, 1), (0, 0), (0, 1), (2, 1), (2, 0)]);
+        let steps = schedule(shape, 1);
+        let order: Vec<_> = steps.iter().map(|s| (s.build, s.versions.as_slice())).collect();
+        assert_eq!(order, [(1, &[0, 1][..]), (0, &[0, 1]), (2, &[1, 0])]);
     }
 }

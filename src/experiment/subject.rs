@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::{
+    failure::{Exit, Failure, Result},
     harness::{Executable, Harness},
-    model::{Benchmark, ExecutionRequest, HarnessKind},
+    model::{Benchmark, ExecutionRequest, HarnessKind, Interleave, Obstacle, Turns},
 };
 
 /// A benchmark that is measured.
@@ -17,6 +18,10 @@ pub(super) struct Subject<'v> {
     pub(super) versions: Vec<InVersion<'v>>,
     /// Decides whether iterations are found anew while this stage is measured.
     pub(super) retuning: Retuning,
+    /// How its executions are interleaved: by turns while there is no obstacle.
+    pub(super) interleave: Interleave,
+    /// Why it cannot take turns, where that was asked for.
+    pub(super) obstacle: Option<Obstacle>,
 }
 
 /// A benchmark in one version.
@@ -38,6 +43,23 @@ impl Subject<'_> {
             let limit = harness.measurement_limit(count).map(cannot);
             harness.note(&self.request).into_iter().chain(limit)
         })
+    }
+
+    /// Whether both versions are executed at once.
+    pub(super) fn takes_turns(&self) -> bool {
+        self.interleave == Interleave::Turns && self.obstacle.is_none()
+    }
+
+    /// The executable of a build of a version.
+    pub(super) fn executable(&self, version: usize, build: usize) -> Result<&Executable> {
+        self.versions[version].executables.get(build).ok_or_else(|| {
+            Failure::new(Exit::Internal, format!("{} has no build {build}", self.benchmark))
+        })
+    }
+
+    /// What an execution says that ran alone.
+    pub(super) fn turns_alone(&self) -> Turns {
+        self.obstacle.map_or(Turns::NotAsked, Turns::Impossible)
     }
 
     /// Whether every version can be told how many iterations a measurement has.
@@ -96,6 +118,8 @@ mod tests {
                 .map(|harness| InVersion { harness, executables: Vec::new() })
                 .into(),
             retuning: Retuning::default(),
+            interleave: Interleave::Turns,
+            obstacle: None,
         }
     }
 

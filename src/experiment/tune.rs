@@ -15,7 +15,7 @@ impl Runner<'_> {
     pub(super) fn tune(
         &self,
         subject: &mut Subject<'_>,
-        step: Step,
+        step: &Step,
         builds: &Builds,
     ) -> Result<()> {
         if !subject.is_tunable() {
@@ -26,7 +26,8 @@ impl Runner<'_> {
             subject.request.iterations = known;
             return Ok(());
         }
-        self.tune_anew(subject, step, builds)
+        let first = step.versions.first().copied().unwrap_or_default();
+        self.tune_anew(subject, step, first, builds)
     }
 
     /// Tunes again what no longer takes about as long as the floor asks for: the program has changed since
@@ -34,13 +35,14 @@ impl Runner<'_> {
     pub(super) fn tune_again_if_needed(
         &self,
         subject: &mut Subject<'_>,
-        step: Step,
+        step: &Step,
+        version: usize,
         builds: &Builds,
         execution: &Execution,
     ) -> Result<()> {
         let is_tuned = subject.request.iterations.is_some();
         if is_tuned && subject.retuning.is_needed(execution.compared_with_floor()) {
-            self.tune_anew(subject, step, builds)?;
+            self.tune_anew(subject, step, version, builds)?;
         }
         Ok(())
     }
@@ -50,7 +52,8 @@ impl Runner<'_> {
     pub(super) fn tune_after_failure(
         &self,
         subject: &mut Subject<'_>,
-        step: Step,
+        step: &Step,
+        version: usize,
         builds: &Builds,
     ) -> Result<bool> {
         let before = subject.request.iterations;
@@ -58,14 +61,20 @@ impl Runner<'_> {
             return Ok(false);
         }
         subject.retuning.settle();
-        self.tune_anew(subject, step, builds)?;
+        self.tune_anew(subject, step, version, builds)?;
         Ok(subject.request.iterations < before)
     }
 
-    fn tune_anew(&self, subject: &mut Subject<'_>, step: Step, builds: &Builds) -> Result<()> {
+    fn tune_anew(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<()> {
         let request =
             ExecutionRequest { measurements: 1, iterations: None, ..subject.request.clone() };
-        let outcome = self.execute_once(subject, step, builds, &request)?;
+        let outcome = self.execute_once(subject, step, version, builds, &request)?;
         let series = outcome.as_ref().ok().and_then(|execution| execution.series.first());
         if let Some(iterations) = series.and_then(Series::same_iterations) {
             subject.request.iterations = Some(iterations);

@@ -200,6 +200,13 @@ impl Execution {
         }
     }
 
+    /// How long its measurements of wall time lasted in all, as far as their iterations are known.
+    pub fn measured_time(&self) -> Duration {
+        let wall = self.series_of(&Metric::wall());
+        let totals = wall.into_iter().flat_map(|wall| wall.values.iter().zip(&wall.iterations));
+        Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
+    }
+
     /// How many measurements came, in the series with the fewest.
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|series| series.values.len()).min().unwrap_or(0)

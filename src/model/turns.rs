@@ -57,6 +57,8 @@ pub enum Obstacle {
     OtherThreads,
     /// It measured more time than its process had.
     OtherClock,
+    /// It fails in turns, and does not fail alone.
+    FailsInTurns,
 }
 
 impl fmt::Display for Obstacle {
@@ -68,6 +70,7 @@ impl fmt::Display for Obstacle {
             Self::NoClock => "it does not read the clock",
             Self::OtherThreads => "its threads or child processes work at the same time",
             Self::OtherClock => "it measures with another clock",
+            Self::FailsInTurns => "it fails in turns, and not alone",
         })
     }
 }

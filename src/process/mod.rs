@@ -45,7 +45,7 @@ pub use self::{
     orphan::end_with_this_process,
     output::Output,
     peer::is_from_child,
-    pin::check_cpu,
+    pin::{check_cpu, cpus},
     reap::MEMORY_ERROR,
 };
 use crate::{

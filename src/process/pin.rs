@@ -9,6 +9,13 @@ pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
     cpu.map_or(Ok(()), |cpu| allowed(cpu).map(drop))
 }
 
+/// The CPUs that this thread may run on.
+pub fn cpus() -> Result<Vec<usize>> {
+    let what = || "cannot find out which CPUs there are";
+    let allowed = sched_getaffinity(None).or_fail(Exit::Internal, what)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
 /// The CPUs that this thread may run on, `cpu` among them.
 fn allowed(cpu: usize) -> Result<CpuSet> {
     let what = || format!("cannot pin to CPU {cpu}");

@@ -173,7 +173,7 @@ impl Member {
     }
 
     /// How long the process has had the turn; absent as long as it takes none.
-    pub(super) fn own_time(&self) -> Result<Option<Duration>> {
+    pub fn own_time(&self) -> Result<Option<Duration>> {
         if !self.has(offset_of!(Page, joined))? {
             return Ok(None);
         }

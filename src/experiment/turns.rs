@@ -1,0 +1,150 @@
+//! Executes both versions of a benchmark at once, by turns, and tells whether they could take turns.
+
+use std::{path::Path, thread, time::Duration};
+
+use super::subject::InVersion;
+use crate::{
+    failure::{Exit, Failure, Result},
+    harness::{Conditions, Executable, Outcome},
+    model::{Execution, ExecutionRequest, Name, Obstacle, Turns},
+    process::turns::{Member, Ring, Taken},
+};
+
+/// How much CPU time other threads and child processes may take, against the first thread: 1 in 50. What is
+/// less hardly changes what is measured.
+const OTHERS: u32 = 50;
+/// Less CPU time than this is nothing but what processes need to begin and to end.
+const LITTLE: Duration = Duration::from_millis(1);
+
+/// What lets processes take turns, for one experiment.
+pub(super) struct Turntaking<'t> {
+    /// The library that is preloaded.
+    pub(super) library: &'t Path,
+    /// The path at which all versions are compiled.
+    pub(super) build_path: &'t Path,
+    /// The conditions of all executions.
+    pub(super) conditions: Conditions<'t>,
+}
+
+/// One of two executions to be.
+pub(super) struct Half<'h> {
+    /// The benchmark in its version.
+    pub(super) version: &'h InVersion<'h>,
+    /// The executable.
+    pub(super) executable: &'h Executable,
+    /// The compilation that the executable comes from.
+    pub(super) home: &'h Path,
+}
+
+/// What came of one of two executions in turns.
+pub(super) struct Attempt {
+    /// The outcome.
+    pub(super) outcome: Result<Outcome>,
+    /// What keeps the benchmark from taking turns, if something does.
+    pub(super) obstacle: Option<Obstacle>,
+}
+
+impl Turntaking<'_> {
+    /// Executes both at once on `cpu`; the first one has the first turn.
+    pub(super) fn execute(
+        &self,
+        name: &Name,
+        request: &ExecutionRequest,
+        halves: [Half<'_>; 2],
+        cpu: usize,
+    ) -> Result<[Attempt; 2]> {
+        let ring = Ring::new(self.library)?;
+        let member = |index: usize, half: &Half<'_>| ring.member(index, half.home);
+        let [one, other] = &halves;
+        let members = [member(0, one)?, member(1, other)?];
+        let run = |half: &Half<'_>, member: &Member| {
+            let _left = Left(member);
+            let conditions = Conditions { cpu: Some(cpu), member: Some(member), ..self.conditions };
+            let executable = self.in_its_own_directory(half);
+            half.version.harness.execute(&executable, name, request, &conditions)
+        };
+        let outcomes = thread::scope(|scope| {
+            let other = scope.spawn(|| run(other, &members[1]));
+            [run(one, &members[0]), other.join().unwrap_or_else(|_| Err(panicked()))]
+        });
+        let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
+            let (taken, own) = (member.taken()?, member.own_time()?);
+            Ok(attempt(outcome, taken, own.unwrap_or_default()))
+        });
+        match (attempts.next(), attempts.next()) {
+            (Some(one), Some(other)) => Ok([one?, other?]),
+            _ => Err(panicked()),
+        }
+    }
+
+    /// The executable with its version's own directory: the build path leads elsewhere until the process has
+    /// begun.
+    fn in_its_own_directory(&self, half: &Half<'_>) -> Executable {
+        let directory = &half.executable.directory;
+        let below = directory.strip_prefix(self.build_path);
+        let directory = below.map_or_else(|_| directory.clone(), |below| half.home.join(below));
+        Executable { directory, ..half.executable.clone() }
+    }
+}
+
+fn panicked() -> Failure {
+    Failure::new(Exit::Internal, "an execution in turns ended unexpectedly")
+}
+
+/// Lets the other process go on when this one has ended, whatever came of it.
+struct Left<'m>(&'m Member);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        // It fails only where the other one has lost its memory too.
+        let _ = self.0.leave();
+    }
+}
+
+fn attempt(outcome: Result<Outcome>, taken: Taken, own: Duration) -> Attempt {
+    match outcome {
+        Ok(Outcome::Measured(mut execution)) => {
+            let obstacle = obstacle(&execution, taken, own);
+            execution.turns = obstacle.map_or(Turns::Taken(taken.passed), Turns::Impossible);
+            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle }
+        }
+        outcome => Attempt { outcome, obstacle: None },
+    }
+}
+
+/// What kept an execution from taking turns, which had the turn for the time `own` in all.
+fn obstacle(execution: &Execution, taken: Taken, own: Duration) -> Option<Obstacle> {
+    let Taken { joined, told, passed, first_thread, others } = taken;
+    if !(joined && told) {
+        Some(Obstacle::NotLoaded)
+    } else if passed == 0 {
+        Some(Obstacle::NoClock)
+    } else if others > LITTLE && others.saturating_mul(OTHERS) > first_thread {
+        Some(Obstacle::OtherThreads)
+    } else if execution.measured_time() > own {
+        Some(Obstacle::OtherClock)
+    } else {
+        None
+    }
+}
+
+/// The next CPU for two that take turns: all that rbench may use, one after the other, so that one that
+/// other programs use does not disturb all.
+pub(super) struct Cpus {
+    all: Vec<usize>,
+    next: usize,
+}
+
+impl Cpus {
+    /// The one that the user chose, or all that there are.
+    pub(super) fn new(chosen: Option<usize>, all: Vec<usize>) -> Self {
+        Self { all: chosen.map_or(all, |cpu| vec![cpu]), next: 0 }
+    }
+
+    /// The next one.
+    pub(super) fn take(&mut self) -> usize {
+        let cpu = self.all.get(self.next % self.all.len().max(1)).copied().unwrap_or(0);
+        self.next += 1;
+        cpu
+    }
+}
