@@ -64,7 +64,19 @@ impl Subject<'_> {
 
     /// Whether every version can be told how many iterations a measurement has.
     pub(super) fn is_tunable(&self) -> bool {
-        self.versions.iter().all(|version| version.harness.kind() == HarnessKind::Native)
+        let can_be_told = |kind| matches!(kind, HarnessKind::Native | HarnessKind::Divan);
+        self.versions.iter().all(|version| can_be_told(version.harness.kind()))
+    }
+
+    /// What an execution of `version` is asked that finds the iterations.
+    pub(super) fn tuning_request(&self, version: usize) -> ExecutionRequest {
+        let measurements = match self.versions[version].harness.kind() {
+            HarnessKind::Native => 1,
+            // It tries numbers by measuring with each. So what all measurements need besides their own time,
+            // for instance for inputs, is seen before it is spent in every execution.
+            _ => self.request.measurements,
+        };
+        ExecutionRequest { measurements, iterations: None, ..self.request.clone() }
     }
 }
 
@@ -101,7 +113,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        harness::{Criterion, Native},
+        harness::{Criterion, Divan, Native},
         model::{Name, testing},
     };
 
@@ -146,9 +158,22 @@ mod tests {
     #[test]
     fn iterations_are_chosen_for_versions_that_can_all_be_told_them() {
         let criterion = Criterion { version: semver::Version::new(0, 5, 0) };
+        let divan = Divan { version: semver::Version::new(0, 1, 21) };
         assert!(subject([&Native, &Native]).is_tunable());
+        assert!(subject([&divan, &divan]).is_tunable());
+        assert!(!subject([&divan, &criterion]).is_tunable());
         assert!(!subject([&Native, &criterion]).is_tunable());
         assert!(!subject([&criterion, &Native]).is_tunable());
+    }
+
+    #[test]
+    fn divan_finds_iterations_with_all_measurements_and_the_own_harness_with_one() {
+        let divan = Divan { version: semver::Version::new(0, 1, 21) };
+        let told = ExecutionRequest { iterations: Some(7), ..request(50) };
+        let subject = Subject { request: told, ..subject([&Native, &divan]) };
+        let asked = [0, 1].map(|version| subject.tuning_request(version));
+        assert_eq!(asked.each_ref().map(|asked| asked.measurements), [1, 50]);
+        assert_eq!(asked.map(|asked| asked.iterations), [None, None]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
-//! versions use the same number. Harnesses other than rbench-harness choose their own.
+//! versions use the same number. Criterion.rs and libtest choose their own.
 
 use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
     failure::Result,
     machine::this_machine,
-    model::{Execution, ExecutionRequest, Series},
+    model::{Execution, Series},
 };
 
 impl Runner<'_> {
@@ -72,8 +72,7 @@ impl Runner<'_> {
         version: usize,
         builds: &Builds,
     ) -> Result<()> {
-        let request =
-            ExecutionRequest { measurements: 1, iterations: None, ..subject.request.clone() };
+        let request = subject.tuning_request(version);
         let outcome = self.execute_once(subject, step, version, builds, &request)?;
         let series = outcome.as_ref().ok().and_then(|execution| execution.series.first());
         if let Some(iterations) = series.and_then(Series::same_iterations) {

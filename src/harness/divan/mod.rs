@@ -1,9 +1,15 @@
 //! Benchmarks of Divan, read from the table it prints.
 //!
-//! Divan prints no raw measurements. But when it takes three, its columns *fastest*, *median* and
-//! *slowest* are those three, to four digits; so an execution has three measurements at most, and
-//! their order is not known. With threads it takes more, whose mean counts as one. It has no
-//! warm-up of its own: long measurements take its place.
+//! Divan prints no raw measurements, which it calls samples. But when it takes three, its columns
+//! *fastest*, *median* and *slowest* are those three, to four digits, and their order is not known.
+//! With threads it takes more, whose mean counts as one measurement. Of more than three samples, with
+//! threads or without, the median counts as one measurement. Divan has no warm-up of its own: long or
+//! many samples take its place.
+//!
+//! It is always told to read the clock of the operating system, as it does by default, and never the
+//! counter of the CPU, which it could be told to read by a variable in cargo's configuration: both
+//! versions must be timed alike, and what stands in for the clock cannot stand in for the counter. The
+//! clock counts nanoseconds and takes tens of them to read, which samples of a millisecond do not show.
 //!
 //! A benchmark with several numbers of threads is one benchmark for each, `ID/t=2`.
 
@@ -37,7 +43,7 @@ pub struct Divan {
     pub version: Version,
 }
 
-/// The most measurements whose values the table shows.
+/// The most samples whose values the table shows.
 const MOST: usize = 3;
 
 impl Harness for Divan {
@@ -46,12 +52,13 @@ impl Harness for Divan {
     }
 
     fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
-        (measurements > MOST).then_some("the table of Divan shows at most 3")
+        (measurements > MOST)
+            .then_some("the table of Divan shows at most 3; of more samples it gives their median")
     }
 
-    /// It has no warm-up, and at most so many measurements as the table shows.
+    /// It has no warm-up.
     fn least_time(&self, request: &ExecutionRequest) -> Duration {
-        let measurements = request.measurements.clamp(1, MOST);
+        let measurements = samples(request);
         ExecutionRequest { measurements, warm_up: Duration::ZERO, ..request.clone() }.least_time()
     }
 
@@ -79,9 +86,9 @@ impl Harness for Divan {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let measurements = request.measurements.clamp(1, MOST);
+        let samples = samples(request);
         let run = |size: Option<u64>| {
-            let arguments = arguments(benchmark, measurements, size);
+            let arguments = arguments(benchmark, samples, size);
             let process = Process::executing(
                 executable,
                 slice::from_ref(benchmark),
@@ -89,8 +96,8 @@ impl Harness for Divan {
                 self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
-            let row = row(&ended.output, measurements)
-                .map_err(|reason| process.failure(&reason, &ended))?;
+            let row =
+                row(&ended.output, samples).map_err(|reason| process.failure(&reason, &ended))?;
             Ok::<_, Failure>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
@@ -100,6 +107,10 @@ impl Harness for Divan {
             while let Some(size) = larger(request, &row, cost, first) {
                 (process, ended, row) = run(Some(size))?;
                 cost = ended.resources.user + ended.resources.system;
+                // A program can choose the size after it has read the flags: no other is to be had.
+                if row.iterations != size {
+                    break;
+                }
             }
         }
         let series = row.series();
@@ -116,6 +127,11 @@ impl Harness for Divan {
             resources: ended.resources,
         }))
     }
+}
+
+/// The samples that are taken, each as long as a measurement.
+fn samples(request: &ExecutionRequest) -> usize {
+    request.measurements.max(1)
 }
 
 /// A process that shows the tree of benchmarks, or one of them, with the numbers of threads, which only
@@ -198,18 +214,21 @@ fn larger(request: &ExecutionRequest, row: &Row, cost: Duration, first: Duration
     (!is_enough && !too_long).then(|| wanted.min(has.saturating_mul(STEP.into())))
 }
 
-/// The flags beat the benchmark's attributes.
-fn arguments(benchmark: &Name, measurements: usize, size: Option<u64>) -> Vec<OsString> {
+/// The flags beat the benchmark's attributes, and variables.
+fn arguments(benchmark: &Name, samples: usize, size: Option<u64>) -> Vec<OsString> {
     let (id, threads) = in_divan(benchmark);
-    let mut arguments = vec!["--bench".to_owned(), "--color".to_owned(), "never".to_owned()];
-    arguments.extend(["--sample-count".to_owned(), measurements.to_string()]);
+    let mut arguments =
+        ["--bench", "--color", "never", "--timer", "os"].map(str::to_owned).to_vec();
+    arguments.extend(["--sample-count".to_owned(), samples.to_string()]);
     if let Some(size) = size {
+        // They may have been tuned for another harness, whose numbers have more bits.
+        let size = size.min(u32::MAX.into());
         arguments.extend(["--sample-size".to_owned(), size.to_string()]);
     }
     if let Some(threads) = threads {
         arguments.extend(["--threads".to_owned(), threads.to_owned()]);
     }
-    // More samples would be taken to fill a time, and the table would show no longer what each was.
+    // More samples would be taken to fill a time, or fewer to keep to one.
     arguments
         .extend(["--min-time", "0", "--max-time", "1000000", "--exact", "--"].map(str::to_owned));
     arguments.push(id.to_owned());
@@ -222,12 +241,31 @@ mod tests {
     use crate::model::testing::request;
 
     #[test]
-    fn an_execution_takes_three_measurements_without_a_warm_up() {
+    fn an_execution_takes_as_many_samples_as_measurements_are_requested_without_a_warm_up() {
         let divan = Divan { version: Version::new(0, 1, 21) };
         let least = |measurements| {
             divan.least_time(&ExecutionRequest { measurements, ..request() }).as_millis()
         };
-        assert_eq!([0, 1, 3, 10].map(least), [5, 5, 15, 15]);
+        assert_eq!([0, 1, 3, 10].map(least), [5, 5, 15, 50]);
+    }
+
+    #[test]
+    fn it_is_told_that_more_than_three_samples_are_one_measurement() {
+        let divan = Divan { version: Version::new(0, 1, 21) };
+        assert_eq!(divan.measurement_limit(3), None);
+        assert!(
+            divan.measurement_limit(4).unwrap().ends_with("of more samples it gives their median")
+        );
+    }
+
+    #[test]
+    fn a_process_reads_the_clock_of_the_operating_system_and_gets_numbers_of_32_bits() {
+        let arguments = arguments(&Name::plain("a"), 50, Some(u64::MAX));
+        assert_eq!(
+            arguments.join(" ".as_ref()),
+            "--bench --color never --timer os --sample-count 50 --sample-size 4294967295 \
+             --min-time 0 --max-time 1000000 --exact -- a"
+        );
     }
 
     fn after(iterations: u64, cost: Duration) -> Option<u64> {

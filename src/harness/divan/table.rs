@@ -13,7 +13,8 @@ use crate::{
 pub(super) struct Row {
     /// The time per iteration of each measurement, in ascending order.
     times: Vec<ShownTime>,
-    /// The iterations of each measurement.
+    /// The iterations of each sample. A measurement that stands for several samples counts those of one:
+    /// so it shows how long a sample takes.
     pub(super) iterations: u64,
 }
 
@@ -39,9 +40,9 @@ impl Row {
 }
 
 /// The line with measurements, or why there is none.
-pub(super) fn row(output: &Output, measurements: usize) -> Result<Row, String> {
+pub(super) fn row(output: &Output, requested: usize) -> Result<Row, String> {
     let text = output.to_string();
-    let mut rows = text.lines().filter_map(cells).map(|cells| cells.row(measurements));
+    let mut rows = text.lines().filter_map(cells).map(|cells| cells.row(requested));
     match (rows.next(), rows.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err("it printed no measurement; does a benchmark with this id \
@@ -62,13 +63,13 @@ struct Cells {
 }
 
 impl Cells {
-    /// The measurements: all of them if these are as many as were requested, and else, as happens with
-    /// threads, each of which takes some, their mean as one.
-    fn row(&self, measurements: usize) -> Row {
-        if self.samples != measurements as u64 || !self.iterations.is_multiple_of(self.samples) {
-            return Row { times: vec![self.mean], iterations: self.iterations };
-        }
-        let times = match measurements {
+    /// The measurements: all samples if these are at most three, as many as were requested, and else one
+    /// for all of them. Of more than three it is the median, and of fewer their mean: they are more than
+    /// requested with threads, each of which takes some.
+    fn row(&self, requested: usize) -> Row {
+        let times = match requested {
+            4.. => vec![self.median],
+            _ if self.samples != requested as u64 => vec![self.mean],
             1 => vec![self.fastest],
             2 => vec![self.fastest, self.slowest],
             _ => vec![self.fastest, self.median, self.slowest],
@@ -125,7 +126,18 @@ mod tests {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
         let row = row(&output(table), 3).unwrap();
-        assert_eq!((row.series().values, row.iterations), (vec![4.0], 32));
+        assert_eq!((row.series().values, row.iterations), (vec![4.0], 2));
+    }
+
+    #[test]
+    fn of_more_than_three_samples_the_median_is_one_measurement_with_the_iterations_of_a_sample() {
+        let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
+                     ╰─ b 1 ns    │ 9 ns    │ 2.5 µs │ 4 µs │ 52      │ 2080\n";
+        for requested in [4, 50, 52] {
+            let series = row(&output(table), requested).unwrap().series();
+            assert_eq!((series.values, series.iterations), (vec![2500.0], vec![40]));
+            assert!((series.resolution - 1.0).abs() < 1e-9, "its own: {}", series.resolution);
+        }
     }
 
     #[test]

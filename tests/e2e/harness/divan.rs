@@ -2,8 +2,8 @@
 
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
-    harness::{Conditions, Divan, Harness, Outcome},
-    model::{Name, Unit},
+    harness::{Conditions, Divan, Executable, Harness, Outcome},
+    model::{ExecutionRequest, Name, Unit},
     process::Interrupt,
 };
 
@@ -26,7 +26,7 @@ fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
     let older = Divan { version: Version::new(0, 1, 17) };
     assert_eq!(ids(&older, executable), ids(&divan(), executable), "the tree says the same");
     for id in good {
-        for (measurements, came) in [(1, 1), (2, 2), (3, 3), (30, 3)] {
+        for (measurements, came) in [(1, 1), (2, 2), (3, 3), (4, 1), (30, 1)] {
             let execution = execute(&divan(), executable, id, &request(measurements)).unwrap();
             let series = &execution.series[0];
             assert_eq!(series.values.len(), came, "{id}");
@@ -39,9 +39,65 @@ fn every_listed_benchmark_gives_the_measurements_that_the_table_can_show() {
 
 #[test]
 fn iterations_that_are_handed_on_are_used_again() {
-    let again = cargo_rbench::model::ExecutionRequest { iterations: Some(123), ..request(3) };
-    let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
-    assert_eq!(execution.series[0].same_iterations(), Some(123));
+    for measurements in [3, 50] {
+        let again = told(123, measurements);
+        let execution = execute(&divan(), DIVAN.executable("same"), "same::sum", &again).unwrap();
+        assert_eq!(execution.series[0].same_iterations(), Some(123));
+    }
+}
+
+fn told(iterations: u64, measurements: usize) -> ExecutionRequest {
+    ExecutionRequest { iterations: Some(iterations), ..request(measurements) }
+}
+
+#[test]
+fn what_is_requested_beats_the_attributes_of_a_benchmark() {
+    let executable = DIVAN.executable("attributes");
+    for name in list(&divan(), executable).unwrap() {
+        let threads = name.id.ends_with("::threads");
+        for (measurements, came) in [(3, if threads { 1 } else { 3 }), (50, 1)] {
+            let execution = execute(&divan(), executable, &name.id, &told(20, measurements));
+            let series = &execution.unwrap().series[0];
+            assert_eq!(
+                (series.values.len(), series.same_iterations()),
+                (came, Some(20)),
+                "{name:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn iterations_that_are_found_last_as_long_as_requested_with_several_threads_too() {
+    for (target, id) in [("attributes", "samples"), ("attributes", "threads"), ("threads", "two")] {
+        let id = format!("{target}::{id}");
+        for measurements in [1, 50] {
+            let asked = ExecutionRequest { iterations: None, ..request(measurements) };
+            let found = execute(&divan(), DIVAN.executable(target), &id, &asked).unwrap();
+            let series = &found.series[0];
+            // Nearly enough is enough.
+            let lasted = series.values[0] * series.same_iterations().unwrap() as f64;
+            let floor = asked.floor.as_nanos() as f64;
+            assert!(lasted > 0.7 * floor, "{id}: {lasted} ns");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_chooses_the_sample_size_itself_gives_what_it_wants_and_says_so() {
+    let executable = DIVAN.executable("stubborn");
+    for asked in [request(3), request(50), told(20, 50)] {
+        let execution = execute(&divan(), executable, "stubborn::sum", &asked).unwrap();
+        assert_eq!(execution.series[0].same_iterations(), Some(5));
+    }
+}
+
+#[test]
+fn a_variable_of_the_project_does_not_choose_the_clock() {
+    // Whoever read it would refuse it.
+    let variables = vec![("DIVAN_TIMER".into(), "no such clock".into())];
+    let executable = Executable { variables, ..DIVAN.executable("same").clone() };
+    execute(&divan(), &executable, "same::sum", &told(20, 3)).unwrap();
 }
 
 #[test]
