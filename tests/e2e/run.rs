@@ -167,3 +167,32 @@ fn a_benchmark_that_became_too_slow_for_its_iterations_is_tuned_again_and_measur
     let iterations = store.tuned(&steady, &this_machine(), floor).unwrap();
     assert!(iterations.is_some_and(|iterations| iterations < 1000), "{iterations:?}");
 }
+
+#[test]
+fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
+    let project = TestProject::divan();
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let (package, target) = ("fixture-divan".to_owned(), "same".to_owned());
+    let sum = Benchmark { package, target, name: Name::plain("same::sum") };
+    let floor = Duration::from_micros(100);
+    let effort = ["-l", "2", "-m", "2", "-n", "20", "--floor", "100us", "--strategy", "relink"];
+    let iterations = |filter: &str| {
+        let run =
+            project.rbench(&[&["run", "HEAD", "--filter", filter], &effort[..]].concat()).ok();
+        run.assert_stderr_has(&["cannot have 20 measurements: the table of Divan shows at most 3"]);
+        let raw = project.rbench(&["show", "HEAD", "--raw", filter]).ok().stdout();
+        let lines: Vec<_> = raw.lines().skip(1).map(str::to_owned).collect();
+        let last = lines[lines.len() - 4..].iter().map(|line| line.rsplit(',').next().unwrap());
+        let mut last: Vec<u64> = last.map(|iterations| iterations.parse().unwrap()).collect();
+        last.sort_unstable();
+        last
+    };
+    // So few that they are found anew after the first execution.
+    store.record_tuned(&sum, &this_machine(), floor, 2).unwrap();
+    let first = iterations("same::sum");
+    let found = store.tuned(&sum, &this_machine(), floor).unwrap().unwrap();
+    assert!(found > 100, "{found}");
+    assert_eq!(first, [2, found, found, found]);
+    // Nothing is wrong with them, so they stay.
+    assert_eq!(iterations("same::sum"), [found; 4]);
+}

@@ -8,9 +8,9 @@ use cargo_rbench::{
 };
 
 use super::{execute, failure, ids, list, outcome, request};
-use crate::support::fixture::Fixture;
+use crate::support::{TestProject, fixture::Fixture};
 
-pub(super) static DIVAN: Fixture = Fixture::new("divan");
+pub(super) static DIVAN: Fixture = Fixture::of_project("divan", TestProject::divan);
 
 pub(super) fn divan() -> Divan {
     Divan { version: Version::new(0, 1, 21) }

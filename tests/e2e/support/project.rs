@@ -72,6 +72,11 @@ impl TestProject {
         Self::shared("criterion", "criterion-0-8", Self::fetch)
     }
 
+    /// Divan with good and bad benchmarks, for whoever changes nothing but its results.
+    pub fn divan() -> Self {
+        Self::shared("divan", "divan", Self::fetch)
+    }
+
     /// The first commit: the fixture, with the harness of this repository where it depends on it.
     fn begin(&self, fixture: &str) {
         let project = Path::new(env!("CARGO_MANIFEST_DIR"));
