@@ -88,16 +88,31 @@ impl Subject<'_> {
 pub(super) struct Retuning {
     /// Whether something was measured, so that more iterations may be too many for another version.
     is_settled: bool,
+    /// The versions and numbers for which fewer were looked for. Where that found no fewer, as with programs
+    /// that have a number of their own, it would not find them the next time either.
+    lowered: Vec<(usize, u64)>,
 }
 
 impl Retuning {
-    /// Whether iterations are to be found anew after measurements that lasted so long against the floor.
-    pub(super) fn is_needed(&mut self, compared_with_floor: Ordering) -> bool {
+    /// Whether iterations are to be found anew after measurements of a version, with so many iterations, that
+    /// lasted so long against the floor.
+    pub(super) fn is_needed(
+        &mut self,
+        version: usize,
+        iterations: u64,
+        compared_with_floor: Ordering,
+    ) -> bool {
         let was_settled = std::mem::replace(&mut self.is_settled, true);
         match compared_with_floor {
             Ordering::Less => !was_settled,
             Ordering::Equal => false,
-            Ordering::Greater => true,
+            Ordering::Greater => {
+                let is_new = !self.lowered.contains(&(version, iterations));
+                if is_new {
+                    self.lowered.push((version, iterations));
+                }
+                is_new
+            }
         }
     }
 
@@ -181,11 +196,23 @@ mod tests {
         use Ordering::{Equal, Greater, Less};
         let needed = |lasted: &[Ordering]| {
             let mut retuning = Retuning::default();
-            lasted.iter().map(|lasted| retuning.is_needed(*lasted)).collect::<Vec<_>>()
+            let lasted = (0..).zip(lasted);
+            lasted
+                .map(|(number, lasted)| retuning.is_needed(0, number, *lasted))
+                .collect::<Vec<_>>()
         };
         assert_eq!(needed(&[Less, Less]), [true, false]);
         assert_eq!(needed(&[Equal, Less]), [false, false]);
         assert_eq!(needed(&[Less, Greater, Less]), [true, true, false]);
         assert_eq!(needed(&[Greater, Less, Equal, Greater]), [true, false, false, true]);
+    }
+
+    #[test]
+    fn fewer_iterations_are_looked_for_once_where_there_are_none() {
+        let mut retuning = Retuning::default();
+        let mut too_long = |version, number| retuning.is_needed(version, number, Ordering::Greater);
+        assert_eq!([too_long(0, 9), too_long(0, 9), too_long(0, 9)], [true, false, false]);
+        assert!(too_long(1, 9), "another version may have fewer");
+        assert!(too_long(0, 8), "there were fewer");
     }
 }

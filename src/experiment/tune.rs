@@ -1,5 +1,5 @@
 //! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
-//! versions use the same number. Criterion.rs and libtest choose their own.
+//! versions use the same number. Only rbench-harness and Divan can be told it.
 
 use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
@@ -40,8 +40,9 @@ impl Runner<'_> {
         builds: &Builds,
         execution: &Execution,
     ) -> Result<()> {
-        let is_tuned = subject.request.iterations.is_some();
-        if is_tuned && subject.retuning.is_needed(execution.compared_with_floor()) {
+        let Some(iterations) = subject.request.iterations else { return Ok(()) };
+        let lasted = execution.compared_with_floor();
+        if subject.retuning.is_needed(version, iterations, lasted) {
             self.tune_anew(subject, step, version, builds)?;
         }
         Ok(())
