@@ -12,7 +12,7 @@ use crate::{
         BenchmarkResults, Judge, JudgeOptions, KnownCommit, Relation, Results, TimelineEntry,
         VersionRef, obstacles, timeline,
     },
-    model::{Benchmark, Metric},
+    model::{Benchmark, Metric, Stage},
     project::Project,
     report::{
         CommandLine as _,
@@ -234,7 +234,7 @@ impl History<'_> {
             let Some((place, row)) = self.row(index)? else { continue };
             let relation = row.against.as_ref().map(|against| against.relation);
             if relation == Some(history::Relation::AcrossExperiments) {
-                across.push(place.experiment);
+                across.push(place);
             }
             versions.push(row);
         }
@@ -245,17 +245,24 @@ impl History<'_> {
 
     /// How much the benchmark varies between experiments, as long as that is one number: each verdict across
     /// experiments is by the variation under the conditions of its own.
-    fn sessions(&self, across: &[usize]) -> Result<Option<SessionVariance>> {
+    fn sessions(&self, across: &[VersionRef]) -> Result<Option<SessionVariance>> {
         let experiments = &self.all.results.experiments;
         let newest = self.newest.experiment;
-        let is_like_newest = |experiment: &usize| {
-            let obstacles = experiments[*experiment].plan.obstacles(&experiments[newest].plan);
-            obstacles.is_empty()
+        let interleave = |place: VersionRef| {
+            let all = self.benchmark.interleaving(&[place], Stage::First);
+            Some(all.ok()??.interleave)
+        };
+        let of_newest = interleave(self.newest);
+        let is_like_newest = |place: &VersionRef| {
+            let plan = &experiments[place.experiment].plan;
+            let obstacles = plan.obstacles(&experiments[newest].plan);
+            obstacles.is_empty() && interleave(*place) == of_newest
         };
         if across.is_empty() || !across.iter().all(is_like_newest) {
             return Ok(None);
         }
-        self.benchmark.session_variance(newest, &self.metric, self.criteria.estimator)
+        let Some(interleave) = of_newest else { return Ok(None) };
+        self.benchmark.session_variance(newest, &self.metric, interleave, self.criteria)
     }
 
     /// The row of an entry, and where it was measured; none if the benchmark was not measured there.
@@ -274,7 +281,7 @@ impl History<'_> {
         };
         let stored = &results.experiments[place.experiment];
         let judge = &self.all.judge;
-        let (_, summary) = judge.value(self.benchmark, place, &self.metric, self.criteria)?;
+        let (stage, summary) = judge.value(self.benchmark, place, &self.metric, self.criteria)?;
         let row = HistoryRow {
             version: entry.version.clone(),
             in_repository: entry.in_repository,
@@ -282,6 +289,7 @@ impl History<'_> {
             machine: stored.plan.machine.clone(),
             toolchain: stored.plan.versions[place.version].toolchain.clone(),
             summary,
+            interleaving: self.benchmark.interleaving(&[place], stage).ok().flatten(),
             failure: self.benchmark.unmeasured(place),
             like_newest: obstacles(&results.experiments, [place, self.newest]).is_empty(),
             against,

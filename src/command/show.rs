@@ -279,6 +279,7 @@ impl Newest<'_> {
             benchmark: results.benchmark.clone(),
             experiment: index,
             stage,
+            interleaving: results.interleaving(&[place], stage).ok().flatten(),
             summary,
             failures,
             skipped,
@@ -296,11 +297,12 @@ impl Newest<'_> {
         let Some(data) = self.results.measurements(self.place, stage, metric)? else {
             return Ok(ImpactFactors::default());
         };
+        let estimator = self.results.estimator(self.place, stage, criteria);
         let mut random = Random::new(criteria.seed);
         let bootstrap = Bootstrap::default();
         Ok(ImpactFactors {
             executions: Impact::of_executions(&data, &bootstrap, &mut random).ok(),
-            builds: Impact::of_builds(&data, criteria.estimator, &bootstrap, &mut random).ok(),
+            builds: Impact::of_builds(&data, estimator, &bootstrap, &mut random).ok(),
         })
     }
 
@@ -316,13 +318,13 @@ impl Newest<'_> {
             by_seed.entry(slot.seed).or_default().push(execution);
         }
         let linked = self.results.linked(self.place)?;
+        let estimator = self.results.estimator(self.place, stage, criteria);
         let mut scratch = Scratch::default();
         let mut builds = Vec::with_capacity(by_seed.len());
         for (seed, executions) in by_seed {
             let of_metric = executions.iter().filter_map(|execution| execution.series_of(metric));
-            let values: Vec<f64> = of_metric
-                .map(|series| criteria.estimator.estimate(&series.values, &mut scratch))
-                .collect();
+            let values: Vec<f64> =
+                of_metric.map(|series| estimator.estimate(&series.values, &mut scratch)).collect();
             let build = linked.iter().find(|build| build.seed == seed);
             let resources = || executions.iter().map(|execution| &execution.resources);
             builds.push(ShownBuild {

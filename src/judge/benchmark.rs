@@ -5,11 +5,18 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use super::{relation::VersionRef, results::Results};
+use super::{
+    interleaving::{self, Interleaving, Mixed},
+    relation::VersionRef,
+    results::Results,
+};
 use crate::{
     failure::Result,
-    model::{BenchTarget, Benchmark, Execution, Layout, Metric, Stage, Throughput, Unmeasured},
-    stats::{Estimator, Measurements, Repeat, SessionVariance, Summary},
+    model::{
+        BenchTarget, Benchmark, Execution, Interleave, Layout, Metric, Stage, Throughput,
+        Unmeasured,
+    },
+    stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary},
     store::{ExperimentId, RecordedBuild, Row},
 };
 
@@ -19,7 +26,7 @@ pub struct BenchmarkResults<'r> {
     /// The benchmark.
     pub benchmark: Benchmark,
     rows: BTreeMap<VersionRef, Vec<Row>>,
-    variances: RefCell<HashMap<(usize, Metric), Option<SessionVariance>>>,
+    variances: RefCell<HashMap<(usize, Metric, Interleave), Option<SessionVariance>>>,
 }
 
 impl Results<'_> {
@@ -148,15 +155,32 @@ impl BenchmarkResults<'_> {
         Ok(measurements.map(|measurements| measurements.with_resolution(resolution)))
     }
 
+    /// How the executions of one stage were interleaved, at all of these places; `None` if there are none.
+    pub fn interleaving(
+        &self,
+        places: &[VersionRef],
+        stage: Stage,
+    ) -> Result<Option<Interleaving>, Mixed> {
+        let executions = places.iter().flat_map(|place| self.executions(*place, stage));
+        Interleaving::of(executions.map(|(_, execution)| execution))
+    }
+
+    /// What stands for each execution of one stage.
+    pub fn estimator(&self, place: VersionRef, stage: Stage, criteria: &Criteria) -> Estimator {
+        let executions = self.executions(place, stage).map(|(_, execution)| execution);
+        interleaving::estimator(criteria, executions)
+    }
+
     /// The builds of one stage in one metric.
     pub fn summary(
         &self,
         measured: VersionRef,
         stage: Stage,
         metric: &Metric,
-        estimator: Estimator,
+        criteria: &Criteria,
     ) -> Result<Option<Summary>> {
         let measurements = self.measurements(measured, stage, metric)?;
+        let estimator = self.estimator(measured, stage, criteria);
         Ok(measurements.map(|measurements| Summary::of(&measurements, estimator)))
     }
 
@@ -171,15 +195,16 @@ impl BenchmarkResults<'_> {
         Ok(builds.into_iter().map(|build| build.layout).collect())
     }
 
-    /// How much a metric of the benchmark varies between experiments like that one; `None` if nothing was
-    /// measured twice.
+    /// How much a metric of the benchmark varies between experiments like that one, whose executions were
+    /// interleaved so; `None` if nothing was measured twice.
     pub fn session_variance(
         &self,
         like: usize,
         metric: &Metric,
-        estimator: Estimator,
+        interleave: Interleave,
+        criteria: &Criteria,
     ) -> Result<Option<SessionVariance>> {
-        let key = (like, metric.clone());
+        let key = (like, metric.clone(), interleave);
         if let Some(known) = self.variances.borrow().get(&key) {
             return Ok(*known);
         }
@@ -189,8 +214,12 @@ impl BenchmarkResults<'_> {
         let mut groups = Vec::with_capacity(repeats.len());
         for group in &repeats {
             let mut summaries = Vec::with_capacity(group.len());
-            for place in group {
-                if let Some(summary) = again.summary(*place, Stage::First, metric, estimator)? {
+            let alike = |place: &&VersionRef| {
+                let of_place = again.interleaving(&[**place], Stage::First);
+                of_place.is_ok_and(|all| all.is_some_and(|all| all.interleave == interleave))
+            };
+            for place in group.iter().filter(alike) {
+                if let Some(summary) = again.summary(*place, Stage::First, metric, criteria)? {
                     summaries.push((*place, summary));
                 }
             }

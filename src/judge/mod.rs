@@ -6,6 +6,7 @@
 
 mod advice;
 mod benchmark;
+mod interleaving;
 mod pairing;
 mod programs;
 mod relation;
@@ -17,6 +18,7 @@ mod timeline;
 mod verdicts;
 
 pub use benchmark::BenchmarkResults;
+pub use interleaving::{Interleaving, Mixed};
 pub use programs::{are_identical, count_builds};
 pub use relation::{Relation, VersionRef, obstacles};
 pub use results::Results;

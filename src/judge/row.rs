@@ -1,5 +1,6 @@
 //! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
 
+use super::interleaving::Interleaving;
 use crate::{
     model::{Benchmark, Metric, Throughput},
     stats::{Assessment, Summary, Verdict},
@@ -22,6 +23,8 @@ pub struct JudgedRow {
     pub advice: Option<Advice>,
     /// What one iteration processes in base and head, where the benchmark says that it is not the same amount.
     pub work: Option<[Throughput; 2]>,
+    /// How the executions of the stage that decides were interleaved; absent where nothing was judged.
+    pub interleaving: Option<Interleaving>,
 }
 
 /// One stage of judging a benchmark in one metric.
@@ -63,6 +66,7 @@ impl JudgedRow {
             stages: Vec::new(),
             advice: None,
             work: None,
+            interleaving: None,
         }
     }
 

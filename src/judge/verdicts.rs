@@ -8,6 +8,7 @@ use std::{cell::RefCell, collections::HashMap};
 
 use super::{
     benchmark::BenchmarkResults,
+    interleaving::Mixed,
     pairing,
     programs::are_identical,
     relation::{Relation, VersionRef},
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     code::Digest,
     failure::Result,
-    model::{LayoutSeed, Metric, Stage, Unmeasured},
+    model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
     stats::{Assessment, Criteria, Refusal, Summary, Verdict},
     store::MeasuredBenchmark,
 };
@@ -25,6 +26,10 @@ use crate::{
 /// Why versions that were measured in two experiments cannot be compared.
 const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
                          same settings, so the variation between experiments is unknown";
+
+/// Why executions that were interleaved in different ways are not compared.
+const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
+                     their times cannot be compared";
 
 /// What is judged, and how results of two experiments are treated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +87,12 @@ impl<'r> Judge<'r> {
             }
         };
         let work = benchmark.different_work(versions);
-        metrics.iter().map(|metric| Ok(JudgedRow { work, ..row(metric)? })).collect()
+        let complete = |row: JudgedRow| {
+            let decisive = if row.stages.len() > 1 { Stage::Second } else { Stage::First };
+            let interleaving = benchmark.interleaving(&versions, decisive).ok().flatten();
+            JudgedRow { work, interleaving, ..row }
+        };
+        metrics.iter().map(|metric| Ok(complete(row(metric)?))).collect()
     }
 
     /// The verdict where values do not matter.
@@ -118,7 +128,8 @@ impl<'r> Judge<'r> {
                 );
                 Some(Verdict::NotComparable { reason })
             }
-            _ => None,
+            _ => is_mixed(benchmark, relation)
+                .then(|| Verdict::NotComparable { reason: MIXED.to_owned() }),
         })
     }
 
@@ -161,9 +172,9 @@ impl<'r> Judge<'r> {
             Ok(Some(assessment.map(|assessment| JudgedStage { summaries, assessment })))
         };
         let row = |verdict, stages, advice| {
-            let benchmark = benchmark.benchmark.clone();
             let metric = Some(metric.clone());
-            JudgedRow { benchmark, metric, verdict, stages, advice, work: None }
+            let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
+            JudgedRow { metric, stages, advice, ..row }
         };
         let first = match judged(Stage::First)? {
             None => return Ok(row(no_measurements(), Vec::new(), None)),
@@ -208,7 +219,7 @@ impl<'r> Judge<'r> {
         let row = versions.map(|pair| self.by_stages(benchmark, pair, metric, criteria));
         let is_confirmed = row.transpose()?.is_some_and(|row| row.stages.len() > 1);
         let stage = if is_confirmed { Stage::Second } else { Stage::First };
-        Ok((stage, benchmark.summary(place, stage, metric, criteria.estimator)?))
+        Ok((stage, benchmark.summary(place, stage, metric, criteria)?))
     }
 
     /// By results of two experiments, with the variance between experiments, or not at all. More builds
@@ -222,11 +233,13 @@ impl<'r> Judge<'r> {
     ) -> Result<JudgedRow> {
         let [base, head] = versions;
         let row = |verdict, stages| {
-            let benchmark = benchmark.benchmark.clone();
             let metric = Some(metric.clone());
-            JudgedRow { benchmark, metric, verdict, stages, advice: None, work: None }
+            let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
+            JudgedRow { metric, stages, ..row }
         };
-        let sessions = benchmark.session_variance(head.experiment, metric, criteria.estimator)?;
+        let interleaving = benchmark.interleaving(&versions, Stage::First).ok().flatten();
+        let interleave = interleaving.map_or(Interleave::Executions, |all| all.interleave);
+        let sessions = benchmark.session_variance(head.experiment, metric, interleave, criteria)?;
         let Some(sessions) = sessions else {
             let verdict = Verdict::NotComparable { reason: NO_REPEAT.to_owned() };
             return Ok(row(verdict, Vec::new()));
@@ -278,6 +291,16 @@ impl<'r> Judge<'r> {
     }
 }
 
+/// Whether executions that would be compared were interleaved in different ways.
+fn is_mixed(benchmark: &BenchmarkResults<'_>, relation: &Relation) -> bool {
+    let stages = match relation {
+        Relation::SameExperiment(_) => &[Stage::First, Stage::Second][..],
+        Relation::AcrossExperiments(_) | Relation::Incomparable { .. } => &[Stage::First],
+    };
+    let versions = relation.versions();
+    stages.iter().any(|stage| benchmark.interleaving(&versions, *stage) == Err(Mixed))
+}
+
 fn no_measurements() -> Verdict {
     Verdict::Failed { reason: "it gave no measurements".to_owned() }
 }
@@ -290,7 +313,7 @@ fn summaries(
     metric: &Metric,
     criteria: &Criteria,
 ) -> Result<Option<[Summary; 2]>> {
-    let summary = |place| benchmark.summary(place, stage, metric, criteria.estimator);
+    let summary = |place| benchmark.summary(place, stage, metric, criteria);
     Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
 }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{sentence, visible::is_hidden};
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
-    judge::JudgedRow,
-    model::{self, BenchTarget, Benchmark, Metric},
+    judge::{Interleaving, JudgedRow},
+    model::{self, BenchTarget, Benchmark, Interleave, Metric, Obstacle},
     stats::{self, Basis, Comparison, Doubt, Method, Summary, Verdict},
 };
 
@@ -96,7 +96,8 @@ impl<'r> From<&'r model::Machine> for Machine<'r> {
 /// How benchmarks were judged.
 #[derive(Serialize)]
 pub struct Criteria {
-    estimator: &'static str,
+    /// The one that was asked for; absent where it is the one that suits each benchmark.
+    estimator: Option<&'static str>,
     rule: &'static str,
     false_alarm_rate: f64,
     confidence: f64,
@@ -107,7 +108,7 @@ pub struct Criteria {
 impl From<&stats::Criteria> for Criteria {
     fn from(criteria: &stats::Criteria) -> Self {
         Self {
-            estimator: criteria.estimator.name(),
+            estimator: criteria.estimator.map(stats::Estimator::name),
             rule: criteria.rule.name(),
             false_alarm_rate: criteria.false_alarm_rate,
             confidence: criteria.confidence,
@@ -217,6 +218,29 @@ impl From<&Comparison> for Change {
             high: change.high,
             p: *p,
             paired: matches!(method, Method::Paired { .. }),
+        }
+    }
+}
+
+/// How a benchmark was measured, and what stands for each of its executions; all of it is absent where there
+/// are no values.
+#[derive(Serialize)]
+pub struct Measured {
+    interleave: Option<Interleave>,
+    /// Why it did not take turns although that was asked for.
+    obstacle: Option<Obstacle>,
+    /// By which the values were estimated.
+    estimator: Option<&'static str>,
+}
+
+impl Measured {
+    /// What belongs to this value.
+    pub fn of(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
+        let interleaving = interleaving.filter(|_| summary.is_some());
+        Self {
+            interleave: interleaving.map(|all| all.interleave),
+            obstacle: interleaving.and_then(|all| all.obstacle),
+            estimator: summary.map(|summary| summary.estimator().name()),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     cli::{Cli, Command},
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
-    stats::{Assessment, Criteria, Measurements, Pairing, Summary, Verdict},
+    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Summary, Verdict},
 };
 
 /// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
@@ -72,7 +72,7 @@ pub fn summary(metric: Metric, value: f64, layout: f64, noise: f64, phase: usize
         };
         (build as u64, [execution(0), execution(1)])
     });
-    Summary::of(&Measurements::new(metric, builds).unwrap(), Criteria::default().estimator)
+    Summary::of(&Measurements::new(metric, builds).unwrap(), Estimator::default())
 }
 
 /// A benchmark judged by default criteria, among five: the head is `factor` times the base in each stage.
@@ -101,6 +101,7 @@ pub fn judged_in(
         stages,
         advice: None,
         work: None,
+        interleaving: None,
     }
 }
 

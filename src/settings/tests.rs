@@ -117,7 +117,7 @@ fn the_help_of_a_flag_has_the_default_of_the_example() {
                     continue;
                 }
                 // These depend on other settings.
-                if ["deadline", "measurements", "floor"].contains(&key) {
+                if ["deadline", "measurements", "floor", "estimator"].contains(&key) {
                     assert!(default.is_some(), "{key}");
                     continue;
                 }

@@ -26,7 +26,7 @@ impl VerdictSettings {
         let default = Criteria::default();
         let options = flags.clone().or(file.criteria());
         let criteria = Criteria {
-            estimator: options.estimator.unwrap_or(default.estimator),
+            estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),
             false_alarm_rate: options.false_alarm_rate.unwrap_or(default.false_alarm_rate),
             confidence: options.confidence.unwrap_or(default.confidence),

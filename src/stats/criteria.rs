@@ -5,8 +5,8 @@ use super::{estimator::Estimator, refusal::Refusal, rule::Rule};
 /// How benchmarks are judged. The same for all benchmarks and both stages of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Criteria {
-    /// What stands for one execution.
-    pub estimator: Estimator,
+    /// What stands for one execution; absent where it is the estimator that suits how that was measured.
+    pub estimator: Option<Estimator>,
     /// What flags a benchmark.
     pub rule: Rule,
     /// How often a benchmark without change may be flagged by one stage, between 0 and 1.
@@ -25,7 +25,7 @@ pub struct Criteria {
 impl Default for Criteria {
     fn default() -> Self {
         Self {
-            estimator: Estimator::default(),
+            estimator: None,
             rule: Rule::default(),
             false_alarm_rate: 0.05,
             confidence: 0.95,

@@ -15,7 +15,7 @@
 //! ```
 //! use cargo_rbench::{
 //!     model::Metric,
-//!     stats::{Criteria, Measurements, Pairing, Assessment, Summary, Verdict},
+//!     stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Summary, Verdict},
 //! };
 //!
 //! // Six builds of one execution each; the head takes about 5 % longer in the same layouts.
@@ -28,7 +28,7 @@
 //!     [107., 109., 108.], [100., 101., 99.]])?;
 //!
 //! let criteria = Criteria { confirm: false, ..Criteria::default() };
-//! let [base, head] = [base, head].map(|version| Summary::of(&version, criteria.estimator));
+//! let [base, head] = [base, head].map(|version| Summary::of(&version, Estimator::Minimum));
 //! let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria)?;
 //! let verdict = Verdict::of(&stage, None, 1, &criteria);
 //! assert_eq!(verdict.name(), "regressed");

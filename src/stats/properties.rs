@@ -37,12 +37,18 @@ fn close(one: f64, other: f64, scale: f64) -> bool {
 }
 
 fn criteria(estimator: Estimator, rule: Rule) -> Criteria {
-    Criteria { estimator, rule, min_effect: 0.05, confirm: false, ..Criteria::default() }
+    Criteria {
+        estimator: Some(estimator),
+        rule,
+        min_effect: 0.05,
+        confirm: false,
+        ..Criteria::default()
+    }
 }
 
 /// The verdict of one stage; a refusal is one too.
 fn verdict(base: &Nested, head: &Nested, pairing: Pairing, criteria: &Criteria) -> String {
-    let [base, head] = [base, head].map(|nested| summarise(nested, criteria.estimator));
+    let [base, head] = [base, head].map(|nested| summarise(nested, criteria.estimator.unwrap()));
     match Assessment::new(&base, &head, pairing, criteria) {
         Ok(stage) => Verdict::of(&stage, None, 1, criteria).name().to_owned(),
         Err(refusal) => refusal.to_string(),

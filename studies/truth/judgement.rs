@@ -28,9 +28,9 @@ pub fn judge(
     judged: usize,
     estimator: Estimator,
 ) -> Result<Judgement, Refusal> {
-    let criteria = criteria(estimator);
-    let first = stage(first, &criteria)?;
-    let second = fresh.map(|pair| stage(pair, &criteria)).transpose()?;
+    let criteria = Criteria::default();
+    let first = stage(first, estimator, &criteria)?;
+    let second = fresh.map(|pair| stage(pair, estimator, &criteria)).transpose()?;
     Ok(Judgement {
         flagged: first.flag,
         verdict: Verdict::of(&first, second.as_ref(), judged, &criteria),
@@ -40,9 +40,9 @@ pub fn judge(
 
 /// Whether any of the estimators wants fresh builds.
 pub fn anyone_wants_fresh_builds(first: &Pair) -> Result<bool, Refusal> {
+    let criteria = Criteria::default();
     for estimator in Estimator::ALL {
-        let criteria = criteria(estimator);
-        if stage(first, &criteria)?.needs_confirmation(&criteria) {
+        if stage(first, estimator, &criteria)?.needs_confirmation(&criteria) {
             return Ok(true);
         }
     }
@@ -64,8 +64,8 @@ pub struct LayoutEffect {
 impl LayoutEffect {
     /// By one estimator.
     pub fn of(pair: &Pair, estimator: Estimator) -> Result<Self, Refusal> {
-        let criteria = criteria(estimator);
-        let [base, head] = summaries(pair, criteria.estimator);
+        let criteria = Criteria::default();
+        let [base, head] = summaries(pair, estimator);
         let compare = |pairing| Comparison::new(&base, &head, pairing, criteria.false_alarm_rate);
         let (paired, unpaired) = (compare(Pairing::BySeed)?, compare(Pairing::Unpaired)?);
         let half_width = |comparison: &Comparison| {
@@ -91,16 +91,12 @@ fn between_layouts(summary: &Summary) -> f64 {
     (between - of_executions) / (values.mean * values.mean)
 }
 
-fn criteria(estimator: Estimator) -> Criteria {
-    Criteria { estimator, ..Criteria::default() }
-}
-
 fn summaries(pair: &Pair, estimator: Estimator) -> [Summary; 2] {
     pair.each_ref().map(|version| Summary::of(version, estimator))
 }
 
-fn stage(pair: &Pair, criteria: &Criteria) -> Result<Assessment, Refusal> {
-    let [base, head] = summaries(pair, criteria.estimator);
+fn stage(pair: &Pair, estimator: Estimator, criteria: &Criteria) -> Result<Assessment, Refusal> {
+    let [base, head] = summaries(pair, estimator);
     Assessment::new(&base, &head, Pairing::BySeed, criteria)
 }
 

@@ -9,7 +9,7 @@
 
 use std::{error::Error, process::ExitCode, time::Instant};
 
-use cargo_rbench::stats::{Criteria, Estimator};
+use cargo_rbench::stats::Estimator;
 use clap::Parser;
 
 use bars::Bar;
@@ -100,7 +100,7 @@ fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
-    let default = Criteria::default().estimator;
+    let default = Estimator::default();
     let gains = Gain::all(&study.layout, default)?;
     let bars = Bar::all(study, &gains);
     let warned = |tried: &&Tried| tried.report.warnings.iter().any(|one| one.kind == "load");

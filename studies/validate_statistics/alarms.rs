@@ -12,7 +12,7 @@ use super::{
 
 /// The criteria of the checks: means, so that the truth is known.
 const CRITERIA: Criteria = Criteria {
-    estimator: Estimator::Mean,
+    estimator: None,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
     confidence: 0.95,

@@ -37,7 +37,7 @@ pub fn false_verdicts(sheet: &mut Sheet) {
 
 /// Whether two versions that do not differ get a verdict that says so.
 fn is_false(between: f64, random: &mut Random) -> Option<bool> {
-    let criteria = Criteria { estimator: Estimator::Mean, min_effect: 0.0, ..Criteria::default() };
+    let criteria = Criteria { min_effect: 0.0, ..Criteria::default() };
     let layouts = draw_layouts(random);
     let again = [0; 3].map(|_| session(&layouts, between, random));
     let sessions: Vec<(usize, &Summary)> = again

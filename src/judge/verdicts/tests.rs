@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{
+    judge::Interleaving,
     judge::testing::{Filling, benchmark, metric, place, seeds},
-    model::Throughput,
-    stats::Rule,
+    model::{Interleave, Obstacle, Throughput, Turns},
+    stats::{Estimator, Rule},
     store::Store,
 };
 
@@ -122,12 +123,8 @@ fn equal_programs_are_one_build_in_every_report() {
     assert_eq!(row.stages[0].summaries[0].builds().len(), 5);
     let results = filling.results();
     let of_benchmark = results.of_benchmark(&benchmark("a"), [0]).unwrap();
-    let alone = of_benchmark.summary(
-        place(0, 0),
-        Stage::First,
-        &metric(WALL),
-        Criteria::default().estimator,
-    );
+    let alone =
+        of_benchmark.summary(place(0, 0), Stage::First, &metric(WALL), &Criteria::default());
     assert_eq!(alone.unwrap().as_ref(), Some(&row.stages[0].summaries[0]));
 }
 
@@ -290,4 +287,91 @@ fn the_value_of_a_version_is_of_the_stage_that_decides() {
     assert_eq!(value([0.05, 0.08]), [Stage::Second; 2]);
     // The second stage was made for another metric.
     assert_eq!(value([0.0, 0.0]), [Stage::First; 2]);
+}
+
+const ALONE: Turns = Turns::NotAsked;
+const TAKEN: Turns = Turns::Taken(98);
+const IMPOSSIBLE: Turns = Turns::Impossible(Obstacle::NoClock);
+
+/// One version in one stage, all of whose executions were interleaved so.
+fn measure_in(filling: &Filling<'_>, turns: Turns, version: usize, stage: Stage, value: f64) {
+    filling.measure_with(|one| one.turns = turns, "a", version, stage, &[(WALL, value)]);
+}
+
+/// Judged where base and head were measured so in the first stage, and so in the second.
+fn judged_in_turns(stages: [[Turns; 2]; 2], criteria: &Criteria) -> JudgedRow {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for (stage, turns) in [Stage::First, Stage::Second].into_iter().zip(stages) {
+        measure_in(&filling, turns[0], 0, stage, 100.0);
+        measure_in(&filling, turns[1], 1, stage, 105.0);
+    }
+    let mut rows = judged_by(&filling, JudgeOptions::default(), criteria);
+    assert_eq!(rows.len(), 1);
+    rows.remove(0)
+}
+
+#[test]
+fn each_stage_is_judged_by_the_estimator_that_suits_how_it_was_measured() {
+    let used = |stages: [Turns; 2], asked: Option<Estimator>| {
+        let criteria = Criteria { estimator: asked, ..Criteria::default() };
+        let row = judged_in_turns(stages.map(|turns| [turns; 2]), &criteria);
+        assert!(matches!(row.verdict, Verdict::Regressed { .. }), "{:?}", row.verdict);
+        let of = |stage: &JudgedStage| stage.summaries.each_ref().map(Summary::estimator);
+        let used: Vec<_> = row.stages.iter().map(of).collect();
+        (used, row.interleaving.unwrap())
+    };
+    let [mean, minimum] = [Estimator::TrimmedMean, Estimator::Minimum].map(|one| [one; 2]);
+    let in_turns = Interleaving { interleave: Interleave::Turns, obstacle: None };
+    let alone = |obstacle| Interleaving { interleave: Interleave::Executions, obstacle };
+    assert_eq!(used([ALONE; 2], None), (vec![minimum; 2], alone(None)));
+    assert_eq!(used([TAKEN; 2], None), (vec![mean; 2], in_turns));
+    let obstacle = alone(Some(Obstacle::NoClock));
+    assert_eq!(used([IMPOSSIBLE; 2], None), (vec![minimum; 2], obstacle));
+    assert_eq!(used([TAKEN, IMPOSSIBLE], None), (vec![mean, minimum], obstacle));
+    let median = Estimator::Median;
+    assert_eq!(used([TAKEN; 2], Some(median)), (vec![[median; 2]; 2], in_turns));
+}
+
+#[test]
+fn executions_that_took_turns_and_executions_that_ran_alone_are_not_compared() {
+    for stages in [[[TAKEN, ALONE], [TAKEN; 2]], [[TAKEN; 2], [IMPOSSIBLE, TAKEN]]] {
+        for estimator in [None, Some(Estimator::Mean)] {
+            let criteria = Criteria { estimator, ..Criteria::default() };
+            let row = judged_in_turns(stages, &criteria);
+            let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
+            assert!(reason.starts_with("some of its executions took turns"), "{reason}");
+            assert_eq!((row.stages.len(), row.interleaving), (0, None));
+        }
+    }
+    let row = judged_in_turns([[ALONE, IMPOSSIBLE]; 2], &Criteria::default());
+    assert!(matches!(row.verdict, Verdict::Regressed { .. }), "both ran alone: {row:?}");
+}
+
+#[test]
+fn two_experiments_are_compared_if_both_took_turns_or_neither_did() {
+    let row = |experiments: &[(&str, Turns)], head: usize| {
+        let store = Store::in_memory().unwrap();
+        for (value, (name, turns)) in [100.0, 100.1, 100.3].into_iter().zip(experiments) {
+            let filling = Filling::begin(&store, &[name], &["a"]);
+            measure_in(&filling, *turns, 0, Stage::First, value);
+        }
+        let results = Results::new(&store, store.experiments().unwrap());
+        let judge = Judge::new(&results, JudgeOptions::default());
+        let of_benchmark = results.of_benchmark(&benchmark("a"), 0..experiments.len()).unwrap();
+        let relation = Relation::AcrossExperiments([place(0, 0), place(head, 0)]);
+        judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap().remove(0)
+    };
+    let refused = |row: &JudgedRow, words: &str| {
+        let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
+        assert!(reason.contains(words), "{reason}");
+    };
+    let (base, head) = ("base", "head");
+    let mixed = row(&[(base, TAKEN), (head, ALONE), (head, ALONE)], 1);
+    refused(&mixed, "took turns");
+    let alike = row(&[(base, TAKEN), (head, TAKEN), (head, TAKEN)], 1);
+    assert!(alike.decisive().is_some(), "{:?}", alike.verdict);
+    // What was measured twice, but not in the same way, does not tell how much experiments vary.
+    let unknown = row(&[(base, TAKEN), (head, TAKEN), (head, ALONE)], 1);
+    refused(&unknown, "no commit was measured twice");
 }

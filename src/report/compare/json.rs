@@ -13,7 +13,7 @@ use crate::{
     model::Dimensions,
     report::{
         json::{
-            self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine,
+            self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
             MetricFields, Reason, Version,
         },
         shares::Shares,
@@ -76,6 +76,8 @@ struct Row<'r> {
     metric: MetricFields<'r>,
     verdict: VerdictKind,
     reason: Reason,
+    #[serde(flatten)]
+    measured: Measured,
     /// The smallest change of interest in this benchmark; absent where nothing was judged.
     min_effect: Option<f64>,
     base: Option<Estimate>,
@@ -170,6 +172,10 @@ impl ComparisonReport {
             metric: row.metric.as_ref().into(),
             verdict: VerdictKind::of(&row.verdict),
             reason: Reason::of(row),
+            measured: Measured::of(
+                row.interleaving,
+                row.decisive().map(|stage| &stage.summaries[1]),
+            ),
             min_effect: row.decisive().map(|stage| stage.assessment.min_effect),
             base: value(0),
             head: value(1),

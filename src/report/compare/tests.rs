@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     code::{ChangedFunction, Name, SizedFunction},
     failure::Exit,
-    judge::Repetition,
-    model::Metric,
+    judge::{Interleaving, Repetition},
+    model::{Interleave, Metric, Obstacle},
     report::{
         PLAIN_COLUMNS, style,
         testing::{
@@ -19,7 +19,7 @@ use crate::{
             judged_in, machine, memory, target, version,
         },
     },
-    stats::{Rule, Verdict},
+    stats::{Estimator, Measurements, Rule, Summary, Verdict},
 };
 
 const SCHEMA: &str = include_str!("../../../schemas/compare.json");
@@ -53,6 +53,12 @@ fn identical(id: &str) -> JudgedRow {
 
 fn failed(id: &str, reason: impl Into<String>) -> JudgedRow {
     JudgedRow::of_benchmark(&benchmark(id), Verdict::Failed { reason: reason.into() })
+}
+
+/// Unchanged, and measured so, although turns were asked for.
+fn interleaved(id: &str, interleave: Interleave, obstacle: Option<Obstacle>) -> JudgedRow {
+    let interleaving = Some(Interleaving { interleave, obstacle });
+    JudgedRow { interleaving, ..judged(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 
 /// Every verdict, and everything that is told beside them.
@@ -232,7 +238,7 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
 fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
         plain(&nothing()),
-        "HEAD (bbbbbbb) against main (aaaaaaa)\nestimator minimum, rule overlap at 5 %, min-effect \
+        "HEAD (bbbbbbb) against main (aaaaaaa)\nrule overlap at 5 %, min-effect \
          1 %, confirmed on fresh builds\nwarning: nothing was compared, so a regression would not \
          have been found\n\nno benchmark in both versions\n"
     );
@@ -244,8 +250,8 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     let criteria = |rule| Criteria { rule, false_alarm_rate: 0.001, ..Criteria::default() };
     let line = |report: &ComparisonReport| {
         let text = plain(report);
-        let (_, text) = text.split_once("estimator minimum, ").unwrap();
-        text.split_once("\n\n").unwrap().0.to_owned()
+        let (_, text) = text.split_once("rule ").unwrap();
+        format!("rule {}", text.split_once("\n\n").unwrap().0)
     };
     let confirmed = "min-effect 1 %, confirmed on fresh builds";
     for (rule, words) in [
@@ -268,6 +274,29 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     report.rows.push(within);
     let between = "between experiments: rule overlap at 0.1 %, not confirmed on fresh builds";
     assert_eq!(line(&report), format!("rule paper at 95 %, {confirmed}\n{between}"));
+}
+
+#[test]
+fn the_head_names_the_estimators_that_were_used() {
+    let line = |report: &ComparisonReport| {
+        let text = plain(report);
+        text.lines().find(|line| line.contains("rule ")).unwrap().to_owned()
+    };
+    let alone = judged("a", 240.8, &[1.0], 0.02, 0.003);
+    let mut in_turns = interleaved("b", Interleave::Turns, None);
+    for summary in in_turns.stages.iter_mut().flat_map(|stage| &mut stage.summaries) {
+        let builds = (1..3).map(|seed| (seed, [[100.0, 101.0]]));
+        let measurements = Measurements::new(Metric::wall(), builds).unwrap();
+        *summary = Summary::of(&measurements, Estimator::TrimmedMean);
+    }
+    let of = |rows: Vec<JudgedRow>| line(&ComparisonReport { rows, ..nothing() });
+    assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
+    assert!(of(vec![in_turns.clone()]).starts_with("estimator trimmed-mean, rule "));
+    let both = "estimator trimmed-mean in turns and minimum otherwise, rule ";
+    assert!(of(vec![alone, in_turns]).starts_with(both));
+    assert!(of(vec![identical("a")]).starts_with("rule "));
+    let criteria = Criteria { estimator: Some(Estimator::Median), ..Criteria::default() };
+    assert!(line(&ComparisonReport { criteria, ..nothing() }).starts_with("estimator median, "));
 }
 
 #[test]

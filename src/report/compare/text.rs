@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     judge::{JudgedRow, JudgedStage},
-    model::Benchmark,
+    model::{Benchmark, Interleave},
     report::{
         date,
         names::Names,
@@ -119,13 +119,32 @@ impl ComparisonReport {
             _ if criteria.confirm => (rule(criteria.rule), ", confirmed on fresh builds"),
             _ => (rule(criteria.rule), ""),
         };
-        let (estimator, min_effect) = (criteria.estimator.name(), self.min_effect_text());
-        let mut lines =
-            vec![format!("estimator {estimator}, {within}, min-effect {min_effect}{confirmed}")];
+        let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
+        let min_effect = self.min_effect_text();
+        let mut lines = vec![format!("{estimator}{within}, min-effect {min_effect}{confirmed}")];
         if let Some(across) = across.filter(|_| is_within) {
             lines.push(format!("between experiments: {across}, not confirmed on fresh builds"));
         }
         lines
+    }
+
+    /// The estimators that were used: one, unless some benchmarks could not take turns and each kind has the
+    /// one that suits it.
+    fn estimators(&self) -> Option<String> {
+        let used = self.rows.iter().filter_map(|row| {
+            let took = row.interleaving.map(|all| all.interleave);
+            Some((took == Some(Interleave::Turns), row.decisive()?.summaries[0].estimator().name()))
+        });
+        // What took turns is last.
+        let used: BTreeSet<(bool, &str)> = used.collect();
+        let names: BTreeSet<&str> = used.iter().map(|(_, name)| *name).collect();
+        match (used.first(), used.last()) {
+            (Some((_, alone)), Some((_, in_turns))) if names.len() > 1 => {
+                Some(format!("estimator {in_turns} in turns and {alone} otherwise"))
+            }
+            (Some((_, name)), _) => Some(format!("estimator {name}")),
+            _ => self.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),
+        }
     }
 
     fn table(&self, rows: &[&JudgedRow]) -> Table {

@@ -8,7 +8,8 @@ use crate::{
     model::Unmeasured,
     report::{
         json::{
-            self, Change, Criteria, Estimate, FullName, Machine, MetricFields, Reason, Version,
+            self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Reason,
+            Version,
         },
         verdict::VerdictKind,
     },
@@ -49,6 +50,8 @@ struct Row<'r> {
     machine: Machine<'r>,
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
+    #[serde(flatten)]
+    measured: Measured,
     result: Option<Estimate>,
     failure: Option<&'r str>,
     skipped: Option<&'r str>,
@@ -96,6 +99,7 @@ impl HistoryReport {
             measured_seconds: json::seconds(row.measured),
             machine: (&row.machine).into(),
             toolchain: row.toolchain.lines().next().unwrap_or_default(),
+            measured: Measured::of(row.interleaving, row.summary.as_ref()),
             result: row.summary.as_ref().map(value),
             failure,
             skipped,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{CommandLine, Report, names::Names, quantity::count, verdict::VerdictKind};
 use crate::{
     failure::Result,
-    judge::JudgedRow,
+    judge::{Interleaving, JudgedRow},
     model::{Benchmark, Machine, Metric, Unmeasured, Version},
     stats::{Criteria, SessionVariance, Summary, Verdict},
 };
@@ -66,6 +66,9 @@ pub struct HistoryRow {
     pub toolchain: String,
     /// What was measured, if it was.
     pub summary: Option<Summary>,
+    /// How the executions that were measured were interleaved; absent where nothing was measured, or they were
+    /// not all alike.
+    pub interleaving: Option<Interleaving>,
     /// Why there is nothing, if there is not.
     pub failure: Option<Unmeasured>,
     /// Whether it was measured on the same machine and with the same settings as the newest version.
@@ -89,7 +92,7 @@ pub struct Against {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// In one experiment, taking turns.
+    /// In one experiment, interleaved.
     SameExperiment,
     /// In two experiments on the same machine with the same settings.
     AcrossExperiments,

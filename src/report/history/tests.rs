@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    model::Unit,
+    model::{Interleave, Unit},
     report::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -19,7 +19,7 @@ use crate::judge::JudgedStage;
 const SCHEMA: &str = include_str!("../../../schemas/history.json");
 
 const CRITERIA: Criteria = Criteria {
-    estimator: Estimator::Mean,
+    estimator: Some(Estimator::Mean),
     rule: crate::stats::Rule::Overlap,
     false_alarm_rate: 0.05,
     confidence: 0.95,
@@ -44,7 +44,7 @@ fn summary(value: f64) -> Summary {
     let mut noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0005];
     noise.rotate_left([4000.0, 4400.0, 4401.0].into_iter().take_while(|&v| v < value).count());
     let builds = (0..).zip(noise.map(|noise| [[value * (1.0 + noise)]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), CRITERIA.estimator)
+    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
 fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
@@ -58,6 +58,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
         stages: vec![JudgedStage { summaries, assessment }],
         advice: None,
         work: None,
+        interleaving: None,
     }
 }
 
@@ -73,6 +74,7 @@ fn row(
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
         summary: value.map(summary),
+        interleaving: Some(Interleaving { interleave: Interleave::Turns, obstacle: None }),
         failure: None,
         like_newest: true,
         against: against.map(|(version, relation, row)| {

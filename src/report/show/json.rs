@@ -7,7 +7,10 @@ use crate::{
     code::Digest,
     model::{Dimensions, Layout, Stage},
     report::{
-        json::{self, Criteria, Estimate, FullName, Machine, MetricFields, Throughput, Version},
+        json::{
+            self, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Throughput,
+            Version,
+        },
         shares::Shares,
     },
     stats::{Components, LayoutTest, Summary, impact::Impact},
@@ -47,6 +50,8 @@ struct Benchmark<'r> {
     experiment: usize,
     /// What the result, the variance and the impact factors are of.
     stage: Stage,
+    #[serde(flatten)]
+    measured: Measured,
     result: Option<Estimate>,
     variance: Option<Shares>,
     layout_test: Option<LayoutTestFields>,
@@ -109,6 +114,7 @@ impl ShowReport {
             metric: summary.map(Summary::metric).into(),
             experiment: shown.experiment,
             stage: shown.stage,
+            measured: Measured::of(shown.interleaving, summary),
             result: summary.map(|summary| Estimate::of(summary, self.criteria.confidence)),
             variance: summary.and_then(Shares::of_version),
             layout_test: components.and_then(|of| of.layout).map(LayoutTestFields::from),

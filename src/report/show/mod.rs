@@ -17,6 +17,7 @@ use super::{CommandLine, Report, json::document};
 use crate::{
     code::Digest,
     failure::Result,
+    judge::Interleaving,
     model::{Benchmark, Dimensions, Layout, LayoutSeed, Machine, Stage, Throughput, Version},
     stats::{Criteria, Summary, impact::Impact},
 };
@@ -74,6 +75,8 @@ pub struct ShownBenchmark {
     pub experiment: usize,
     /// The stage that the values are of: the one that decides.
     pub stage: Stage,
+    /// How the executions of that stage were interleaved; absent if there are none, or they were not all alike.
+    pub interleaving: Option<Interleaving>,
     /// What that stage measured, and in which metric; absent where every execution failed.
     pub summary: Option<Summary>,
     /// Why executions failed, if some did: as they were reported.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    model::Metric,
+    model::{Interleave, Metric, Obstacle},
     report::{
         style,
         testing::{
@@ -37,7 +37,9 @@ fn experiment(identity: &str) -> ShownExperiment {
 }
 
 fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
+    let obstacle = Some(Obstacle::NoClock);
     ShownBenchmark {
+        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle }),
         benchmark: benchmark(id),
         experiment: 0,
         stage: Stage::First,
@@ -94,7 +96,7 @@ fn report(detailed: bool) -> ShowReport {
     let failure = Some("cannot build bench target `work`".to_owned());
     ShowReport {
         version: version("HEAD", 'b'),
-        criteria: Criteria { estimator: Estimator::Mean, ..Criteria::default() },
+        criteria: Criteria { estimator: Some(Estimator::Mean), ..Criteria::default() },
         experiments: vec![
             experiment("1a2b"),
             ShownExperiment {
@@ -135,6 +137,11 @@ fn a_program_reads_what_the_schema_says() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["experiments"][0]["settings"]["layout"], "matched");
     assert_eq!(json["benchmarks"][1]["metric"], "peak-memory");
+    let measured = |index: usize| {
+        ["interleave", "obstacle", "estimator"].map(|key| json["benchmarks"][index][key].clone())
+    };
+    assert_eq!(measured(0), ["executions", "no_clock", "minimum"]);
+    assert_eq!(measured(2), [(); 3].map(|()| serde_json::Value::Null), "it failed");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
 
 const SINGLE: Criteria = Criteria { confirm: false, ..DEFAULT };
 const DEFAULT: Criteria = Criteria {
-    estimator: Estimator::Mean,
+    estimator: None,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
     confidence: 0.95,
@@ -21,7 +21,7 @@ const DEFAULT: Criteria = Criteria {
 
 fn version(values: &[f64]) -> Summary {
     let builds = (0..).zip(values.iter().map(|&value| [[value]]));
-    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), DEFAULT.estimator)
+    Summary::of(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
 }
 
 /// A stage of ten builds whose changes are `percent`, give or take `spread` percent.
@@ -192,7 +192,7 @@ fn one_step_of_coarse_times_is_no_regression_however_often_it_is_seen() {
     let nanoseconds = |value: f64| {
         let builds = (0..10).map(|seed| (seed, [[value]]));
         let data = Measurements::new(Metric::wall(), builds).unwrap().with_resolution(1.0);
-        Summary::of(&data, DEFAULT.estimator)
+        Summary::of(&data, Estimator::Mean)
     };
     let stage = |base: f64, head: f64| {
         let (base, head) = (nanoseconds(base), nanoseconds(head));

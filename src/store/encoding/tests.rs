@@ -230,7 +230,8 @@ fn with_turns(turns: Turns, entry: Entry) -> Entry {
 }
 
 fn hex(part: &[u8]) -> String {
-    part.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits: Vec<String> = part.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.concat()
 }
 
 /// What was written before executions took turns: one that measured, and one that failed.
