@@ -24,6 +24,7 @@ const DETAILS: usize = 14_000;
 const NAMES: usize = 1_000;
 const WARNINGS: usize = 3_000;
 const MEANS: usize = 1_000;
+const OBSTACLES: usize = 2_000;
 const FUNCTIONS: usize = 1_500;
 const STEPS: usize = 3_000;
 
@@ -72,6 +73,9 @@ impl ComparisonReport {
                 counts.map(|(count, word)| format!("{count} {word}")).collect();
             text += &folded(&counts.join(", "), &self.markdown_table(&calm, CALM));
         }
+        let obstacles = self.obstacle_notes().into_iter();
+        let obstacles = obstacles.map(|note| format!("\n{}.\n", escaped(&capitalised(&note))));
+        text += &cut(obstacles, OBSTACLES, "notes");
         text += &self.not_judged();
         text + &self.folded_steps()
     }

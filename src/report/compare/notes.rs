@@ -1,9 +1,12 @@
 //! Sentences about many benchmarks at once.
 
+use std::collections::BTreeMap;
+
 use super::{ComparisonReport, summary::name};
 use crate::{
     code::{ChangedFunction, FunctionDiff},
     judge::JudgedRow,
+    model::{Benchmark, Obstacle},
     report::{
         diff::label,
         quantity::{count, percent, size},
@@ -89,6 +92,28 @@ impl ComparisonReport {
         });
         let changes = list(changes);
         (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
+    }
+
+    /// Why benchmarks were not measured in turns, although that was asked for: each obstacle with those that
+    /// it is for.
+    pub(super) fn obstacle_notes(&self) -> Vec<String> {
+        let names = self.names();
+        let mut benchmarks: BTreeMap<Obstacle, Vec<&Benchmark>> = BTreeMap::new();
+        for row in &self.rows {
+            let Some(obstacle) = row.interleaving.and_then(|all| all.obstacle) else { continue };
+            let of_obstacle = benchmarks.entry(obstacle).or_default();
+            // Each metric has a row.
+            if !of_obstacle.contains(&&row.benchmark) {
+                of_obstacle.push(&row.benchmark);
+            }
+        }
+        let note = |(obstacle, benchmarks): (Obstacle, Vec<&Benchmark>)| {
+            let names = list(benchmarks.into_iter().map(|benchmark| names.name(benchmark)));
+            format!(
+                "measured one execution after the other, not in turns, because {obstacle}: {names}"
+            )
+        };
+        benchmarks.into_iter().map(note).collect()
     }
 
     /// How many functions differ, if that is known: `2 functions changed, 1 function added, 4309 the same`.

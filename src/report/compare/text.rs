@@ -219,6 +219,9 @@ impl ComparisonReport {
                 text += &filled(&format!("{head} {note}"), columns);
             }
         }
+        for note in self.obstacle_notes() {
+            text += &filled(&note, columns);
+        }
         text
     }
 

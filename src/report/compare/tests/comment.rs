@@ -30,11 +30,16 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
     let [unchanged, regressed] =
         [judged("", 240.8, &[1.0], 0.02, 0.003), judged("", 812.0, &[1.4, 1.38], 0.01, 0.01)];
     let skipped = Verdict::Skipped { reason: "no GPU".to_owned() };
+    let obstacles = [Obstacle::NoLibrary, Obstacle::OtherThreads, Obstacle::OtherClock];
     let mut report = report();
     for index in 0..1000 {
         let benchmark = benchmark(&id(index));
+        let interleaving = Some(Interleaving {
+            interleave: Interleave::Executions,
+            obstacle: obstacles.get(index % obstacles.len()).copied(),
+        });
         report.rows.extend([
-            JudgedRow { benchmark: benchmark.clone(), ..unchanged.clone() },
+            JudgedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },
             JudgedRow { benchmark: benchmark.clone(), ..regressed.clone() },
             JudgedRow::of_benchmark(&benchmark, skipped.clone()),
             identical(&id(index)),

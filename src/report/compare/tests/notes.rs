@@ -102,3 +102,46 @@ fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
     assert!(note(vec![open("a")]).unwrap().contains("would be flagged with 80 % power"));
     assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
 }
+
+#[test]
+fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
+    let alone = |id: &str, obstacle| interleaved(id, Interleave::Executions, obstacle);
+    let (threads, program) = (Some(Obstacle::OtherThreads), Some(Obstacle::WholeProgram));
+    let rows = vec![
+        interleaved("in/turns", Interleave::Turns, None),
+        alone("pool", threads),
+        alone("not asked", None),
+        alone("a|b", threads),
+        // In another metric.
+        alone("pool", threads),
+        alone("tool", program),
+    ];
+    let report = ComparisonReport { rows, ..nothing() };
+    let text = style::plain(&report.text(200));
+    let head = "measured one execution after the other, not in turns, because";
+    let of_program = format!("{head} a whole program is measured: tool\n");
+    let of_threads =
+        format!("{head} its threads or child processes work at the same time: pool, a|b\n");
+    assert!(text.contains(&(of_program + &of_threads)), "{text}");
+    let markdown = report.markdown();
+    let paragraph = "\n\nMeasured one execution after the other, not in turns, because its threads or \
+                     child processes work at the same time: pool, a\\|b.\n";
+    assert!(markdown.contains(paragraph), "{markdown}");
+    assert_eq!(markdown.matches("not in turns").count(), 2);
+
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let measured =
+        |index: usize| ["interleave", "obstacle"].map(|key| json["benchmarks"][index][key].clone());
+    assert_eq!(measured(1), ["executions", "other_threads"]);
+    assert_eq!(measured(0), ["turns".into(), serde_json::Value::Null]);
+}
+
+#[test]
+fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
+    for interleave in [Interleave::Turns, Interleave::Executions] {
+        let rows = ["a", "b"].map(|id| interleaved(id, interleave, None));
+        let report = ComparisonReport { rows: rows.into(), ..nothing() };
+        assert!(!plain(&report).contains("turns"), "{}", plain(&report));
+        assert!(!report.markdown().contains("turns"));
+    }
+}
