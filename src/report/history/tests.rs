@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    model::{Interleave, Unit},
+    model::{Interleave, Obstacle, Unit},
     report::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
@@ -74,7 +74,7 @@ fn row(
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
         summary: value.map(summary),
-        interleaving: Some(Interleaving { interleave: Interleave::Turns, obstacle: None }),
+        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle: None }),
         failure: None,
         like_newest: true,
         against: against.map(|(version, relation, row)| {
@@ -180,6 +180,37 @@ fn a_program_reads_a_skip_apart_from_a_failure() {
     let field = |row: usize, name: &str| json["benchmarks"][0]["versions"][row][name].clone();
     assert_eq!([field(3, "failure"), field(3, "skipped")], ["it crashed".into(), Value::Null]);
     assert_eq!([field(4, "failure"), field(4, "skipped")], [Value::Null, "no GPU".into()]);
+}
+
+#[test]
+fn a_program_reads_how_each_version_was_measured() {
+    let mut report = report(false);
+    let obstacle = Some(Obstacle::NotLoaded);
+    report.benchmarks[0].versions[1].interleaving =
+        Some(Interleaving { interleave: Interleave::Executions, obstacle });
+    assert_keeps(SCHEMA, &report);
+    let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let measured = |row: usize| {
+        let row = &json["benchmarks"][0]["versions"][row];
+        ["interleave", "obstacle", "estimator"].map(|name| row[name].clone())
+    };
+    assert_eq!(measured(0), ["executions".into(), Value::Null, "mean".into()]);
+    assert_eq!(measured(1), ["executions", "not_loaded", "mean"]);
+    assert_eq!(measured(3), [Value::Null, Value::Null, Value::Null], "it failed");
+}
+
+#[test]
+fn no_run_is_advised_to_repeat_what_was_to_be_measured_in_turns() {
+    for (interleave, obstacle) in
+        [(Interleave::Turns, None), (Interleave::Executions, Some(Obstacle::NoClock))]
+    {
+        let mut report = report(false);
+        let refused = report.benchmarks[0].versions.last_mut().unwrap();
+        refused.interleaving = Some(Interleaving { interleave, obstacle });
+        let text = style::plain(&report.text(140));
+        assert!(text.contains("hint: measure both together: cargo rbench compare "), "{text}");
+        assert!(!text.contains("cargo rbench run "), "{text}");
+    }
 }
 
 #[test]

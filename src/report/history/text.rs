@@ -2,7 +2,8 @@
 
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
 use crate::{
-    model::{Metric, Version},
+    judge::Interleaving,
+    model::{Interleave, Metric, Version},
     report::{
         date,
         names::metric_name,
@@ -172,28 +173,35 @@ impl HistoryReport {
             |against: &&Against| matches!(against.row.verdict, Verdict::NotComparable { .. });
         let refused = || {
             let rows = self.rows().rev();
-            rows.filter_map(|row| Some((row.against.as_ref().filter(is_refused)?, &row.version)))
+            rows.filter_map(|row| Some((row.against.as_ref().filter(is_refused)?, row)))
         };
         let mut reasons: Vec<String> =
             refused().map(|(against, _)| sentence::row(&against.row)).collect();
         reasons.sort_unstable();
         reasons.dedup();
         lines.extend(reasons);
-        let is_across =
-            |(against, _): &(&Against, _)| against.relation == Relation::AcrossExperiments;
+        let is_across = |(against, _): &(&Against, &HistoryRow)| {
+            against.relation == Relation::AcrossExperiments
+        };
         let mut text: String = lines.iter().map(|line| filled(line, columns)).collect();
-        if let Some((against, version)) = refused().find(is_across) {
+        if let Some((against, row)) = refused().find(is_across) {
+            let version = &row.version;
             let (base, head) = (against.version.to_type_now(), version.to_type_now());
             // Uncommitted files may have changed since, and be another version now.
             let same = if version.dirty { &base } else { &head };
             let again = self.command_line.suggest("run", &[same], &[]);
             let together = self.command_line.suggest("compare", &[&base, &head], &[]);
-            text += &format!(
-                "hint: measure one of them a second time, with the same settings: {}\n\
-                 hint: or both together: {}\n",
-                visible(&again),
-                visible(&together)
-            );
+            let (again, together) = (visible(&again), visible(&together));
+            // `run` measures a version alone, which repeats nothing that was to be measured in turns.
+            let alone = Interleaving { interleave: Interleave::Executions, obstacle: None };
+            text += &if row.interleaving.is_none_or(|all| all == alone) {
+                format!(
+                    "hint: measure one of them a second time, with the same settings: {again}\n\
+                     hint: or both together: {together}\n"
+                )
+            } else {
+                format!("hint: measure both together: {together}\n")
+            };
         }
         if refused().any(|(against, _)| against.relation == Relation::DifferentConditions) {
             text += "hint: results from different machines, compilers or settings are compared \
