@@ -24,4 +24,4 @@ pub use relation::{Relation, VersionRef, obstacles};
 pub use results::Results;
 pub use row::{Advice, JudgedRow, JudgedStage, Repetition};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};
-pub use verdicts::{Judge, JudgeOptions};
+pub use verdicts::{Judge, JudgeOptions, MIXED};

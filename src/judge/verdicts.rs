@@ -27,8 +27,8 @@ use crate::{
 const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
                          same settings, so the variation between experiments is unknown";
 
-/// Why executions that were interleaved in different ways are not compared.
-const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
+/// Why executions that were interleaved in different ways are not compared, whatever conditions are allowed.
+pub const MIXED: &str = "some of its executions took turns with those of the other version, and others ran alone, so \
                      their times cannot be compared";
 
 /// What is judged, and how results of two experiments are treated.
@@ -117,6 +117,9 @@ impl<'r> Judge<'r> {
         if same_files || are_identical(&programs(base)?, &programs(head)?) {
             return Ok(Some(Verdict::Identical));
         }
+        if is_mixed(benchmark, relation) {
+            return Ok(Some(Verdict::NotComparable { reason: MIXED.to_owned() }));
+        }
         Ok(match relation {
             Relation::Incomparable { reasons, .. } if !self.options.allow_different => {
                 let reason = format!(
@@ -128,8 +131,7 @@ impl<'r> Judge<'r> {
                 );
                 Some(Verdict::NotComparable { reason })
             }
-            _ => is_mixed(benchmark, relation)
-                .then(|| Verdict::NotComparable { reason: MIXED.to_owned() }),
+            _ => None,
         })
     }
 

@@ -33,6 +33,54 @@ fn what_is_exported_is_imported_once_and_shown_elsewhere() {
 }
 
 #[test]
+fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
+    let project = TestProject::of("counted");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    project.commit("Change the work");
+    let short = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "1ms"];
+    project.rbench(&[&["compare", "--no-confirm", "--advisory"], &short[..]].concat()).ok();
+    let exported = project.rbench(&["export"]).ok().stdout();
+    let told = |line: &str| {
+        let turns = if line.contains(r#""id":"changing""#) {
+            r#""turns":{"taken":98}"#
+        } else {
+            r#""turns":{"impossible":"no_clock"}"#
+        };
+        line.replacen(r#""turns":"not_asked""#, turns, 1)
+    };
+    let exported: String = exported.split_inclusive('\n').map(told).collect();
+    let elsewhere = project.clone_elsewhere();
+    let file = elsewhere.beside("results.jsonl");
+    fs::write(&file, &exported).unwrap();
+    elsewhere.rbench(&["import", file.to_str().unwrap()]).ok();
+    assert_eq!(elsewhere.rbench(&["export"]).ok().stdout(), exported);
+
+    let stored = ["compare", "--stored", "--no-confirm", "--advisory"];
+    elsewhere.rbench(&stored).ok().assert_stdout_has(&[
+        "estimator trimmed-mean in turns and minimum otherwise, ",
+        "not in turns, because it does not read the clock: steady",
+    ]);
+    let compared = elsewhere.rbench(&[&stored[..], &["--format", "json"]].concat());
+    let measured = |benchmark: &serde_json::Value| {
+        ["id", "interleave", "obstacle", "estimator"].map(|key| benchmark[key].clone())
+    };
+    let expected = [
+        ["changing".into(), "turns".into(), serde_json::Value::Null, "trimmed-mean".into()],
+        ["steady", "executions", "no_clock", "minimum"].map(serde_json::Value::from),
+    ];
+    let reports = [
+        compared.ok().json("compare")["benchmarks"].clone(),
+        elsewhere.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show")["benchmarks"]
+            .clone(),
+    ];
+    for benchmarks in reports {
+        let mut all: Vec<_> = benchmarks.as_array().unwrap().iter().map(measured).collect();
+        all.sort_by_key(|one| one[0].to_string());
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
 fn what_is_no_export_is_refused_with_its_line_and_nothing_is_changed() {
     let project = TestProject::of("counted");
     project.rbench(&RUN).ok();

@@ -350,28 +350,33 @@ fn executions_that_took_turns_and_executions_that_ran_alone_are_not_compared() {
 
 #[test]
 fn two_experiments_are_compared_if_both_took_turns_or_neither_did() {
-    let row = |experiments: &[(&str, Turns)], head: usize| {
+    let row = |experiments: &[(&str, Turns)], relation: &Relation| {
         let store = Store::in_memory().unwrap();
         for (value, (name, turns)) in [100.0, 100.1, 100.3].into_iter().zip(experiments) {
             let filling = Filling::begin(&store, &[name], &["a"]);
             measure_in(&filling, *turns, 0, Stage::First, value);
         }
         let results = Results::new(&store, store.experiments().unwrap());
-        let judge = Judge::new(&results, JudgeOptions::default());
+        let options = JudgeOptions { allow_different: true, ..JudgeOptions::default() };
+        let judge = Judge::new(&results, options);
         let of_benchmark = results.of_benchmark(&benchmark("a"), 0..experiments.len()).unwrap();
-        let relation = Relation::AcrossExperiments([place(0, 0), place(head, 0)]);
-        judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap().remove(0)
+        judge.rows(&of_benchmark, relation, &Criteria::default()).unwrap().remove(0)
     };
     let refused = |row: &JudgedRow, words: &str| {
         let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
         assert!(reason.contains(words), "{reason}");
     };
     let (base, head) = ("base", "head");
-    let mixed = row(&[(base, TAKEN), (head, ALONE), (head, ALONE)], 1);
-    refused(&mixed, "took turns");
-    let alike = row(&[(base, TAKEN), (head, TAKEN), (head, TAKEN)], 1);
+    let versions = [place(0, 0), place(1, 0)];
+    let across = Relation::AcrossExperiments(versions);
+    let different = Relation::Incomparable { versions, reasons: vec!["settings".to_owned()] };
+    for relation in [&across, &different] {
+        let mixed = row(&[(base, TAKEN), (head, ALONE), (head, ALONE)], relation);
+        refused(&mixed, "took turns");
+    }
+    let alike = row(&[(base, TAKEN), (head, TAKEN), (head, TAKEN)], &across);
     assert!(alike.decisive().is_some(), "{:?}", alike.verdict);
     // What was measured twice, but not in the same way, does not tell how much experiments vary.
-    let unknown = row(&[(base, TAKEN), (head, TAKEN), (head, ALONE)], 1);
+    let unknown = row(&[(base, TAKEN), (head, TAKEN), (head, ALONE)], &across);
     refused(&unknown, "no commit was measured twice");
 }

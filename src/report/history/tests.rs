@@ -14,7 +14,7 @@ use crate::{
     stats::{Assessment, Estimator, Measurements, Pairing},
 };
 
-use crate::judge::JudgedStage;
+use crate::judge::{JudgedStage, MIXED};
 
 const SCHEMA: &str = include_str!("../../../schemas/history.json");
 
@@ -255,6 +255,9 @@ fn results_of_different_conditions_are_said_to_be_compared_or_how_they_can_be() 
     let text = with(Relation::DifferentConditions, refused);
     assert!(text.contains("not comparable: machine: number of CPUs: 2, not 4\n"), "{text}");
     assert!(text.contains("compared only with --allow-different\n"), "{text}");
+    let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
+    let text = with(Relation::DifferentConditions, JudgedRow::of_benchmark(&benchmark("a"), mixed));
+    assert!(!text.contains("--allow-different"), "it would not help: {text}");
     let text = with(Relation::DifferentConditions, judged("a", 4000.0, 4400.0));
     assert!(text.contains("are compared, because of --allow-different\n"), "{text}");
 }

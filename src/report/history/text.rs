@@ -2,7 +2,7 @@
 
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
 use crate::{
-    judge::Interleaving,
+    judge::{Interleaving, MIXED},
     model::{Interleave, Metric, Version},
     report::{
         date,
@@ -203,7 +203,12 @@ impl HistoryReport {
                 format!("hint: measure both together: {together}\n")
             };
         }
-        if refused().any(|(against, _)| against.relation == Relation::DifferentConditions) {
+        // What is not alike cannot be compared whatever is allowed.
+        let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
+        let would_be_allowed = |against: &Against| {
+            against.relation == Relation::DifferentConditions && against.row.verdict != mixed
+        };
+        if refused().any(|(against, _)| would_be_allowed(against)) {
             text += "hint: results from different machines, compilers or settings are compared \
                      only with --allow-different\n";
         }
