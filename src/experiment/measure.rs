@@ -33,7 +33,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let all = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
-        let library = self.turns_library(versions)?;
+        let library = self.library_for(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
@@ -186,13 +186,18 @@ impl Runner<'_> {
         }
     }
 
+    /// The library for turns, made by the compiler of a version.
+    pub fn turns_library(&self, version: &ListedVersion) -> Result<PathBuf> {
+        self.workshop.turns_library(version.source(), &version.compilation.record.rustc)
+    }
+
     /// The library for turns, where both versions are to be executed at once; none where it cannot be had.
-    fn turns_library(&self, versions: &[ListedVersion]) -> Result<Option<PathBuf>> {
+    fn library_for(&self, versions: &[ListedVersion]) -> Result<Option<PathBuf>> {
         let [_, head] = versions else { return Ok(None) };
         if self.settings.interleave != Interleave::Turns {
             return Ok(None);
         }
-        match self.workshop.turns_library(head.source(), &head.compilation.record.rustc) {
+        match self.turns_library(head) {
             Ok(library) => Ok(Some(library)),
             Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
             Err(failure) => {

@@ -1,211 +1,179 @@
-//! What it would give to let both versions take turns at readings of the clock.
+//! What it gives to let both versions take turns at readings of the clock.
 //!
-//! `cargo run --release --example turns [PAIRS] [MANIFEST]` executes each benchmark of a project (of the
-//! fixture `truth`, unless told otherwise) in pairs of the *same* executable, 12 unless told otherwise, in
-//! two ways by turns: one whole execution after the other, as `compare` does, and both at once on one CPU,
-//! each running only while it has the turn. So every difference within a pair is noise. It prints the standard
-//! deviation of the log ratio of a pair, in %: for whole executions by the minimum and by that estimator and
-//! length of measurements whose median over the benchmarks is least, for turns by the trimmed mean of each
-//! execution and by the interquartile mean of the log ratios of neighbours.
+//! `cargo run --release --example turns` prints three tables, and exits with an error if a requirement is missed.
+//! It takes about an hour on two cores.
 //!
-//! The executables are not changed: a library is preloaded that stands in for `clock_gettime`.
+//! The first table is about pairs of executions of the *same* executable, so that every difference is noise:
+//! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
+//! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
+//! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each
+//! execution, and by the interquartile mean of the log ratios of neighbours (of measurement i of both).
+//!
+//! The second is about whole comparisons of versions whose true difference is known, by the real program. The
+//! third has the requirements.
 
-#![expect(clippy::print_stdout, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{error::Error, path::PathBuf, process::ExitCode, time::Instant};
 
 use cargo_rbench::{
-    cli::{Cli, Command},
-    console::Console,
-    experiment::{ExperimentSettings, Runner},
-    harness::{Conditions, Executable},
-    model::{Benchmark, ExecutionRequest, Interleave},
-    process::{Interrupt, Kept},
-    project::Project,
+    model::Interleave,
     stats::{Estimator, median},
 };
+use clap::Parser;
 
-use library::Library;
-use pair::{Pair, Subject};
+use bars::Bar;
+use comparisons::{Compared, Comparisons, Kind};
+use pairs::{LENGTHS, Pairs, Way};
 
-mod library;
+mod bars;
+mod comparisons;
 mod pair;
+mod pairs;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../truth/unrelated.rs"]
+mod unrelated;
 
-/// How long a turn lasts at least.
-const QUANTUM: Duration = Duration::from_micros(300);
-
-/// Measurements and the floor of one of them, in µs: as `compare` does, and the same time in shorter pieces.
-const LONG: (usize, u64) = (10, 5_000);
-/// See [`LONG`].
-const SHORT: (usize, u64) = (50, 1_000);
+/// What is asked of the study.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Pairs of executions of each benchmark, in each way.
+    #[arg(long, default_value_t = 20)]
+    pairs: usize,
+    /// Comparisons with unrelated code.
+    #[arg(long, default_value_t = 14)]
+    comparisons: usize,
+    /// How many of these are done one execution after the other, too.
+    #[arg(long, default_value_t = 2)]
+    alone: usize,
+    /// Pairs of the benchmarks of another project alone, without comparisons.
+    #[arg(long)]
+    manifest_path: Option<PathBuf>,
+}
 
 fn main() -> ExitCode {
-    support::program(|| run().map(|()| true))
+    support::program(|| run(&Options::parse()))
 }
 
-fn run() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let pairs: usize = words.next().map_or(Ok(12), |text| text.parse())?;
-    if let Some(manifest) = words.next() {
-        return study(&PathBuf::from(manifest), pairs);
-    }
-    let fixture = support::Project::of_fixture("truth")?;
-    study(&fixture.tree.path().join("Cargo.toml"), pairs)
-}
-
-fn study(manifest: &Path, pairs: usize) -> Result<(), Box<dyn Error>> {
-    let project = Project::find(Some(manifest))?;
-    let words = ["compare", "-l", "2", "--strategy", "relink"].map(str::to_owned);
-    let Command::Compare(args) = Cli::of_words(&words)?.command else {
-        return Err("the words are not those of a comparison".into());
-    };
-    let alone = Interleave::Executions;
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
-    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
-    let runner = Runner::open(&project, settings, &interrupt, &console)?;
-    let versions = [runner.list(project.repository.resolve("HEAD")?)?];
-    let builds = runner.link(&versions, runner.first_seeds(&versions[0].benchmarks()))?;
-    let library = Library::compile()?;
-    let conditions = |cpu| Conditions { cpu, ..Conditions::new(&interrupt) };
-    let mut all = Vec::new();
-    for listed in &versions[0].listing.targets {
-        for benchmark in &listed.benchmarks {
-            let target = builds.versions[0].target(&benchmark.bench_target());
-            let build = target.and_then(|target| target.builds.first()).ok_or("no build")?;
-            let executable =
-                Executable { path: build.executable.clone(), ..listed.executable.clone() };
-            let subject = Subject {
-                harness: &*listed.harness,
-                executables: [&executable; 2],
-                name: &benchmark.name,
-            };
-            match measured(&subject, pairs, &library, &conditions) {
-                Ok(measured) => all.push((shown(benchmark), measured)),
-                Err(error) => println!("{}: {error}", shown(benchmark)),
+fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    let mut bars = Vec::new();
+    if options.pairs > 0 {
+        let pairs = match &options.manifest_path {
+            Some(manifest) => pairs::measure(manifest, &[], options.pairs)?,
+            None => {
+                let fixture = support::Project::of_fixture("truth")?;
+                let manifest = fixture.tree.path().join("Cargo.toml");
+                pairs::measure(&manifest, &features(), options.pairs)?
             }
-        }
+        };
+        let best = best_way(&pairs);
+        print_pairs(&pairs, best);
+        bars.extend(bars::of_pairs(&pairs, best));
     }
-    print(&all);
-    Ok(())
+    if options.comparisons > 0 && options.manifest_path.is_none() {
+        let compared = compare_all(options)?;
+        bars.extend(bars::of_comparisons(&compared));
+    }
+    println!();
+    for bar in &bars {
+        println!("{}", bar.line());
+    }
+    Ok(bars.iter().all(Bar::is_reached))
 }
 
-/// A way to measure one after the other: which length of measurements, and which estimator.
-type Way = (usize, Estimator);
+/// libtest is there where the compiler is a nightly one, or passes for one.
+fn features() -> Vec<&'static str> {
+    if std::env::var_os("RUSTC_BOOTSTRAP").is_some() { vec!["libtest"] } else { Vec::new() }
+}
 
 /// The way whose median standard deviation over all benchmarks is least.
-fn best_way(all: &[(String, Measured)]) -> Way {
-    let ways = [0, 1].into_iter().flat_map(|length| Estimator::ALL.map(|one| (length, one)));
-    let median_of = |way: &Way| {
-        median(&mut all.iter().map(|(_, measured)| measured.alone(*way)).collect::<Vec<_>>())
-    };
+fn best_way(all: &[Pairs]) -> Way {
+    let lengths = 0..LENGTHS.len();
+    let ways = lengths.flat_map(|length| Estimator::ALL.map(|one| (length, one)));
+    let median_of = |way: &Way| median(&mut all.iter().map(|p| p.alone(*way)).collect::<Vec<_>>());
     let best = ways.min_by(|one, other| median_of(one).total_cmp(&median_of(other)));
     best.unwrap_or((0, Estimator::Minimum))
 }
 
-fn print(all: &[(String, Measured)]) {
-    let best = best_way(all);
-    let (measurements, floor) = [LONG, SHORT][best.0];
+fn print_pairs(all: &[Pairs], best: Way) {
+    let (measurements, floor) = LENGTHS[best.0];
     let best_name = format!("{} {measurements} x {floor} us", best.1);
     println!(
-        "{:<30} {:>9} {:>25} {:>9} {:>9} {:>6} {:>7} {:>6}",
-        "", "minimum", best_name, "turns", "pairwise", "gain", "passed", "time"
+        "{:<28} {:>9} {:>25} {:>7} {:>9} {:>6} {:>7} {:>6} {:>8}",
+        "", "minimum", best_name, "turns", "pairwise", "gain", "passed", "time", "value"
     );
-    let mut gains = Vec::new();
-    for (name, measured) in all {
-        let minimum = measured.alone((0, Estimator::Minimum));
-        let (alone, pairwise) = (measured.alone(best), spread::of_neighbours(&measured.turns));
-        let each = spread::of_estimates(&measured.turns, Estimator::TrimmedMean);
-        gains.push(alone / pairwise);
+    for pairs in all {
         println!(
-            "{name:<30} {:>9.2} {:>25.2} {:>9.2} {:>9.2} {:>6.1} {:>7.0} {:>6.2}",
-            1e2 * minimum,
-            1e2 * alone,
-            1e2 * each,
-            1e2 * pairwise,
-            alone / pairwise,
-            measured.passed,
-            measured.time,
+            "{:<28} {:>9.2} {:>25.2} {:>7.2} {:>9.2} {:>6.1} {:>7.0} {:>6.2} {:>+7.1}%",
+            pairs.name,
+            1e2 * pairs.alone((0, Estimator::Minimum)),
+            1e2 * pairs.alone(best),
+            1e2 * pairs.in_turns(Estimator::TrimmedMean),
+            1e2 * pairs.of_neighbours(),
+            bars::gain(pairs, best),
+            pairs.passed,
+            pairs.time,
+            1e2 * pairs.against_alone(),
         );
     }
-    println!(
-        "gain: median {:.1}, of {} benchmarks {} below 1",
-        median(&mut gains),
-        gains.len(),
-        gains.iter().filter(|gain| **gain < 1.0).count()
-    );
+    println!("in turns, the median of the standard deviations by each estimator:");
+    for estimator in Estimator::ALL {
+        let of_each = all.iter().map(|pairs| pairs.in_turns(estimator)).collect::<Vec<_>>();
+        println!("  {:<15} {:.2}", estimator.to_string(), 1e2 * median(&mut { of_each }));
+    }
+    let neighbours = all.iter().map(Pairs::of_neighbours).collect::<Vec<_>>();
+    println!("  {:<15} {:.2}\n", "pairwise", 1e2 * median(&mut { neighbours }));
 }
 
-/// The pairs of one benchmark.
-struct Measured {
-    /// One after the other: in long measurements, and in short ones.
-    alone: [Vec<Pair>; 2],
-    /// In turns, in short measurements.
-    turns: Vec<Pair>,
-    /// How often the turn was passed in a pair, on average.
-    passed: f64,
-    /// How long a pair in turns took, in times of one after the other.
-    time: f64,
-}
-
-fn measured<'c>(
-    subject: &Subject<'_>,
-    pairs: usize,
-    library: &Library,
-    conditions: &dyn Fn(Option<usize>) -> Conditions<'c>,
-) -> Result<Measured, Box<dyn Error>> {
-    let (free, pinned) = (conditions(None), conditions(Some(0)));
-    let [long, short] = [LONG, SHORT].map(|(measurements, floor)| {
-        let request = request(measurements, floor);
-        subject.tuned(request, &free)
-    });
-    let (long, short) = (long?, short?);
-    let mut measured =
-        Measured { alone: [Vec::new(), Vec::new()], turns: Vec::new(), passed: 0.0, time: 0.0 };
-    let (mut alone, mut in_turns) = (Duration::ZERO, Duration::ZERO);
-    for number in 0..pairs {
-        let seed = number as u64;
-        let [long, short] =
-            [&long, &short].map(|request| ExecutionRequest { seed, ..request.clone() });
-        measured.alone[0].push(subject.one_after_the_other(&long, &free, number % 2)?);
+fn compare_all(options: &Options) -> Result<Vec<Compared>, Box<dyn Error>> {
+    let comparisons = Comparisons::new()?;
+    let mut todo = Vec::new();
+    for number in 0..options.comparisons {
+        if number < options.alone {
+            todo.push((Kind::Unrelated, number, Interleave::Executions));
+        }
+        todo.push((Kind::Unrelated, number, Interleave::Turns));
+    }
+    todo.extend([5, 2].map(|percent| (Kind::More(percent), 100 + percent, Interleave::Turns)));
+    let mut all = Vec::new();
+    for (kind, number, interleave) in todo {
         let begin = Instant::now();
-        measured.alone[1].push(subject.one_after_the_other(&short, &free, number % 2)?);
-        alone += begin.elapsed();
-        let begin = Instant::now();
-        let (pair, taken) = subject.in_turns(&short, &pinned, library, QUANTUM)?;
-        in_turns += begin.elapsed();
-        measured.passed += taken.passed.iter().sum::<u64>() as f64 / pairs as f64;
-        measured.turns.push(pair);
+        let compared = comparisons.compare(kind, number, interleave)?;
+        println!("{}", line(&compared));
+        eprintln!("{:.0} s", begin.elapsed().as_secs_f64());
+        all.push(compared);
     }
-    measured.time = in_turns.as_secs_f64() / alone.as_secs_f64();
-    Ok(measured)
+    Ok(all)
 }
 
-/// What each execution is asked, but for the initial state.
-fn request(measurements: usize, floor: u64) -> ExecutionRequest {
-    ExecutionRequest {
-        measurements,
-        warm_up: Duration::from_millis(10),
-        floor: Duration::from_micros(floor),
-        iterations: None,
-        seed: 0,
-    }
-}
-
-impl Measured {
-    /// The standard deviation one after the other.
-    fn alone(&self, (length, estimator): Way) -> f64 {
-        spread::of_estimates(&self.alone[length], estimator)
-    }
-}
-
-fn shown(benchmark: &Benchmark) -> String {
-    format!("{}: {}", benchmark.target, benchmark.name.id)
+/// What came of a comparison: how many rows have each verdict.
+fn line(compared: &Compared) -> String {
+    let mut words: Vec<&str> = compared.rows.iter().map(|row| row.verdict.as_str()).collect();
+    words.sort_unstable();
+    let counts = words.chunk_by(|a, b| a == b).map(|same| format!("{} {}", same.len(), same[0]));
+    let way = match compared.interleave {
+        Interleave::Turns => "in turns",
+        Interleave::Executions => "one after the other",
+    };
+    let kind = match compared.kind {
+        Kind::Unrelated => "unrelated code".to_owned(),
+        Kind::More(percent) => format!("{percent} % more work"),
+    };
+    let mut errors: Vec<f64> = compared
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.stages.first()?.log_standard_error))
+        .collect();
+    let median = 1e2 * median(&mut errors);
+    let alone =
+        compared.rows.iter().filter(|row| row.interleave.as_deref() != Some("turns")).count();
+    let alone = if compared.interleave == Interleave::Turns && alone > 0 {
+        format!(" ({alone} rows without)")
+    } else {
+        String::new()
+    };
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    format!("{kind}, {way}{alone}: {counts}; median standard error {median:.2} %")
 }

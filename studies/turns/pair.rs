@@ -1,13 +1,12 @@
-//! A pair of executions of one benchmark, one of each version, in one of two ways.
+//! A pair of executions of one benchmark, of the same executable, in one of two ways.
 
-use std::{error::Error, thread, time::Duration};
+use std::{error::Error, path::Path, thread};
 
 use cargo_rbench::{
     harness::{Conditions, Executable, Harness, Outcome},
     model::{ExecutionRequest, HarnessKind, Name, Series},
+    process::turns::{Member, Ring, Taken},
 };
-
-use crate::library::{Library, Taken};
 
 /// The measurements of both executions, in ns per iteration.
 pub type Pair = [Vec<f64>; 2];
@@ -17,25 +16,22 @@ pub type Pair = [Vec<f64>; 2];
 pub struct Subject<'s> {
     /// What runs it.
     pub harness: &'s dyn Harness,
-    /// The executables of the pair.
-    pub executables: [&'s Executable; 2],
+    /// The executable.
+    pub executable: &'s Executable,
+    /// The compilation that it comes from.
+    pub home: &'s Path,
     /// The benchmark.
     pub name: &'s Name,
 }
 
 impl Subject<'_> {
-    /// One whole execution after the other, as rbench does.
+    /// One whole execution after the other.
     pub fn one_after_the_other(
         &self,
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-        first: usize,
     ) -> Result<Pair, Box<dyn Error>> {
-        let mut pair = [Vec::new(), Vec::new()];
-        for member in [first, 1 - first] {
-            pair[member] = self.execute(self.executables[member], request, conditions)?;
-        }
-        Ok(pair)
+        Ok([self.execute(request, conditions)?, self.execute(request, conditions)?])
     }
 
     /// Both at once on the CPU of `conditions`, taking turns.
@@ -43,23 +39,22 @@ impl Subject<'_> {
         &self,
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
-        library: &Library,
-        quantum: Duration,
-    ) -> Result<(Pair, Taken), Box<dyn Error>> {
-        let ring = library.ring(quantum)?;
-        let run = |member: usize| -> Result<Vec<f64>, String> {
-            let mut executable = self.executables[member].clone();
-            executable.variables.extend(ring.variables(member));
-            let measured = self.execute(&executable, request, conditions);
-            ring.leave(member).map_err(|error| error.to_string())?;
-            measured.map_err(|error| error.to_string())
+        library: &Path,
+    ) -> Result<(Pair, [Taken; 2]), Box<dyn Error>> {
+        let ring = Ring::new(library)?;
+        let members = [ring.member(0, self.home)?, ring.member(1, self.home)?];
+        let run = |member: &Member| {
+            let conditions = Conditions { member: Some(member), ..*conditions };
+            let measured = self.execute(request, &conditions).map_err(|error| error.to_string());
+            member.leave().map_err(|failure| failure.to_string())?;
+            measured
         };
         let (one, other) = thread::scope(|scope| {
-            let other = scope.spawn(|| run(1));
-            (run(0), other.join())
+            let other = scope.spawn(|| run(&members[1]));
+            (run(&members[0]), other.join())
         });
         let other = other.map_err(|_| "a thread panicked")?;
-        Ok(([one?, other?], ring.taken()?))
+        Ok(([one?, other?], [members[0].taken()?, members[1].taken()?]))
     }
 
     /// The request with iterations that suit the benchmark, where its harness can be told them.
@@ -68,11 +63,10 @@ impl Subject<'_> {
         request: ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<ExecutionRequest, Box<dyn Error>> {
-        if self.harness.kind() != HarnessKind::Native {
+        if !matches!(self.harness.kind(), HarnessKind::Native | HarnessKind::Divan) {
             return Ok(request);
         }
-        let one = ExecutionRequest { measurements: 1, ..request.clone() };
-        let outcome = self.harness.execute(self.executables[0], self.name, &one, conditions)?;
+        let outcome = self.harness.execute(self.executable, self.name, &request, conditions)?;
         let Outcome::Measured(execution) = outcome else { return Ok(request) };
         let iterations = execution.series.first().and_then(Series::same_iterations);
         Ok(ExecutionRequest { iterations, ..request })
@@ -80,11 +74,10 @@ impl Subject<'_> {
 
     fn execute(
         &self,
-        executable: &Executable,
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Vec<f64>, Box<dyn Error>> {
-        match self.harness.execute(executable, self.name, request, conditions)? {
+        match self.harness.execute(self.executable, self.name, request, conditions)? {
             Outcome::Measured(execution) => {
                 let series = execution.series.into_iter().next().ok_or("nothing was measured")?;
                 Ok(series.values)

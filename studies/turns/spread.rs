@@ -4,12 +4,15 @@ use cargo_rbench::stats::{Estimator, Moments, Scratch};
 
 use crate::pair::Pair;
 
+/// What stands for these values.
+pub fn estimate(values: &[f64], estimator: Estimator) -> f64 {
+    estimator.estimate(values, &mut Scratch::default())
+}
+
 /// The standard deviation over pairs of the log ratio of the estimates of both executions.
 pub fn of_estimates(pairs: &[Pair], estimator: Estimator) -> f64 {
-    let mut scratch = Scratch::default();
     let ratios = pairs.iter().map(|pair| {
-        let [base, head] =
-            pair.each_ref().map(|values| estimator.estimate(values, &mut scratch).ln());
+        let [base, head] = pair.each_ref().map(|values| estimate(values, estimator).ln());
         head - base
     });
     deviation(ratios)

@@ -45,6 +45,7 @@ unsafe extern "C" {
         offset: i64,
     ) -> *mut c_void;
     fn pthread_self() -> usize;
+    fn sched_setscheduler(process: c_int, policy: c_int, priority: *const c_int) -> c_int;
     fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int;
     fn unsetenv(name: *const c_char) -> c_int;
 }
@@ -56,6 +57,7 @@ const FUTEX_WAIT: c_int = 0;
 const FUTEX_WAKE: c_int = 1;
 const FUTEX_WAIT_BITSET: c_long = 9;
 const FUTEX_COMMAND: c_long = 0x7f;
+const SCHED_BATCH: c_int = 3;
 const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 const RUSAGE_CHILDREN: c_int = -1;
 const TIMER_ABSTIME: c_int = 1;
@@ -333,6 +335,8 @@ extern "C" fn join() {
         OWNER.store(thread(), Relaxed);
         OWNER_IN_LIBC.store(pthread_self(), Relaxed);
         let page = page.cast::<Page>();
+        // Whoever wakes its partner is not interrupted by it, but goes on until it waits itself.
+        sched_setscheduler(0, SCHED_BATCH, &0);
         stand_still(nanoseconds(CLOCK_MONOTONIC));
         // A second process of the same execution joins again.
         (*page).gone[own].store(0, Release);
