@@ -3,7 +3,7 @@
 use super::{Expected, LayoutEffect, layout_effect::NOTICED};
 use crate::{
     judge::JudgedRow,
-    model::Unit,
+    model::{Interleave, Unit},
     report::{quantity, sentence, verdict::VerdictKind},
     stats::{Change, Verdict},
 };
@@ -66,7 +66,8 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
             text: "No benchmark is reported as faster or slower. (On other machines, some of them \
                    depend strongly on the code layout. Here, that effect is too small to tell \
                    from noise.)"
-                .to_owned(),
+                .to_owned()
+                + &about_turns(rows),
             summary: "nothing flagged".to_owned(),
             as_expected: true,
         };
@@ -83,12 +84,31 @@ fn nothing_flagged(rows: &[JudgedRow], largest: Option<&LayoutEffect>) -> Explan
         size(effect.width()),
         100.0 * NOTICED,
         interval(change),
-    );
+    ) + &about_turns(rows);
     let summary = format!(
         "nothing flagged, although layouts change `{benchmark}` by {}",
         size(effect.width())
     );
     Explanation { text, summary, as_expected: true }
+}
+
+/// What turns are, where benchmarks took them, and how many are shown to be unchanged with them.
+fn about_turns(rows: &[JudgedRow]) -> String {
+    let in_turns: Vec<&JudgedRow> = rows
+        .iter()
+        .filter(|row| row.interleaving.is_some_and(|way| way.interleave == Interleave::Turns))
+        .collect();
+    if in_turns.is_empty() {
+        return String::new();
+    }
+    let unchanged =
+        in_turns.iter().filter(|row| matches!(row.verdict, Verdict::Unchanged { .. })).count();
+    format!(
+        " Both commits ran at once on one CPU and took turns, about one each millisecond, so that whatever \
+         disturbed the machine disturbed both alike. So even on a busy machine rbench can show that nothing \
+         changed: here for {unchanged} of {}.",
+        quantity::count(in_turns.len(), "benchmark"),
+    )
 }
 
 fn one_flagged(

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    judge::JudgedStage,
+    judge::{Interleaving, JudgedStage},
     model::{Benchmark, Metric, Name},
     report::verdict::VerdictKind,
     stats::{Assessment, Basis, Criteria, Doubt, Estimator, Measurements, Pairing, Summary},
@@ -57,6 +57,23 @@ fn identical_code_is_explained_with_the_number_of_benchmarks() {
     assert!(!explanation.as_expected);
     assert!(explanation.text.ends_with("`b` has not."), "{}", explanation.text);
     assert!(!explain(Expected::Identical, &[]).as_expected);
+}
+
+#[test]
+fn turns_are_explained_where_benchmarks_took_them() {
+    let taken = |row: JudgedRow| {
+        let interleaving = Interleaving { interleave: Interleave::Turns, obstacle: None };
+        JudgedRow { interleaving: Some(interleaving), ..row }
+    };
+    let doubt =
+        Verdict::Inconclusive { change: CHANGE, detectable: None, doubt: Doubt::NotFlagged };
+    let rows = [row("a", unchanged(), Some(STEADY)), row("b", doubt, Some(STEADY))];
+    let without = explain(Expected::NothingFlagged, &rows).text;
+    assert!(!without.contains("turns"), "{without}");
+    let with = explain(Expected::NothingFlagged, &rows.map(taken)).text;
+    let about = with.strip_prefix(&without).unwrap();
+    assert!(about.starts_with(" Both commits ran at once on one CPU and took turns"), "{about}");
+    assert!(about.ends_with("nothing changed: here for 1 of 2 benchmarks."), "{about}");
 }
 
 #[test]
