@@ -90,7 +90,8 @@ pub struct CriteriaOptions {
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
-    /// minimum [default: trimmed-mean for benchmarks that took turns, otherwise minimum]
+    /// minimum [default: minimum; for benchmarks that took turns, pairwise: the interquartile mean of the log
+    /// ratios of neighbouring measurements]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,

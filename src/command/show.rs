@@ -294,10 +294,10 @@ impl Newest<'_> {
     }
 
     fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
-        let Some(data) = self.results.measurements(self.place, stage, metric)? else {
+        let estimator = self.results.estimator(self.place, stage, criteria);
+        let Some(data) = self.results.measurements(self.place, stage, metric, estimator)? else {
             return Ok(ImpactFactors::default());
         };
-        let estimator = self.results.estimator(self.place, stage, criteria);
         let mut random = Random::new(criteria.seed);
         let bootstrap = Bootstrap::default();
         Ok(ImpactFactors {
@@ -313,20 +313,22 @@ impl Newest<'_> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<Vec<ShownBuild>> {
-        let mut by_seed: BTreeMap<LayoutSeed, Vec<&Execution>> = BTreeMap::new();
-        for (Row { slot, .. }, execution) in self.results.executions(self.place, stage) {
-            by_seed.entry(slot.seed).or_default().push(execution);
+        let mut by_seed: BTreeMap<LayoutSeed, Vec<(&Row, &Execution)>> = BTreeMap::new();
+        for (row, execution) in self.results.executions(self.place, stage) {
+            by_seed.entry(row.slot.seed).or_default().push((row, execution));
         }
         let linked = self.results.linked(self.place)?;
         let estimator = self.results.estimator(self.place, stage, criteria);
         let mut scratch = Scratch::default();
         let mut builds = Vec::with_capacity(by_seed.len());
         for (seed, executions) in by_seed {
-            let of_metric = executions.iter().filter_map(|execution| execution.series_of(metric));
+            let of_metric = executions.iter().filter_map(|(row, execution)| {
+                self.results.values(self.place, row, execution, metric, estimator)
+            });
             let values: Vec<f64> =
-                of_metric.map(|series| estimator.estimate(&series.values, &mut scratch)).collect();
+                of_metric.map(|values| estimator.estimate(&values, &mut scratch)).collect();
             let build = linked.iter().find(|build| build.seed == seed);
-            let resources = || executions.iter().map(|execution| &execution.resources);
+            let resources = || executions.iter().map(|(_, execution)| &execution.resources);
             builds.push(ShownBuild {
                 seed,
                 stage,

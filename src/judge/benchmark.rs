@@ -1,6 +1,7 @@
 //! One benchmark in some experiments: rows of the store as the measurements that statistics take.
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, HashMap},
 };
@@ -13,10 +14,10 @@ use super::{
 use crate::{
     failure::Result,
     model::{
-        BenchTarget, Benchmark, Execution, Interleave, Layout, Metric, Stage, Throughput,
+        BenchTarget, Benchmark, Execution, Interleave, Layout, Metric, Slot, Stage, Throughput,
         Unmeasured,
     },
-    stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary},
+    stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, neighbours},
     store::{ExperimentId, RecordedBuild, Row},
 };
 
@@ -134,21 +135,50 @@ impl BenchmarkResults<'_> {
         })
     }
 
-    /// The measurements of one stage in one metric, each program counted as one build; `None` if there are
-    /// none.
+    /// The measurements of an execution, for this estimator: those of one that took turns are brought to the
+    /// ratio of neighbouring measurements of both versions. `None` without the metric.
+    pub fn values<'r>(
+        &'r self,
+        measured: VersionRef,
+        row: &Row,
+        execution: &'r Execution,
+        metric: &Metric,
+        estimator: Estimator,
+    ) -> Option<Cow<'r, [f64]>> {
+        let own = &execution.series_of(metric)?.values;
+        let partner = || {
+            let is_partner = |place: &&VersionRef| {
+                place.experiment == measured.experiment && place.version != measured.version
+            };
+            let of_partner = self.rows(*self.rows.keys().find(is_partner)?).iter();
+            let slot = |version| Slot { version, ..row.slot };
+            let beside = of_partner.clone().find(|other| other.slot == slot(other.slot.version))?;
+            Some(&beside.outcome.as_ref().ok()?.series_of(metric)?.values)
+        };
+        let beside = if estimator == Estimator::Pairwise { partner() } else { None };
+        Some(match beside.map(|partner| neighbours::towards_ratio(own, partner)) {
+            Some(factor) => own.iter().map(|value| factor * value).collect(),
+            None => Cow::Borrowed(own),
+        })
+    }
+
+    /// The measurements of one stage in one metric for this estimator, each program counted as one build;
+    /// `None` if there are none.
     pub fn measurements(
         &self,
         measured: VersionRef,
         stage: Stage,
         metric: &Metric,
+        estimator: Estimator,
     ) -> Result<Option<Measurements>> {
         let programs = self.results.programs(measured.experiment, &self.target())?;
-        let mut builds: BTreeMap<u64, Vec<&[f64]>> = BTreeMap::new();
+        let mut builds: BTreeMap<u64, Vec<Cow<'_, [f64]>>> = BTreeMap::new();
         let mut resolution: f64 = 0.0;
         for (row, execution) in self.executions(measured, stage) {
             let Some(series) = execution.series_of(metric) else { continue };
+            let values = self.values(measured, row, execution, metric, estimator);
             let seed = programs.representative(row.slot.seed);
-            builds.entry(u64::from(seed.get())).or_default().push(&series.values);
+            builds.entry(u64::from(seed.get())).or_default().extend(values);
             resolution = resolution.max(series.resolution);
         }
         let measurements = Measurements::new(metric.clone(), builds).ok();
@@ -179,8 +209,8 @@ impl BenchmarkResults<'_> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<Option<Summary>> {
-        let measurements = self.measurements(measured, stage, metric)?;
         let estimator = self.estimator(measured, stage, criteria);
+        let measurements = self.measurements(measured, stage, metric, estimator)?;
         Ok(measurements.map(|measurements| Summary::of(&measurements, estimator)))
     }
 

@@ -51,8 +51,8 @@ impl From<Turns> for Interleaving {
 /// The estimator that the user asked for, or the one that suits how these executions were measured.
 ///
 /// Where a version runs alone, disturbances only add time, and the smallest measurement is the least
-/// disturbed one. Versions that take turns meet the same disturbances: there the minimum is that of few lucky
-/// measurements of either, and a mean without its extremes cancels what they share.
+/// disturbed one. Versions that take turns meet the same disturbances, which are not in the ratio of neighbouring
+/// measurements of both.
 pub(super) fn estimator<'e>(
     criteria: &Criteria,
     executions: impl IntoIterator<Item = &'e Execution>,
@@ -60,7 +60,7 @@ pub(super) fn estimator<'e>(
     criteria.estimator.unwrap_or_else(|| {
         let in_turns = Some(Interleave::Turns);
         match Interleaving::of(executions) {
-            Ok(all) if all.map(|all| all.interleave) == in_turns => Estimator::TrimmedMean,
+            Ok(all) if all.map(|all| all.interleave) == in_turns => Estimator::Pairwise,
             _ => Estimator::Minimum,
         }
     })
@@ -102,7 +102,7 @@ mod tests {
         };
         let alone = [Turns::NotAsked, Turns::Impossible(Obstacle::WholeProgram)];
         assert_eq!(of(None, &alone), Estimator::Minimum);
-        assert_eq!(of(None, &[Turns::Taken(98)]), Estimator::TrimmedMean);
+        assert_eq!(of(None, &[Turns::Taken(98)]), Estimator::Pairwise);
         assert_eq!(of(None, &[]), Estimator::Minimum);
         for turns in [&alone[..], &[Turns::Taken(98)]] {
             assert_eq!(of(Some(Estimator::Median), turns), Estimator::Median);

@@ -25,6 +25,10 @@ pub enum Estimator {
     /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
     #[default]
     Minimum,
+    /// For executions that took turns with one of the other version: the trimmed mean, after the trimmed
+    /// means of both were brought to the ratio of neighbouring measurements, each by half of the way (see
+    /// [`neighbours`](super::neighbours)).
+    Pairwise,
 }
 
 /// Memory that [`Estimator::estimate`] reuses from one execution to the next.
@@ -32,7 +36,7 @@ pub enum Estimator {
 pub struct Scratch(Vec<u64>);
 
 impl Estimator {
-    /// Every estimator, in the order in which help texts list them.
+    /// Every estimator of an execution that ran alone, in the order in which help texts list them.
     pub const ALL: [Self; 5] =
         [Self::Mean, Self::TrimmedMean, Self::Median, Self::LowerQuartile, Self::Minimum];
 
@@ -44,6 +48,7 @@ impl Estimator {
             Self::Median => "median",
             Self::LowerQuartile => "lower-quartile",
             Self::Minimum => "minimum",
+            Self::Pairwise => "pairwise",
         }
     }
 
@@ -57,7 +62,7 @@ impl Estimator {
         }
         match self {
             Self::Mean => moments::sum(values) / values.len() as f64,
-            Self::TrimmedMean => trimmed_mean(values, scratch),
+            Self::TrimmedMean | Self::Pairwise => trimmed_mean(values, scratch),
             Self::Median => between(values, 2, scratch),
             Self::LowerQuartile => between(values, 4, scratch),
             Self::Minimum => values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -150,7 +155,7 @@ mod tests {
         let mean = |kept: &[f64]| kept.iter().sum::<f64>() / kept.len() as f64;
         match estimator {
             Estimator::Mean => mean(&d),
-            Estimator::TrimmedMean => mean(&d[k / 5..k - k / 5]),
+            Estimator::TrimmedMean | Estimator::Pairwise => mean(&d[k / 5..k - k / 5]),
             Estimator::Median => rank(2),
             Estimator::LowerQuartile => rank(4),
             Estimator::Minimum => d[0],

@@ -51,6 +51,7 @@ mod interval;
 mod matching;
 mod median;
 mod moments;
+pub mod neighbours;
 mod outlook;
 mod permutation;
 pub mod plan;

@@ -1,5 +1,5 @@
-//! Are the verdicts correct? Runs `cargo rbench compare` with default settings on versions whose true
-//! difference is known, and counts the verdicts.
+//! Are the verdicts correct? Runs `cargo rbench compare --interleave executions` on versions whose true
+//! difference is known, and counts the verdicts. The study `turns` does so with turns.
 //!
 //! `cargo run --release --example truth` prints the tables that `docs/truth.md` explains, and exits
 //! with an error if a target is missed. It takes about 40 minutes on two cores that have nothing else

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 use cargo_rbench::{
     judge::{BenchmarkResults, Results, VersionRef},
     model::{Metric, Stage},
-    stats::Measurements,
+    stats::{Estimator, Measurements},
     store::{Store, StoredExperiment},
 };
 
@@ -37,7 +37,7 @@ pub fn first_stage(
 fn pair(benchmark: &BenchmarkResults<'_>) -> Result<Pair, Box<dyn Error>> {
     let version = |version| {
         let place = VersionRef { experiment: 0, version };
-        benchmark.measurements(place, Stage::First, &Metric::wall())
+        benchmark.measurements(place, Stage::First, &Metric::wall(), Estimator::default())
     };
     version(0)?
         .zip(version(1)?)

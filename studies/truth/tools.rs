@@ -42,7 +42,8 @@ impl<'a> Tools<'a> {
         Ok(Self { place, rbench: target.join("release/cargo-rbench") })
     }
 
-    /// `cargo rbench compare` with default settings but for the seed, of all benchmarks or of `only`.
+    /// `cargo rbench compare` one execution after the other, with default settings but for the seed, of all
+    /// benchmarks or of `only`.
     pub fn compare(
         &self,
         versions: [&str; 2],
@@ -52,6 +53,7 @@ impl<'a> Tools<'a> {
     ) -> Result<Answer, Box<dyn Error>> {
         let seed = seed.to_string();
         let mut arguments = vec!["compare", versions[0], versions[1], "--seed", &seed];
+        arguments.extend(["--interleave", "executions"]);
         arguments.extend(more);
         if !only.is_empty() {
             arguments.push("--exact");

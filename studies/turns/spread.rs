@@ -1,6 +1,6 @@
 //! How much the log ratio of a pair varies from pair to pair.
 
-use cargo_rbench::stats::{Estimator, Moments, Scratch};
+use cargo_rbench::stats::{Estimator, Moments, Scratch, neighbours};
 
 use crate::pair::Pair;
 
@@ -18,20 +18,9 @@ pub fn of_estimates(pairs: &[Pair], estimator: Estimator) -> f64 {
     deviation(ratios)
 }
 
-/// The same of the interquartile mean of the log ratios of neighbours: of measurement i of both.
+/// The same of the log ratios of neighbours: of measurement i of both.
 pub fn of_neighbours(pairs: &[Pair]) -> f64 {
-    deviation(pairs.iter().map(|[base, head]| {
-        let ratios = base.iter().zip(head).map(|(base, head)| (head / base).ln());
-        interquartile_mean(ratios.collect())
-    }))
-}
-
-/// The mean of the half in the middle.
-fn interquartile_mean(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let cut = values.len() / 4;
-    let middle = &values[cut..values.len() - cut];
-    middle.iter().sum::<f64>() / middle.len() as f64
+    deviation(pairs.iter().map(|[base, head]| neighbours::log_ratio(head, base)))
 }
 
 fn deviation(values: impl Iterator<Item = f64>) -> f64 {
@@ -41,12 +30,6 @@ fn deviation(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quarter_at_each_end_is_left_out() {
-        assert!((interquartile_mean(vec![900.0, 1.0, 3.0, -900.0]) - 2.0).abs() < 1e-12);
-        assert!((interquartile_mean(vec![1.0, 3.0, 2.0]) - 2.0).abs() < 1e-12);
-    }
 
     #[test]
     fn what_neighbours_share_does_not_count() {

@@ -57,7 +57,7 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
 
     let stored = ["compare", "--stored", "--no-confirm", "--advisory"];
     elsewhere.rbench(&stored).ok().assert_stdout_has(&[
-        "estimator trimmed-mean in turns and minimum otherwise, ",
+        "estimator pairwise in turns and minimum otherwise, ",
         "not in turns, because it does not read the clock: steady",
     ]);
     let compared = elsewhere.rbench(&[&stored[..], &["--format", "json"]].concat());
@@ -65,7 +65,7 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
         ["id", "interleave", "obstacle", "estimator"].map(|key| benchmark[key].clone())
     };
     let expected = [
-        ["changing".into(), "turns".into(), serde_json::Value::Null, "trimmed-mean".into()],
+        ["changing".into(), "turns".into(), serde_json::Value::Null, "pairwise".into()],
         ["steady", "executions", "no_clock", "minimum"].map(serde_json::Value::from),
     ];
     let reports = [

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     judge::Interleaving,
     judge::testing::{Filling, benchmark, metric, place, seeds},
-    model::{Interleave, Obstacle, Throughput, Turns},
+    model::{Execution, Interleave, Obstacle, Throughput, Turns},
     stats::{Estimator, Rule},
     store::Store,
 };
@@ -321,16 +321,47 @@ fn each_stage_is_judged_by_the_estimator_that_suits_how_it_was_measured() {
         let used: Vec<_> = row.stages.iter().map(of).collect();
         (used, row.interleaving.unwrap())
     };
-    let [mean, minimum] = [Estimator::TrimmedMean, Estimator::Minimum].map(|one| [one; 2]);
+    let [pairwise, minimum] = [Estimator::Pairwise, Estimator::Minimum].map(|one| [one; 2]);
     let in_turns = Interleaving { interleave: Interleave::Turns, obstacle: None };
     let alone = |obstacle| Interleaving { interleave: Interleave::Executions, obstacle };
     assert_eq!(used([ALONE; 2], None), (vec![minimum; 2], alone(None)));
-    assert_eq!(used([TAKEN; 2], None), (vec![mean; 2], in_turns));
+    assert_eq!(used([TAKEN; 2], None), (vec![pairwise; 2], in_turns));
     let obstacle = alone(Some(Obstacle::NoClock));
     assert_eq!(used([IMPOSSIBLE; 2], None), (vec![minimum; 2], obstacle));
-    assert_eq!(used([TAKEN, IMPOSSIBLE], None), (vec![mean, minimum], obstacle));
+    assert_eq!(used([TAKEN, IMPOSSIBLE], None), (vec![pairwise, minimum], obstacle));
     let median = Estimator::Median;
     assert_eq!(used([TAKEN; 2], Some(median)), (vec![[median; 2]; 2], in_turns));
+}
+
+#[test]
+fn the_change_of_what_took_turns_is_that_of_neighbouring_measurements() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for (version, value) in [(0, 100.0), (1, 103.0)] {
+        // The first half of both executions was disturbed, and a quarter of the head's by something else.
+        let by = |i: u32| match i {
+            0..10 if version == 1 => 20.0,
+            0..20 => 2.0,
+            _ => 1.0,
+        };
+        let disturbed = |one: &mut Execution| {
+            one.turns = TAKEN;
+            let level = one.series[0].values[0];
+            one.series[0].values = (0..40).map(|i| level * by(i)).collect();
+            one.series[0].iterations = vec![1; 40];
+        };
+        filling.measure_with(disturbed, "a", version, Stage::First, &[(WALL, value)]);
+    }
+    let ratio = |estimator: Option<Estimator>| {
+        let criteria = Criteria { estimator, ..Criteria::default() };
+        let row = judged_by(&filling, JudgeOptions::default(), &criteria).remove(0);
+        let [base, head] = row.stages[0].summaries.each_ref().map(|one| one.values().mean);
+        let change = row.stages[0].assessment.comparison.change.estimate;
+        assert!((head / base - 1.0 - change).abs() < 1e-3, "{change}");
+        head / base
+    };
+    assert!((ratio(None) - 1.03).abs() < 1e-2);
+    assert!((ratio(Some(Estimator::TrimmedMean)) - 2.06).abs() < 1e-2);
 }
 
 #[test]
