@@ -1,0 +1,142 @@
+//! What can go wrong in a benchmark's process, and what must then be said of it. The fixture `faults` does it.
+
+use cargo_rbench::{model::Obstacle, stats::Random};
+
+/// A kind of fault.
+#[derive(Debug)]
+pub struct Kind {
+    /// What the fixture calls it.
+    pub name: &'static str,
+    /// How often it is drawn.
+    share: usize,
+    /// Whether the execution may give measurements.
+    pub may_measure: bool,
+    /// What a failure says: one of these.
+    pub failures: &'static [&'static str],
+    /// What may keep the benchmark from taking turns.
+    pub obstacles: &'static [Obstacle],
+    /// Up to how many µs after its process began it comes.
+    latest: usize,
+    /// Whether it lets the process run to its deadline.
+    pub is_slow: bool,
+    /// Whether it leaves processes behind that are not ended when rbench is killed.
+    pub leaves_processes: bool,
+}
+
+const TOO_LONG: &[&str] = &["it was still running after"];
+const NO_RESULT: &[&str] = &["it exited with success but wrote no result"];
+const STATUS: &[&str] = &["it exited with status 1"];
+
+/// While the harness still measures: an execution has a warm-up of 2 ms of its own time.
+const WITHIN: usize = 1_500;
+/// At any time, or after the end.
+const ANY_TIME: usize = 20_000;
+
+/// One that fails.
+const fn failing(name: &'static str, share: usize, failures: &'static [&'static str]) -> Kind {
+    Kind {
+        name,
+        share,
+        may_measure: false,
+        failures,
+        obstacles: &[],
+        latest: WITHIN,
+        is_slow: false,
+        leaves_processes: false,
+    }
+}
+
+/// One that measures all the same, perhaps without turns.
+const fn measuring(name: &'static str, share: usize, obstacles: &'static [Obstacle]) -> Kind {
+    Kind { may_measure: true, obstacles, ..failing(name, share, &[]) }
+}
+
+const THREADS: &[Obstacle] = &[Obstacle::OtherThreads];
+
+/// No fault.
+pub const NONE: Kind = measuring("none", 0, &[]);
+
+/// All kinds.
+pub const ALL: [Kind; 25] = [
+    failing("abort", 6, &["it was killed by signal 6"]),
+    failing("segfault", 6, &["it was killed by signal 11"]),
+    failing("panic", 6, &["as the file says"]),
+    failing("exit-0", 6, NO_RESULT),
+    failing("exit-1", 6, STATUS),
+    failing("exit-in-thread", 6, STATUS),
+    failing("_exit", 6, NO_RESULT),
+    failing("becomes", 4, NO_RESULT),
+    measuring("_exit-after", 6, &[Obstacle::NotLoaded]),
+    measuring("sleep", 6, &[]),
+    Kind { leaves_processes: true, ..measuring("forks", 4, THREADS) },
+    measuring("executes", 4, THREADS),
+    Kind { leaves_processes: true, ..measuring("daemon", 8, THREADS) },
+    measuring("clocks", 4, THREADS),
+    measuring("pool", 4, THREADS),
+    measuring("busy-thread", 4, THREADS),
+    measuring("no-clock", 4, &[Obstacle::NoClock]),
+    measuring("other-clock", 4, &[Obstacle::OtherClock]),
+    Kind {
+        latest: ANY_TIME,
+        failures: &["it was killed by signal 9"],
+        ..measuring("killed", 12, &[Obstacle::NotLoaded])
+    },
+    Kind {
+        latest: ANY_TIME,
+        failures: &["it was killed by signal 15"],
+        ..measuring("ended", 8, &[Obstacle::NotLoaded])
+    },
+    Kind {
+        latest: ANY_TIME,
+        leaves_processes: true,
+        ..measuring("stopped-for-a-while", 6, THREADS)
+    },
+    Kind { is_slow: true, ..failing("loop", 3, TOO_LONG) },
+    Kind { is_slow: true, ..failing("sleep-long", 3, TOO_LONG) },
+    Kind { is_slow: true, ..failing("blocked", 3, TOO_LONG) },
+    Kind {
+        is_slow: true,
+        latest: ANY_TIME,
+        failures: TOO_LONG,
+        ..measuring("stopped-any-time", 1, &[Obstacle::NotLoaded])
+    },
+];
+
+/// A fault of one version, at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    pub kind: &'static Kind,
+    /// µs after the process began.
+    pub after: usize,
+}
+
+impl Fault {
+    /// No fault at all.
+    pub const NONE: Self = Self { kind: &NONE, after: 0 };
+
+    /// One of those that are wanted.
+    fn draw(random: &mut Random, wanted: impl Fn(&Kind) -> bool) -> Self {
+        let of_share = |kind: &'static Kind| std::iter::repeat_n(kind, kind.share);
+        let all: Vec<_> = ALL.iter().filter(|kind| wanted(kind)).flat_map(of_share).collect();
+        let kind = all[random.below(all.len())];
+        Self { kind, after: random.below(kind.latest) }
+    }
+
+    /// Faults of base and head: in most cases only one of them has one.
+    pub fn draw_pair(random: &mut Random, wanted: impl Fn(&Kind) -> bool) -> [Self; 2] {
+        let (one, other) = (Self::draw(random, &wanted), Self::draw(random, &wanted));
+        match random.below(5) {
+            0 | 1 => [one, Self::NONE],
+            2 | 3 => [Self::NONE, other],
+            _ => [one, other],
+        }
+    }
+}
+
+/// What the fixture's file says of these faults; with `once`, they come in one process only.
+pub fn file([base, head]: &[Fault; 2], once: bool) -> String {
+    let once = if once { " once" } else { "" };
+    let line =
+        |version, fault: &Fault| format!("{version} {} {}{once}\n", fault.kind.name, fault.after);
+    line("BASE", base) + &line("HEAD", head)
+}

@@ -1,0 +1,126 @@
+//! What is stored of an experiment after faults, held against what must be.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+};
+
+use cargo_rbench::{
+    model::{LayoutSeed, Stage, Turns, Unmeasured},
+    store::{ExperimentId, Row, Store},
+};
+
+use crate::{
+    kind::Fault,
+    tally::{Finding, Wrong},
+};
+
+/// What happened to an experiment.
+pub struct Happened<'f> {
+    /// The faults of base and head.
+    pub faults: &'f [Fault; 2],
+    /// Whether they came only once.
+    pub once: bool,
+    /// How many executions each benchmark has in all, if it came to its end.
+    pub whole: Option<usize>,
+}
+
+impl Happened<'_> {
+    /// What is wrong with the experiment in the store.
+    pub fn check(
+        &self,
+        store: &Store<'_>,
+        experiment: ExperimentId,
+    ) -> Result<Vec<Finding>, Box<dyn Error>> {
+        let mut found = Vec::new();
+        for benchmark in store.benchmarks()? {
+            let rows = store.rows(&benchmark, &[experiment])?;
+            let name = benchmark.name.id.as_str();
+            let wrong = if name == "good" { self.of_good(&rows) } else { self.of_bad(&rows) };
+            found.extend(wrong.into_iter().map(|(wrong, what)| (wrong, format!("{name}: {what}"))));
+        }
+        Ok(found)
+    }
+
+    fn of_good(&self, rows: &[Row]) -> Vec<Finding> {
+        let is_taken =
+            |row: &Row| matches!(&row.outcome, Ok(one) if matches!(one.turns, Turns::Taken(_)));
+        let mut found: Vec<Finding> = rows
+            .iter()
+            .filter(|row| !is_taken(row))
+            .map(|row| (Wrong::Failure, format!("{:?}", row.outcome)))
+            .collect();
+        found.extend(halves(rows));
+        found.extend(self.missing(rows));
+        found
+    }
+
+    fn of_bad(&self, rows: &[Row]) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let mut alone = BTreeSet::new();
+        let mut taken = Vec::new();
+        let mut failures = 0;
+        for row in rows {
+            let fault = self.faults[row.slot.version];
+            match &row.outcome {
+                Ok(execution) => match execution.turns {
+                    Turns::Taken(_) => taken.push(row.clone()),
+                    Turns::Impossible(obstacle) => drop(alone.insert(obstacle)),
+                    Turns::NotAsked => {
+                        found.push((Wrong::Half, format!("not asked: {:?}", row.slot)));
+                    }
+                },
+                Err(Unmeasured::Skipped(reason)) => found.push((Wrong::Failure, reason.clone())),
+                Err(Unmeasured::Failed(text)) => {
+                    failures += 1;
+                    if !fault.kind.failures.iter().any(|part| text.contains(part)) {
+                        found.push((Wrong::Failure, text.clone()));
+                    }
+                }
+            }
+        }
+        // What fails once and not again fails in turns.
+        let fails = |fault: &Fault| !fault.kind.failures.is_empty();
+        for obstacle in &alone {
+            let is_expected =
+                self.faults.iter().any(|fault| fault.kind.obstacles.contains(obstacle))
+                    || (*obstacle == cargo_rbench::model::Obstacle::FailsInTurns
+                        && self
+                            .faults
+                            .iter()
+                            .any(|fault| fails(fault) && (self.once || fault.kind.may_measure)));
+            if !is_expected {
+                found.push((Wrong::Failure, format!("obstacle: {obstacle}")));
+            }
+        }
+        if !alone.is_empty() && !taken.is_empty() {
+            found.push((Wrong::Half, "some executions took turns, and some did not".to_owned()));
+        }
+        found.extend(halves(&taken));
+        let must_fail = self.faults.iter().any(|fault| !fault.kind.may_measure) && !self.once;
+        match failures {
+            0 if must_fail && self.whole.is_some() => {
+                found.push((Wrong::Failure, "no failure is stored".to_owned()));
+            }
+            0 => found.extend(self.missing(rows)),
+            _ => {}
+        }
+        found
+    }
+
+    fn missing(&self, rows: &[Row]) -> Option<Finding> {
+        let whole = self.whole.filter(|whole| *whole != rows.len())?;
+        Some((Wrong::Half, format!("{} of {whole} executions are stored", rows.len())))
+    }
+}
+
+/// Executions that took turns without one of the other version.
+fn halves(rows: &[Row]) -> Vec<Finding> {
+    let mut places: BTreeMap<(Stage, u32, LayoutSeed), Vec<usize>> = BTreeMap::new();
+    for row in rows {
+        let place = (row.slot.stage, row.slot.round, row.slot.seed);
+        places.entry(place).or_default().push(row.slot.version);
+    }
+    let halves = places.into_iter().filter(|(_, versions)| versions.len() != 2);
+    halves.map(|(place, versions)| (Wrong::Half, format!("{place:?} of {versions:?}"))).collect()
+}

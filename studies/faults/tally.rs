@@ -1,0 +1,89 @@
+//! What was found wrong after each kind of fault, as a table.
+
+use std::collections::BTreeMap;
+
+use crate::kind::Fault;
+
+/// What is wrong after a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wrong {
+    /// It did not end in time.
+    Hang,
+    /// A process, a file or memory is left.
+    Left,
+    /// A version that did nothing wrong failed; or one that did has another failure, or an obstacle that is
+    /// none.
+    Failure,
+    /// Executions are stored that are no whole pairs, or some are missing.
+    Half,
+}
+
+const COLUMNS: [(Wrong, &str); 4] = [
+    (Wrong::Hang, "hangs"),
+    (Wrong::Left, "leftovers"),
+    (Wrong::Failure, "wrong failures"),
+    (Wrong::Half, "half pairs"),
+];
+
+/// A trial: what was thrown where, and what came of it.
+pub type Finding = (Wrong, String);
+
+/// All that was found.
+#[derive(Default)]
+pub struct Tally {
+    rows: BTreeMap<(&'static str, String), [usize; 5]>,
+    wrong: usize,
+}
+
+impl Tally {
+    /// Adds a trial with these faults, and tells of each finding at once.
+    #[expect(clippy::print_stdout, reason = "a program for people prints")]
+    pub fn add(
+        &mut self,
+        level: &'static str,
+        faults: &[Fault; 2],
+        signal: &str,
+        found: &[Finding],
+    ) {
+        let mut names: Vec<&str> = faults.iter().map(|fault| fault.kind.name).collect();
+        names.retain(|name| *name != "none");
+        names.sort_unstable();
+        if names.len() > 1 {
+            names = vec!["in both versions"];
+        }
+        names.extend((!signal.is_empty()).then_some(signal));
+        let row = self.rows.entry((level, names.join(" + "))).or_default();
+        row[0] += 1;
+        for (place, (column, _)) in COLUMNS.iter().enumerate() {
+            row[place + 1] += usize::from(found.iter().any(|(wrong, _)| wrong == column));
+        }
+        for (wrong, what) in found {
+            let shown = faults.map(|fault| format!("{} after {} us", fault.kind.name, fault.after));
+            println!("{level} [{}] {signal}: {wrong:?}: {what}", shown.join(", "));
+        }
+        self.wrong += usize::from(!found.is_empty());
+    }
+
+    /// Prints the table; returns whether nothing is wrong.
+    #[expect(clippy::print_stdout, reason = "a program for people prints")]
+    pub fn print(&self) -> bool {
+        print!("{:<8} {:<34} {:>6}", "level", "fault", "count");
+        COLUMNS.iter().for_each(|(_, name)| print!(" {name:>14}"));
+        println!();
+        let mut all = [0; 5];
+        for ((level, name), row) in &self.rows {
+            print_row(level, name, row);
+            all.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
+        }
+        print_row("all", "", &all);
+        self.wrong == 0
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a program for people prints")]
+fn print_row(level: &str, name: &str, row: &[usize; 5]) {
+    let [count, wrong @ ..] = row;
+    print!("{level:<8} {name:<34} {count:>6}");
+    wrong.iter().for_each(|count| print!(" {count:>14}"));
+    println!();
+}
