@@ -24,20 +24,30 @@ use rustix::{
 use super::{
     procfs::{self, Process},
     reap::{self, Usage},
+    turns::MEMBER_VARIABLE,
 };
 
 /// How long what was left behind has to end after it was killed.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// The children of this process that were not left behind by others. Locked while one is started, so
 /// that nobody takes it for such a one.
-static CHILDREN: Mutex<Children> = Mutex::new(Children { running: Vec::new(), before: Vec::new() });
+static CHILDREN: Mutex<Children> =
+    Mutex::new(Children { running: Vec::new(), before: Vec::new(), left_behind: BTreeMap::new() });
 
 struct Children {
     /// Those that run.
-    running: Vec<Pid>,
+    running: Vec<Running>,
     /// Those that were there before the first was started: of whoever became this process by an exec.
     before: Vec<Pid>,
+    /// What was left behind and is being ended, and by which child.
+    left_behind: BTreeMap<i32, Pid>,
+}
+
+struct Running {
+    id: Pid,
+    /// Which of two processes that take turns it is.
+    member: Option<usize>,
 }
 
 /// A child that leads a process group. Dropped, it is killed with its group, and reaped.
@@ -45,8 +55,8 @@ struct Children {
 pub(super) struct Child(Pid);
 
 impl Child {
-    /// Starts `command`, which must make a process group of its own.
-    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+    /// Starts `command`, which must make a process group of its own, as this one of two that take turns.
+    pub(super) fn spawn(command: &mut Command, member: Option<usize>) -> io::Result<Self> {
         let mut children = lock();
         if children.running.is_empty() {
             children.before =
@@ -54,9 +64,9 @@ impl Child {
             // Without it, what is left behind is only not noticed.
             let _ = set_child_subreaper(Some(getpid()));
         }
-        let child = Pid::from_child(&command.spawn()?);
-        children.running.push(child);
-        Ok(Self(child))
+        let id = Pid::from_child(&command.spawn()?);
+        children.running.push(Running { id, member });
+        Ok(Self(id))
     }
 
     /// Its id, and that of its group.
@@ -95,7 +105,7 @@ impl Drop for Child {
 
 /// The running children, each before its descendants.
 pub(super) fn running() -> Vec<Pid> {
-    lock().running.clone()
+    lock().running.iter().map(|child| child.id).collect()
 }
 
 /// The descendants of the running children.
@@ -124,7 +134,8 @@ fn lock() -> MutexGuard<'static, Children> {
 
 fn forget(child: Pid) {
     let mut children = lock();
-    children.running.retain(|other| *other != child);
+    children.running.retain(|other| other.id != child);
+    children.left_behind.retain(|_, of| *of != child);
     if children.running.is_empty() {
         let _ = set_child_subreaper(None);
     }
@@ -136,17 +147,22 @@ fn end_left_behind(group: Pid) -> Vec<String> {
     let mut names = BTreeMap::new();
     let until = Instant::now() + GRACE;
     loop {
-        let children = lock();
+        let mut children = lock();
         let adopted = children.adopted(Some(group));
         if adopted.is_empty() || Instant::now() >= until {
             return names.into_values().collect();
         }
         for process in adopted {
-            let _ = kill_process(process.id, Signal::KILL);
-            let _ = waitid(WaitId::Pid(process.id), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-            if process.group != Some(group) {
-                names.insert(process.id.as_raw_pid(), process.name);
+            let id = process.id.as_raw_pid();
+            // It is seen again until it has ended, and then no longer says whose it was.
+            children.left_behind.insert(id, group);
+            if !process.has_ended {
+                let _ = kill_process(process.id, Signal::KILL);
+                if process.group != Some(group) {
+                    names.insert(id, process.name);
+                }
             }
+            let _ = waitid(WaitId::Pid(process.id), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
         }
         drop(children);
         thread::sleep(Duration::from_millis(1));
@@ -155,8 +171,7 @@ fn end_left_behind(group: Pid) -> Vec<String> {
 
 impl Children {
     /// The children of this process that were left to it: it starts none but those that run here, and
-    /// others in its own group. What is in the group of a running child is left to that one, unless it
-    /// is `group`.
+    /// others in its own group. What another running child than `group` left behind is left to that one.
     fn adopted(&self, group: Option<Pid>) -> Vec<Process> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         if matches!(waitid(WaitId::All, options), Err(Errno::CHILD)) {
@@ -166,13 +181,26 @@ impl Children {
         let (own_id, own_group) = (Some(getpid()), Some(getpgrp()));
         let mut all = procfs::processes();
         all.retain(|process| {
-            let is_known = self.running.contains(&process.id) || self.before.contains(&process.id);
-            let is_of_another = process.group != group
-                && process.group.is_some_and(|group| self.running.contains(&group));
+            let is_known = self.runs(process.id) || self.before.contains(&process.id);
             let is_own = process.parent == own_id && process.group != own_group;
-            is_own && !is_known && !is_of_another
+            is_own && !is_known && self.left_by(process).is_none_or(|child| Some(child) == group)
         });
         all
+    }
+
+    fn runs(&self, id: Pid) -> bool {
+        self.running.iter().any(|child| child.id == id)
+    }
+
+    /// The running child that left a process behind, as far as that can be told: the process may have made
+    /// itself a group of its own, and two children may have ended at the same time.
+    fn left_by(&self, process: &Process) -> Option<Pid> {
+        let known = self.left_behind.get(&process.id.as_raw_pid()).copied();
+        known.or(process.group).filter(|child| self.runs(*child)).or_else(|| {
+            let member = procfs::variable(process.id, MEMBER_VARIABLE)?.parse().ok();
+            let mut members = self.running.iter().filter(|child| child.member.is_some());
+            members.find(|child| child.member == member).map(|child| child.id)
+        })
     }
 }
 
@@ -184,7 +212,7 @@ mod tests {
 
     fn start(script: &str) -> Child {
         let mut command = Command::new("sh");
-        Child::spawn(command.args(["-c", script]).process_group(0)).unwrap()
+        Child::spawn(command.args(["-c", script]).process_group(0), None).unwrap()
     }
 
     #[test]
@@ -198,6 +226,31 @@ mod tests {
             !is_there() && !running().contains(&id)
         });
         assert!(is_forgotten);
+    }
+
+    #[test]
+    fn of_two_that_have_ended_each_ends_what_it_left_behind_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let start = |member: usize| {
+            let file = directory.path().join(member.to_string());
+            let mut command = Command::new("sh");
+            // In a session of its own, under a name of its own.
+            let sleep = format!("exec sleep 360{member}");
+            let script = format!(
+                "setsid sh -c 'echo >{0}; {sleep}' & while [ ! -e {0} ]; do :; done",
+                file.display()
+            );
+            command.args(["-c", &script]).env(MEMBER_VARIABLE, member.to_string());
+            Child::spawn(command.process_group(0), Some(member)).unwrap()
+        };
+        let children = [0, 1].map(start);
+        for child in &children {
+            // It stays a zombie.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            waitid(WaitId::Pid(child.id()), options).unwrap();
+        }
+        let left = children.map(|child| child.reap().unwrap().1.len());
+        assert_eq!(left, [1, 1]);
     }
 
     #[test]

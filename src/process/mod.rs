@@ -112,8 +112,8 @@ pub struct Ended {
 /// Runs `invocation` in a process group of its own until it ends or is ended, then kills what is
 /// left of the group, and what left the group.
 ///
-/// With `member`, it takes turns with another process, and the deadline is one for its own time. Two at most may
-/// run at a time.
+/// With `member`, it takes turns with another process, and the deadline is one for its own time, of which the
+/// other one has as much. Two at most may run at a time.
 ///
 /// Fails only if the child cannot be started or cannot be ended.
 pub fn run(
@@ -126,11 +126,14 @@ pub fn run(
         Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
     let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
+    let own_before = own_time(member)?.unwrap_or_default();
     let (child, report) = spawn(invocation, member, &mut capture)?;
     let running = interrupt.running(child.id()).ok_or_else(|| {
         Failure::new(Exit::Internal, "cannot run a third process while two take turns")
     })?;
-    let wait = Wait::new(&child, limits, interrupt, member, clock)?;
+    let watch =
+        ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
+    let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
     let ended_from_here = wait.for_the_end(&mut capture)?;
     let wall = clock.elapsed();
     // The child is a zombie now, so its id cannot have gone to another group.
@@ -182,7 +185,7 @@ fn spawn(
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::to(invocation.cpu)?;
-    let child = Child::spawn(&mut command);
+    let child = Child::spawn(&mut command, member.map(Member::index));
     drop(pinned);
     Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
 }
@@ -230,6 +233,8 @@ struct Wait<'w> {
     limits: &'w Limits,
     interrupt: &'w Interrupt,
     member: Option<&'w Member>,
+    /// What an earlier process of the same member had of its time.
+    own_before: Duration,
     clock: Instant,
 }
 
@@ -240,19 +245,7 @@ enum Woken {
     Time,
 }
 
-impl<'w> Wait<'w> {
-    fn new(
-        child: &'w Child,
-        limits: &'w Limits,
-        interrupt: &'w Interrupt,
-        member: Option<&'w Member>,
-        clock: Instant,
-    ) -> Result<Self> {
-        let watch =
-            ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
-        Ok(Self { child, watch, limits, interrupt, member, clock })
-    }
-
+impl Wait<'_> {
     /// Sleeps until the child has ended; ends it at its deadline or on an interrupt, and returns which
     /// of the two it was.
     fn for_the_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
@@ -278,10 +271,16 @@ impl<'w> Wait<'w> {
             .because("it was killed, but has not ended"))
     }
 
-    /// How much of its own time the child has left at its deadline, by the clock of the world.
+    /// How much of its own time the child has left at its deadline, by the clock of the world. The partner has
+    /// as much, and is ended then; so nothing takes longer than both, whatever stands in the memory that they
+    /// share. One that is stopped while it waits for its turn takes none, and its time stands still.
     fn time_left(&self) -> Result<Duration> {
-        let own = self.member.map(Member::own_time).transpose()?.flatten();
-        Ok(own.map_or(Duration::ZERO, |own| self.limits.deadline.saturating_sub(own)))
+        let Some(own) = own_time(self.member)? else { return Ok(Duration::ZERO) };
+        let Limits { deadline, grace, .. } = *self.limits;
+        let of_both =
+            deadline.saturating_mul(2).saturating_add(grace.saturating_mul(2) + child::GRACE);
+        let left = deadline.saturating_sub(own.saturating_sub(self.own_before));
+        Ok(left.min(of_both.saturating_sub(self.clock.elapsed())))
     }
 
     /// Sleeps until the child has ended, or `until`, or, if wanted, an interrupt.
@@ -317,6 +316,11 @@ impl<'w> Wait<'w> {
             }
         }
     }
+}
+
+/// How much of its own time a member has had, if it takes turns.
+fn own_time(member: Option<&Member>) -> Result<Option<Duration>> {
+    Ok(member.map(Member::own_time).transpose()?.flatten())
 }
 
 #[cfg(test)]

@@ -12,6 +12,17 @@ pub(super) struct Process {
     pub(super) name: String,
     pub(super) parent: Option<Pid>,
     pub(super) group: Option<Pid>,
+    /// Whether it has ended, and only waits to be reaped.
+    pub(super) has_ended: bool,
+}
+
+/// The value that a process got for a variable when it was started, if it may be read. One that has ended has
+/// none.
+pub(super) fn variable(id: Pid, name: &str) -> Option<String> {
+    let all = fs::read(format!("/proc/{id}/environ")).ok()?;
+    let mut variables = all.split(|byte| *byte == 0);
+    let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
 }
 
 /// All processes that this one may see.
@@ -30,9 +41,10 @@ pub(super) fn processes() -> Vec<Process> {
 fn parse(id: Pid, stat: &str) -> Option<Process> {
     let (start, rest) = stat.rsplit_once(')')?;
     let (_, name) = start.split_once('(')?;
-    let mut fields = rest.split_whitespace().skip(1);
+    let mut fields = rest.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X");
     let mut next = || Some(Pid::from_raw(fields.next()?.parse().ok()?));
-    Some(Process { id, name: name.to_owned(), parent: next()?, group: next()? })
+    Some(Process { id, name: name.to_owned(), parent: next()?, group: next()?, has_ended })
 }
 
 #[cfg(test)]
@@ -48,10 +60,18 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_is_that_of_this_name() {
+        let path = std::env::var("PATH").unwrap();
+        assert_eq!(variable(getpid(), "PATH"), Some(path));
+        assert_eq!(variable(getpid(), "PAT"), None);
+    }
+
+    #[test]
     fn a_name_may_hold_anything() {
         let process = parse(getpid(), "7 (a) b (c) S 12 0 99 0").unwrap();
         assert_eq!(process.name, "a) b (c");
         assert_eq!((process.parent, process.group), (Pid::from_raw(12), None));
+        assert!(!process.has_ended && parse(getpid(), "7 (a) Z 12 0").unwrap().has_ended);
         for damaged in ["", "7", "7 (a", "7 (a) S", "7 (a) S x 1"] {
             assert_eq!(parse(getpid(), damaged), None, "{damaged:?}");
         }

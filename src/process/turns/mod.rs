@@ -51,6 +51,9 @@ const PAGE: i32 = 251;
 /// See [`PAGE`].
 const LIBRARY: i32 = 252;
 
+/// The variable that says to which of two processes that take turns one belongs: a daemon has no other mark.
+pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
+
 /// A path that leads each process that takes turns to a directory of its own.
 pub fn own_directory() -> PathBuf {
     format!("/proc/self/fd/{DIRECTORY}").into()
@@ -129,7 +132,7 @@ impl Member {
     /// Has `command` start this process.
     pub(super) fn apply(&self, command: &mut Command) {
         let value = format!("{},{PAGE},{LIBRARY}", self.index);
-        command.env("RBENCH_TURNS", value);
+        command.env("RBENCH_TURNS", value).env(MEMBER_VARIABLE, self.index.to_string());
         let mut preload = OsString::from(format!("/proc/self/fd/{LIBRARY}"));
         let set = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
         let others = match set {
@@ -170,6 +173,11 @@ impl Member {
         unsafe {
             command.pre_exec(duplicate);
         }
+    }
+
+    /// Which of the two it is.
+    pub(super) const fn index(&self) -> usize {
+        self.index
     }
 
     /// How long the process has had the turn; absent as long as it takes none.

@@ -9,6 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
+use crate::process::{Ending, Interrupt, Invocation, Limits, run};
 
 /// The library, and a program that reads the clock until 60 ms have gone by, and then prints how long a message
 /// took that never came, for which it waited at most 20 ms, and what its directory has.
@@ -128,4 +129,46 @@ fn a_process_goes_on_whose_partner_never_comes_or_is_killed() {
     printed(other);
     let [left, killed] = [left, killed].map(|member| member.taken().unwrap().told);
     assert!(left && !killed);
+}
+
+#[test]
+fn a_process_whose_partner_never_passes_the_turn_is_ended_at_both_deadlines() {
+    let ring = ring();
+    let waiting = member(&ring, 1);
+    let invocation = Invocation {
+        program: built().directory.path().join("program"),
+        directory: "/".into(),
+        ..Invocation::default()
+    };
+    let short = Duration::from_millis(100);
+    let limits = Limits { deadline: short, grace: short, ..Limits::default() };
+    let interrupt = Interrupt::new().unwrap();
+    let ended = run(&invocation, &limits, &interrupt, Some(&waiting)).unwrap();
+    assert_eq!(ended.ending, Ending::Deadline);
+    assert_eq!(waiting.own_time().unwrap(), Some(Duration::ZERO));
+}
+
+#[test]
+fn the_deadline_of_a_second_process_is_not_used_up_by_the_first() {
+    let ring = ring();
+    let [second, partner] = [1, 0].map(|index| member(&ring, index));
+    let deadline = Duration::from_millis(500);
+    let used = i64::try_from(deadline.as_nanos()).unwrap();
+    ring.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
+    ring.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
+    let invocation = Invocation {
+        program: built().directory.path().join("program"),
+        directory: "/".into(),
+        ..Invocation::default()
+    };
+    let limits = Limits { deadline, ..Limits::default() };
+    let interrupt = Interrupt::new().unwrap();
+    let ended = thread::scope(|scope| {
+        let running = scope.spawn(|| run(&invocation, &limits, &interrupt, Some(&second)));
+        // Its deadline comes before it begins.
+        thread::sleep(deadline + Duration::from_millis(100));
+        partner.leave().unwrap();
+        running.join().unwrap()
+    });
+    assert_eq!(ended.unwrap().ending, Ending::Exited(0));
 }
