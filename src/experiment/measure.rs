@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use super::{
     Begun, Builds, ListedVersion, Runner,
+    outcome::outcome_of,
     schedule::{Queue, ScheduleShape, Step, schedule},
     seeds::stage_seed,
     subject::{InVersion, Retuning, Subject},
-    turns::{Attempt, Cpus, Half, Turntaking},
+    turns::{Attempt, Both, Cpus, Half, Turntaking, both},
 };
 use crate::{
     build::{Event, VersionBuilds},
     failure::{Exit, Failure, Result},
-    harness::{Executable, Outcome},
+    harness::Executable,
     model::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, Interleave, Obstacle, Slot, Stage,
         Turns, Unmeasured,
@@ -107,12 +108,7 @@ impl Runner<'_> {
         step: &Step,
     ) -> Result<Ended> {
         for version in step.versions.iter().copied() {
-            let mut outcome = self.execute(subject, step, version, measuring.builds)?;
-            if matches!(outcome, Err(Unmeasured::Failed(_)))
-                && self.tune_after_failure(subject, step, version, measuring.builds)?
-            {
-                outcome = self.execute(subject, step, version, measuring.builds)?;
-            }
+            let outcome = self.execute_alone(subject, step, version, measuring.builds)?;
             let slot = measuring.slot(step, version);
             let recorded = outcome.as_ref();
             self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, recorded)?;
@@ -132,40 +128,34 @@ impl Runner<'_> {
         cpu: usize,
     ) -> Result<Ended> {
         let attempts = self.execute_by_turns(measuring, subject, step, cpu)?;
-        let mut obstacles = attempts.iter().filter_map(|attempt| attempt.obstacle);
-        if let Some(obstacle) = obstacles.next() {
-            return Ok(Ended::CannotTakeTurns(obstacle));
-        }
-        let mut measured = Vec::with_capacity(attempts.len());
-        let mut failed = None;
-        for (version, attempt) in step.versions.iter().copied().zip(attempts) {
-            match outcome_of(attempt.outcome)? {
-                Ok(execution) => measured.push((version, execution)),
-                Err(Unmeasured::Failed(_)) => failed = failed.or(Some(version)),
-                Err(skipped) => {
-                    let slot = measuring.slot(step, version);
-                    let (id, recorded) = (measuring.begun.id, Err(&skipped));
-                    self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
-                    return Ok(Ended::Unmeasured);
-                }
+        let executions = match both(attempts)? {
+            Both::Measured(executions) => executions,
+            Both::CannotTakeTurns(obstacle) => return Ok(Ended::CannotTakeTurns(obstacle)),
+            Both::Failed(half) => {
+                let version = step.versions[half];
+                return self.after_failure_in_turns(measuring, subject, step, version);
             }
-        }
-        if let Some(version) = failed {
-            return self.after_failure_in_turns(measuring, subject, step, version);
-        }
-        let slots = measured.iter().map(|(version, execution)| {
-            (&subject.benchmark, measuring.slot(step, *version), Ok(execution))
+            Both::Skipped(half, skipped) => {
+                let slot = measuring.slot(step, step.versions[half]);
+                let (id, recorded) = (measuring.begun.id, Err(&skipped));
+                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
+                return Ok(Ended::Unmeasured);
+            }
+        };
+        let measured = || step.versions.iter().copied().zip(&executions);
+        let slots = measured().map(|(version, execution)| {
+            (&subject.benchmark, measuring.slot(step, version), Ok(execution))
         });
         self.store.record_executions(measuring.begun.id, slots)?;
-        for (version, execution) in &measured {
+        for (version, execution) in measured() {
             self.tell_incidents(subject, execution);
-            self.tune_again_if_needed(subject, step, *version, measuring.builds, execution)?;
+            self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
         }
         Ok(Ended::Measured)
     }
 
     /// A version that failed in turns is executed alone: only what fails there too is a failure of the
-    /// benchmark.
+    /// benchmark. What it measures alone is not stored, as the other version is to be measured alone too.
     fn after_failure_in_turns(
         &self,
         measuring: &Measuring<'_>,
@@ -173,10 +163,14 @@ impl Runner<'_> {
         step: &Step,
         version: usize,
     ) -> Result<Ended> {
-        let alone = Step { versions: vec![version], ..step.clone() };
-        match self.one_after_the_other(measuring, subject, &alone)? {
-            Ended::Measured => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
-            ended => Ok(ended),
+        match self.execute_alone(subject, step, version, measuring.builds)? {
+            Ok(_) => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
+            Err(unmeasured) => {
+                let slot = measuring.slot(step, version);
+                let (id, recorded) = (measuring.begun.id, Err(&unmeasured));
+                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
+                Ok(Ended::Unmeasured)
+            }
         }
     }
 
@@ -287,6 +281,23 @@ impl Runner<'_> {
         })
     }
 
+    /// One execution of a version, alone: tried again where it fails and then has fewer iterations.
+    fn execute_alone(
+        &self,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        version: usize,
+        builds: &Builds,
+    ) -> Result<Result<Execution, Unmeasured>> {
+        let outcome = self.execute(subject, step, version, builds)?;
+        if matches!(outcome, Err(Unmeasured::Failed(_)))
+            && self.tune_after_failure(subject, step, version, builds)?
+        {
+            return self.execute(subject, step, version, builds);
+        }
+        Ok(outcome)
+    }
+
     /// One execution of a version, alone, from the initial state of the step.
     fn execute(
         &self,
@@ -374,28 +385,6 @@ enum Ended {
     CannotTakeTurns(Obstacle),
 }
 
-/// What came of an execution, if that is a result of its benchmark.
-fn outcome_of(outcome: Result<Outcome>) -> Result<Result<Execution, Unmeasured>> {
-    match outcome {
-        Err(failure) => failed(failure).map(Err),
-        Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
-        Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
-    }
-}
-
-/// What a failure says of a benchmark that was executed. Only its own is a result, which is kept as such:
-/// any other has nothing to do with the version, and ends the run.
-fn failed(failure: Failure) -> Result<Unmeasured> {
-    match failure.exit() {
-        Exit::Benchmark => Ok(Unmeasured::Failed(failure.to_string())),
-        Exit::Interrupted => Err(failure),
-        _ => {
-            Err(failure
-                .hint("every finished execution is kept: run the same command again to resume"))
-        }
-    }
-}
-
 /// The executable of each build, with all else as it was listed.
 fn executables_of(
     benchmark: &Benchmark,
@@ -407,22 +396,4 @@ fn executables_of(
     all.iter()
         .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_its_own_failure_is_a_result_of_a_benchmark() {
-        let of = |exit| failed(Failure::new(exit, "cannot"));
-        assert_eq!(of(Exit::Benchmark), Ok(Unmeasured::Failed("cannot".to_owned())));
-        for exit in [Exit::Usage, Exit::Build, Exit::Internal] {
-            let failure = of(exit).unwrap_err();
-            assert_eq!(failure.exit(), exit);
-            assert!(failure.to_string().ends_with("run the same command again to resume"));
-        }
-        // Whoever stopped it is told by the run.
-        assert_eq!(of(Exit::Interrupted).unwrap_err().to_string(), "cannot");
-    }
 }

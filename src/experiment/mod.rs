@@ -5,6 +5,7 @@ mod builds;
 mod listing;
 mod measure;
 mod observer;
+mod outcome;
 mod plan;
 mod resume;
 pub mod schedule;

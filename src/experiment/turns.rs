@@ -2,11 +2,11 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use super::subject::InVersion;
+use super::{outcome::outcome_of, subject::InVersion};
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Executable, Outcome},
-    model::{Execution, ExecutionRequest, Name, Obstacle, Turns},
+    model::{Execution, ExecutionRequest, Name, Obstacle, Turns, Unmeasured},
     process::turns::{Member, Ring, Taken},
 };
 
@@ -128,6 +128,37 @@ fn obstacle(execution: &Execution, taken: Taken, own: Duration) -> Option<Obstac
     }
 }
 
+/// What came of two executions in turns.
+#[derive(Debug, PartialEq)]
+pub(super) enum Both {
+    /// Both measured.
+    Measured([Execution; 2]),
+    /// Something keeps the benchmark from taking turns.
+    CannotTakeTurns(Obstacle),
+    /// This one failed.
+    Failed(usize),
+    /// This one skipped itself, for the reason that it gave.
+    Skipped(usize, Unmeasured),
+}
+
+/// What came of two executions in turns. Fails where that is no result of the benchmark.
+///
+/// What one of them did counts only where both measured: alone, it has nobody to pass the turn to.
+pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
+    let [one, other] = attempts;
+    let obstacle = one.obstacle.or(other.obstacle);
+    // Of an interrupt, nothing else is learned.
+    let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
+    Ok(match (outcomes, obstacle) {
+        ([Ok(_), Ok(_)], Some(obstacle)) => Both::CannotTakeTurns(obstacle),
+        ([Ok(one), Ok(other)], None) => Both::Measured([one, other]),
+        ([Err(Unmeasured::Failed(_)), _], _) => Both::Failed(0),
+        ([_, Err(Unmeasured::Failed(_))], _) => Both::Failed(1),
+        ([Err(skipped), _], _) => Both::Skipped(0, skipped),
+        ([_, Err(skipped)], _) => Both::Skipped(1, skipped),
+    })
+}
+
 /// The next CPU for two that take turns: all that rbench may use, one after the other, so that one that
 /// other programs use does not disturb all.
 pub(super) struct Cpus {
@@ -146,5 +177,59 @@ impl Cpus {
         let cpu = self.all.get(self.next % self.all.len().max(1)).copied().unwrap_or(0);
         self.next += 1;
         cpu
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing;
+
+    fn measured(obstacle: Option<Obstacle>) -> Attempt {
+        Attempt {
+            outcome: Ok(Outcome::Measured(testing::execution(testing::request(), Vec::new()))),
+            obstacle,
+        }
+    }
+
+    fn failed(exit: Exit) -> Attempt {
+        Attempt { outcome: Err(Failure::new(exit, "it failed")), obstacle: None }
+    }
+
+    fn skipped() -> Attempt {
+        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), obstacle: None }
+    }
+
+    #[test]
+    fn an_obstacle_of_either_keeps_both_from_taking_turns() {
+        let threads = || measured(Some(Obstacle::OtherThreads));
+        for attempts in [[threads(), measured(None)], [measured(None), threads()]] {
+            let obstacle = Both::CannotTakeTurns(Obstacle::OtherThreads);
+            assert_eq!(both(attempts).unwrap(), obstacle);
+        }
+        let none = both([measured(None), measured(None)]).unwrap();
+        assert!(matches!(none, Both::Measured(_)));
+    }
+
+    #[test]
+    fn one_whose_partner_has_failed_is_not_blamed_for_not_taking_turns() {
+        let alone = || measured(Some(Obstacle::NoClock));
+        assert_eq!(both([alone(), failed(Exit::Benchmark)]).unwrap(), Both::Failed(1));
+        assert_eq!(both([failed(Exit::Benchmark), alone()]).unwrap(), Both::Failed(0));
+        let reason = Unmeasured::Skipped("no GPU".to_owned());
+        assert_eq!(both([alone(), skipped()]).unwrap(), Both::Skipped(1, reason));
+        assert_eq!(both([skipped(), failed(Exit::Benchmark)]).unwrap(), Both::Failed(1));
+    }
+
+    #[test]
+    fn an_interrupt_says_nothing_of_a_benchmark() {
+        let alone = || measured(Some(Obstacle::NoClock));
+        for attempts in [
+            [alone(), failed(Exit::Interrupted)],
+            [failed(Exit::Interrupted), alone()],
+            [failed(Exit::Benchmark), failed(Exit::Interrupted)],
+        ] {
+            assert_eq!(both(attempts).unwrap_err().exit(), Exit::Interrupted);
+        }
     }
 }
