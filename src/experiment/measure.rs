@@ -43,7 +43,7 @@ impl Runner<'_> {
         }
         self.note_limits(&subjects);
         let measuring = Measuring { begun, stage, builds, library: library.as_deref() };
-        let left = |step: &Step| self.left(&measuring, &subjects[step.benchmark], step);
+        let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
         let mut cpus = Cpus::new(self.conditions.cpu, process::cpus()?);
         self.observer.executed(queue.done(), queue.total());
@@ -83,21 +83,6 @@ impl Runner<'_> {
         for note in &notes {
             self.observer.note(note);
         }
-    }
-
-    /// What is left of a step after an earlier run: of turns, all or nothing.
-    fn left(&self, measuring: &Measuring<'_>, subject: &Subject<'_>, step: &Step) -> Option<Step> {
-        let is_done = |version: &usize| {
-            let slot = measuring.slot(step, *version);
-            measuring.begun.done.contains(&(subject.benchmark.clone(), slot))
-        };
-        let mut left = step.clone();
-        if subject.takes_turns() {
-            let all_done = step.versions.iter().all(is_done);
-            return (!all_done).then_some(left);
-        }
-        left.versions.retain(|version| !is_done(version));
-        (!left.versions.is_empty()).then_some(left)
     }
 
     /// One execution of each version, each stored before the next one starts.
@@ -142,7 +127,7 @@ impl Runner<'_> {
                 return Ok(Ended::Unmeasured);
             }
         };
-        let measured = || step.versions.iter().copied().zip(&executions);
+        let measured = || step.versions.iter().copied().zip(executions.iter());
         let slots = measured().map(|(version, execution)| {
             (&subject.benchmark, measuring.slot(step, version), Ok(execution))
         });
@@ -351,7 +336,7 @@ impl Runner<'_> {
         let build_path = self.workshop.site.build_path();
         let turns = Turntaking { library, build_path: &build_path, conditions: self.conditions };
         let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
-        turns.execute(&subject.benchmark.name, &request, halves, cpu)
+        turns.execute(&subject.benchmark.name, &request, &halves, cpu)
     }
 }
 
@@ -365,6 +350,21 @@ struct Measuring<'m> {
 }
 
 impl Measuring<'_> {
+    /// What is left of a step after an earlier run: of turns, all or nothing.
+    fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
+        let is_done = |version: &usize| {
+            let slot = self.slot(step, *version);
+            self.begun.done.contains(&(subject.benchmark.clone(), slot))
+        };
+        let mut left = step.clone();
+        if subject.takes_turns() {
+            let all_done = step.versions.iter().all(is_done);
+            return (!all_done).then_some(left);
+        }
+        left.versions.retain(|version| !is_done(version));
+        (!left.versions.is_empty()).then_some(left)
+    }
+
     fn slot(&self, step: &Step, version: usize) -> Slot {
         Slot {
             version,

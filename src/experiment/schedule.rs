@@ -51,12 +51,11 @@ pub fn schedule(shape: ScheduleShape, seed: u64) -> Vec<Step> {
             for benchmark in shuffled(benchmarks, &mut random) {
                 let initial_state = random.bits() >> 48;
                 let drawn = shuffled(versions, &mut random);
-                let versions = match orders.remove(&(build, benchmark)) {
-                    Some(before) => before.into_iter().rev().collect(),
-                    None => {
-                        orders.insert((build, benchmark), drawn.clone());
-                        drawn
-                    }
+                let versions = if let Some(before) = orders.remove(&(build, benchmark)) {
+                    before.into_iter().rev().collect()
+                } else {
+                    orders.insert((build, benchmark), drawn.clone());
+                    drawn
                 };
                 steps.push(Step { round, build, benchmark, versions, initial_state });
             }

@@ -50,12 +50,12 @@ impl Turntaking<'_> {
         &self,
         name: &Name,
         request: &ExecutionRequest,
-        halves: [Half<'_>; 2],
+        halves: &[Half<'_>; 2],
         cpu: usize,
     ) -> Result<[Attempt; 2]> {
         let ring = Ring::new(self.library)?;
         let member = |index: usize, half: &Half<'_>| ring.member(index, half.home);
-        let [one, other] = &halves;
+        let [one, other] = halves;
         let members = [member(0, one)?, member(1, other)?];
         let run = |half: &Half<'_>, member: &Member| {
             let _left = Left(member);
@@ -132,7 +132,7 @@ fn obstacle(execution: &Execution, taken: Taken, own: Duration) -> Option<Obstac
 #[derive(Debug, PartialEq)]
 pub(super) enum Both {
     /// Both measured.
-    Measured([Execution; 2]),
+    Measured(Box<[Execution; 2]>),
     /// Something keeps the benchmark from taking turns.
     CannotTakeTurns(Obstacle),
     /// This one failed.
@@ -151,7 +151,7 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
     Ok(match (outcomes, obstacle) {
         ([Ok(_), Ok(_)], Some(obstacle)) => Both::CannotTakeTurns(obstacle),
-        ([Ok(one), Ok(other)], None) => Both::Measured([one, other]),
+        ([Ok(one), Ok(other)], None) => Both::Measured(Box::new([one, other])),
         ([Err(Unmeasured::Failed(_)), _], _) => Both::Failed(0),
         ([_, Err(Unmeasured::Failed(_))], _) => Both::Failed(1),
         ([Err(skipped), _], _) => Both::Skipped(0, skipped),
