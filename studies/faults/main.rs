@@ -15,8 +15,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
     time::Duration,
 };
 
@@ -38,6 +36,7 @@ use left::Left;
 use pair::Pairs;
 use program::Programs;
 use tally::{Tally, Wrong};
+use watch::watched;
 use whole::{Silent, Whole};
 
 mod kind;
@@ -48,6 +47,7 @@ mod stored;
 #[path = "../support/mod.rs"]
 mod support;
 mod tally;
+mod watch;
 mod whole;
 
 /// How comparisons are made: as little as possible.
@@ -219,31 +219,16 @@ impl Trials {
         let once = is_whole && self.random.chance(0.3);
         let interrupted = !is_whole && self.random.chance(0.15);
         self.prepare(&faults, once)?;
-        let (ended, hung) = (AtomicBool::new(false), AtomicU64::new(0));
-        let mut found = thread::scope(|scope| {
-            scope.spawn(|| {
-                let steps = PATIENCE.as_millis() / 5;
-                for _ in 0..steps {
-                    if ended.load(Ordering::SeqCst) {
-                        return;
-                    }
-                    thread::park_timeout(Duration::from_millis(5));
-                }
-                hung.store(1, Ordering::SeqCst);
-                while !ended.load(Ordering::SeqCst) {
-                    left.iter().for_each(Left::kill);
-                    thread::sleep(Duration::from_millis(100));
-                }
-            });
-            let found = if is_whole {
+        let kill = || left.iter().for_each(Left::kill);
+        let (found, hung) = watched(PATIENCE, kill, || {
+            if is_whole {
                 whole.throw(&faults, once)
             } else {
                 pairs.throw(&faults, interrupted, &mut self.random)
-            };
-            ended.store(true, Ordering::SeqCst);
-            found
-        })?;
-        if hung.load(Ordering::SeqCst) > 0 {
+            }
+        });
+        let mut found = found?;
+        if hung {
             found.push((Wrong::Hang, format!("it took more than {PATIENCE:?}")));
         }
         for left in left {
@@ -276,7 +261,7 @@ impl Trials {
             };
             // What a benchmark itself started goes on when rbench is killed.
             let wanted = |kind: &Kind| {
-                !kind.is_slow && !(signal == Some(Signal::KILL) && kind.leaves_processes)
+                !(kind.is_slow || signal == Some(Signal::KILL) && kind.leaves_processes)
             };
             let faults = Fault::draw_pair(&mut self.random, wanted);
             self.prepare(&faults, false)?;

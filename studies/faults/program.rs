@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -53,10 +53,10 @@ impl Programs {
             thread::sleep(Duration::from_micros(random.below(300_000) as u64));
             kill_process(Pid::from_child(&child), signal)?;
         }
-        let ended = match end(&mut child, begin)? {
-            Some(status) => status,
-            None => return Ok(vec![(Wrong::Hang, "the comparison goes on".to_owned())]),
+        let Some(ended) = end(&mut child, begin)? else {
+            return Ok(vec![(Wrong::Hang, "the comparison goes on".to_owned())]);
         };
+        let ended = ended.code();
         let mut found = self.check(faults, signal.is_none())?;
         let expected: &[Option<i32>] = match signal {
             None => &[Some(0), Some(1), Some(4)],
@@ -130,11 +130,11 @@ impl Programs {
     }
 }
 
-/// How a process ended: its status, none if by a signal; or nothing at all.
-fn end(child: &mut Child, begin: Instant) -> Result<Option<Option<i32>>, Box<dyn Error>> {
+/// How a process ended that began then; none if it had to be killed.
+fn end(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>, Box<dyn Error>> {
     while begin.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.code()));
+            return Ok(Some(status));
         }
         thread::sleep(Duration::from_millis(2));
     }

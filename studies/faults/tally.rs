@@ -68,7 +68,9 @@ impl Tally {
     #[expect(clippy::print_stdout, reason = "a program for people prints")]
     pub fn print(&self) -> bool {
         print!("{:<8} {:<34} {:>6}", "level", "fault", "count");
-        COLUMNS.iter().for_each(|(_, name)| print!(" {name:>14}"));
+        for (_, name) in COLUMNS {
+            print!(" {name:>14}");
+        }
         println!();
         let mut all = [0; 5];
         for ((level, name), row) in &self.rows {
@@ -84,6 +86,8 @@ impl Tally {
 fn print_row(level: &str, name: &str, row: &[usize; 5]) {
     let [count, wrong @ ..] = row;
     print!("{level:<8} {name:<34} {count:>6}");
-    wrong.iter().for_each(|count| print!(" {count:>14}"));
+    for count in wrong {
+        print!(" {count:>14}");
+    }
     println!();
 }
