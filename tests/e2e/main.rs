@@ -39,4 +39,5 @@ mod run_time;
 mod show;
 mod support;
 mod tidy;
+mod turns;
 mod untouched;
