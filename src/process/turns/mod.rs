@@ -187,7 +187,9 @@ impl Member {
         }
         let mut held = i64::from_ne_bytes(self.ring.read(offset_of!(Page, held) + 8 * self.index)?);
         let turn = u32::from_ne_bytes(self.ring.read(offset_of!(Page, turn))?);
-        if usize::try_from(turn) == Ok(self.index) {
+        // One that has ended is given the turn too, when the other one ends.
+        let has_ended = self.has(offset_of!(Page, gone))?;
+        if usize::try_from(turn) == Ok(self.index) && !has_ended {
             let began = i64::from_ne_bytes(self.ring.read(offset_of!(Page, began))?);
             let now = clock_gettime(ClockId::Monotonic);
             let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);

@@ -1,3 +1,5 @@
+//! Processes that take turns, and processes whose partner does not.
+
 use std::{
     fs,
     process::{Child, Stdio},
@@ -84,6 +86,10 @@ fn two_processes_run_by_turns_each_in_its_own_time_and_directory() {
         assert!(lines[0].parse::<u64>().unwrap() >= 20, "{lines:?}");
         assert_eq!(lines[1..], [name, ""]);
     }
+    let own_times = || members.each_ref().map(|member| member.own_time().unwrap().unwrap());
+    let before = own_times();
+    thread::sleep(Duration::from_millis(1));
+    assert_eq!(own_times(), before);
     let [one, other] = members.map(|member| member.taken().unwrap());
     assert!(one.joined && one.told && other.joined && other.told);
     assert!(one.passed > 0 && one.passed.abs_diff(other.passed) <= 1, "{one:?} {other:?}");
