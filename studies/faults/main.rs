@@ -264,8 +264,9 @@ impl Trials {
                 !(kind.is_slow || signal == Some(Signal::KILL) && kind.leaves_processes)
             };
             let faults = Fault::draw_pair(&mut self.random, wanted);
-            self.prepare(&faults, false)?;
-            let mut found = programs.throw(&faults, signal, &mut self.random)?;
+            let once = signal.is_some() && self.random.chance(0.5);
+            self.prepare(&faults, once)?;
+            let mut found = programs.throw(&faults, once, signal, &mut self.random)?;
             found.extend(left.found().into_iter().map(|what| (Wrong::Left, what)));
             left.kill();
             let name = match signal {

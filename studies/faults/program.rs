@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
@@ -35,10 +35,11 @@ pub struct Programs {
 
 impl Programs {
     /// Compares with these faults, which are in the file already, and with a signal at some time; where one
-    /// came, compares again without either.
+    /// came, compares again without either. With `once`, faults come once, and the signal soon after.
     pub fn throw(
         &self,
         faults: &[Fault; 2],
+        once: bool,
         signal: Option<Signal>,
         random: &mut Random,
     ) -> Result<Vec<Finding>, Box<dyn Error>> {
@@ -47,17 +48,20 @@ impl Programs {
         if let Some(signal) = signal {
             // Within the first executions, or a little later.
             let before = self.rows()?;
-            while child.try_wait()?.is_none() && self.rows()? == before {
-                thread::sleep(Duration::from_millis(2));
+            while child.try_wait()?.is_none()
+                && (if once { !self.came() } else { self.rows()? == before })
+            {
+                thread::sleep(Duration::from_millis(1));
             }
-            thread::sleep(Duration::from_micros(random.below(300_000) as u64));
+            let longest = if once { 60_000 } else { 300_000 };
+            thread::sleep(Duration::from_micros(random.below(longest) as u64));
             kill_process(Pid::from_child(&child), signal)?;
         }
         let Some(ended) = end(&mut child, begin)? else {
             return Ok(vec![(Wrong::Hang, "the comparison goes on".to_owned())]);
         };
         let ended = ended.code();
-        let mut found = self.check(faults, signal.is_none())?;
+        let mut found = self.check(faults, once, signal.is_none())?;
         let expected: &[Option<i32>] = match signal {
             None => &[Some(0), Some(1), Some(4)],
             Some(Signal::KILL) => &[None, Some(0), Some(1), Some(4)],
@@ -95,6 +99,12 @@ impl Programs {
         Ok(Store::open(&self.tree.join(".rbench/results.sqlite"), &|| {})?)
     }
 
+    /// Whether a fault that comes once has come in any version.
+    fn came(&self) -> bool {
+        let marks = ["BASE", "HEAD"].map(|version| format!("{}.{version}", self.file.display()));
+        marks.iter().any(|mark| Path::new(mark).exists())
+    }
+
     /// The number of the newest experiment, and how many executions of good ones it has.
     fn rows(&self) -> Result<(usize, usize), Box<dyn Error>> {
         let store = self.store()?;
@@ -107,12 +117,17 @@ impl Programs {
         Ok((experiments.len(), rows))
     }
 
-    fn check(&self, faults: &[Fault; 2], is_whole: bool) -> Result<Vec<Finding>, Box<dyn Error>> {
+    fn check(
+        &self,
+        faults: &[Fault; 2],
+        once: bool,
+        is_whole: bool,
+    ) -> Result<Vec<Finding>, Box<dyn Error>> {
         let store = self.store()?;
         let experiments = store.experiments()?;
         let newest = experiments.last().ok_or("there is no experiment")?;
         let whole = is_whole.then_some(self.executions);
-        Happened { faults, once: false, whole }.check(&store, newest.id)
+        Happened { faults, once, whole }.check(&store, newest.id)
     }
 
     /// The experiment that the second comparison finished. The first one may have come to its end, or may have
