@@ -43,7 +43,8 @@ fn parse(id: Pid, stat: &str) -> Option<Process> {
     let (_, name) = start.split_once('(')?;
     let mut fields = rest.split_whitespace();
     let has_ended = matches!(fields.next()?, "Z" | "X");
-    let mut next = || Some(Pid::from_raw(fields.next()?.parse().ok()?));
+    // The group of one that is just being reaped is -1.
+    let mut next = || Some(Pid::from_raw(fields.next()?.parse::<i32>().ok()?.max(0)));
     Some(Process { id, name: name.to_owned(), parent: next()?, group: next()?, has_ended })
 }
 
@@ -72,6 +73,8 @@ mod tests {
         assert_eq!(process.name, "a) b (c");
         assert_eq!((process.parent, process.group), (Pid::from_raw(12), None));
         assert!(!process.has_ended && parse(getpid(), "7 (a) Z 12 0").unwrap().has_ended);
+        let reaped = parse(getpid(), "7 (a) X 0 -1 -1").unwrap();
+        assert!(reaped.has_ended && reaped.parent.is_none() && reaped.group.is_none());
         for damaged in ["", "7", "7 (a", "7 (a) S", "7 (a) S x 1"] {
             assert_eq!(parse(getpid(), damaged), None, "{damaged:?}");
         }
