@@ -153,7 +153,8 @@ impl Trials {
         for version in ["BASE", "HEAD"] {
             let _ = fs::remove_file(format!("{}.{version}", self.file.display()));
         }
-        Ok(fs::write(&self.file, file(faults, once))?)
+        let cannot = |error| format!("cannot write {}: {error}", self.file.display());
+        Ok(fs::write(&self.file, file(faults, once)).map_err(cannot)?)
     }
 
     fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {

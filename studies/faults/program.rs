@@ -82,7 +82,8 @@ impl Programs {
     }
 
     fn start(&self) -> Result<Child, Box<dyn Error>> {
-        Ok(Command::new(std::env::current_exe()?)
+        let program = std::env::current_exe()?;
+        let child = Command::new(&program)
             .arg("rbench")
             .arg("compare")
             .args(["HEAD~1", "HEAD"])
@@ -92,7 +93,8 @@ impl Programs {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()?)
+            .spawn();
+        Ok(child.map_err(|error| format!("cannot run {}: {error}", program.display()))?)
     }
 
     fn store(&self) -> Result<Store<'static>, Box<dyn Error>> {
