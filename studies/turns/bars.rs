@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use cargo_rbench::{
-    model::Interleave,
-    stats::{Estimator, median},
-};
+use cargo_rbench::{model::Interleave, stats::median};
 
 use crate::{
     comparisons::{Compared, Kind, Row},
@@ -55,9 +52,9 @@ pub fn of_pairs(pairs: &[Pairs], best: Way) -> Vec<Bar> {
     ]
 }
 
-/// How much smaller the standard deviation is in turns, by the estimator that is used there.
+/// How much smaller the standard deviation is in turns, by neighbours, as comparisons take it.
 pub fn gain(pairs: &Pairs, best: Way) -> f64 {
-    pairs.alone(best) / pairs.in_turns(Estimator::TrimmedMean)
+    pairs.alone(best) / pairs.of_neighbours()
 }
 
 /// The requirements on whole comparisons.
