@@ -1,24 +1,19 @@
 //! Runs the schedule of an experiment, and stores each execution before the next one starts.
 
-use std::path::{Path, PathBuf};
-
 use super::{
     Begun, Builds, ListedVersion, Runner,
+    by_turns::Ability,
     outcome::outcome_of,
     schedule::{Queue, ScheduleShape, Step, schedule},
     seeds::stage_seed,
     subject::{InVersion, Retuning, Subject},
-    turns::{Attempt, Both, Cpus, Half, Turntaking, both},
+    turns::Cpus,
 };
 use crate::{
-    build::{Event, VersionBuilds},
+    build::VersionBuilds,
     failure::{Exit, Failure, Result},
     harness::Executable,
-    model::{
-        Benchmark, Execution, ExecutionRequest, HarnessKind, Interleave, Obstacle, Slot, Stage,
-        Turns, Unmeasured,
-    },
-    process::{self, turns::own_directory},
+    model::{Benchmark, Execution, ExecutionRequest, Obstacle, Slot, Stage, Unmeasured},
     settings::Effort,
 };
 
@@ -34,18 +29,18 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let all = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
-        let library = self.library_for(versions)?;
+        let ability = self.ability_to_take_turns(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
-            subject.obstacle = self.known_obstacle(&subject, begun, library.is_none())?;
+            self.expect_known_obstacle(&mut subject, begun, stage, ability.is_some())?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);
-        let measuring = Measuring { begun, stage, builds, library: library.as_deref() };
+        let mut cpus = Cpus::of(ability.as_ref());
+        let measuring = Measuring { begun, stage, builds, ability };
         let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
-        let mut cpus = Cpus::new(self.conditions.cpu, process::cpus()?);
         self.observer.executed(queue.done(), queue.total());
         while let Some(step) = queue.take() {
             if self.conditions.interrupt.is_set() {
@@ -104,110 +99,10 @@ impl Runner<'_> {
         Ok(Ended::Measured)
     }
 
-    /// Both versions at once, stored together or not at all.
-    fn by_turns(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        cpu: usize,
-    ) -> Result<Ended> {
-        let attempts = self.execute_by_turns(measuring, subject, step, cpu)?;
-        let executions = match both(attempts)? {
-            Both::Measured(executions) => executions,
-            Both::CannotTakeTurns(obstacle) => return Ok(Ended::CannotTakeTurns(obstacle)),
-            Both::Failed(half) => {
-                let version = step.versions[half];
-                return self.after_failure_in_turns(measuring, subject, step, version);
-            }
-            Both::Skipped(half, skipped) => {
-                let slot = measuring.slot(step, step.versions[half]);
-                let (id, recorded) = (measuring.begun.id, Err(&skipped));
-                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
-                return Ok(Ended::Unmeasured);
-            }
-        };
-        let measured = || step.versions.iter().copied().zip(executions.iter());
-        let slots = measured().map(|(version, execution)| {
-            (&subject.benchmark, measuring.slot(step, version), Ok(execution))
-        });
-        self.store.record_executions(measuring.begun.id, slots)?;
-        for (version, execution) in measured() {
-            self.tell_incidents(subject, execution);
-            self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
-        }
-        Ok(Ended::Measured)
-    }
-
-    /// A version that failed in turns is executed alone: only what fails there too is a failure of the
-    /// benchmark. What it measures alone is not stored, as the other version is to be measured alone too.
-    fn after_failure_in_turns(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        version: usize,
-    ) -> Result<Ended> {
-        match self.execute_alone(subject, step, version, measuring.builds)? {
-            Ok(_) => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
-            Err(unmeasured) => {
-                let slot = measuring.slot(step, version);
-                let (id, recorded) = (measuring.begun.id, Err(&unmeasured));
-                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
-                Ok(Ended::Unmeasured)
-            }
-        }
-    }
-
-    fn tell_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
+    pub(super) fn tell_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
         for incident in &execution.incidents {
             self.observer.incident(&subject.benchmark, incident);
         }
-    }
-
-    /// The library for turns, made by the compiler of a version.
-    pub fn turns_library(&self, version: &ListedVersion) -> Result<PathBuf> {
-        self.workshop.turns_library(version.source(), &version.compilation.record.rustc)
-    }
-
-    /// The library for turns, where both versions are to be executed at once; none where it cannot be had.
-    fn library_for(&self, versions: &[ListedVersion]) -> Result<Option<PathBuf>> {
-        let [_, head] = versions else { return Ok(None) };
-        if self.settings.interleave != Interleave::Turns {
-            return Ok(None);
-        }
-        match self.turns_library(head) {
-            Ok(library) => Ok(Some(library)),
-            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
-            Err(failure) => {
-                self.observer.build_event(&Event::Warning(&failure.to_string()));
-                Ok(None)
-            }
-        }
-    }
-
-    /// What keeps a benchmark from taking turns, as far as that is known before it is measured.
-    fn known_obstacle(
-        &self,
-        subject: &Subject<'_>,
-        begun: &Begun,
-        no_library: bool,
-    ) -> Result<Option<Obstacle>> {
-        if subject.interleave != Interleave::Turns {
-            return Ok(None);
-        }
-        let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
-        if subject.versions.iter().any(of_command) {
-            return Ok(Some(Obstacle::WholeProgram));
-        }
-        if no_library {
-            return Ok(Some(Obstacle::NoLibrary));
-        }
-        let earlier = self.store.rows(&subject.benchmark, &[begun.id])?;
-        Ok(earlier.iter().find_map(|row| match row.outcome.as_ref().ok()?.turns {
-            Turns::Impossible(obstacle) => Some(obstacle),
-            Turns::NotAsked | Turns::Taken(_) => None,
-        }))
     }
 
     /// The executions of a stage, in order. Benchmarks may have fewer builds or rounds than others.
@@ -263,11 +158,12 @@ impl Runner<'_> {
             retuning: Retuning::default(),
             interleave: self.settings.interleave,
             obstacle: None,
+            begins_anew: false,
         })
     }
 
     /// One execution of a version, alone: tried again where it fails and then has fewer iterations.
-    fn execute_alone(
+    pub(super) fn execute_alone(
         &self,
         subject: &mut Subject<'_>,
         step: &Step,
@@ -311,42 +207,15 @@ impl Runner<'_> {
         let outcome = outcome_of(harness.execute(executable, name, request, &self.conditions))?;
         Ok(outcome.map(|execution| Execution { turns: subject.turns_alone(), ..execution }))
     }
-
-    /// One execution of both versions at once, from the initial state of the step.
-    fn execute_by_turns(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &Subject<'_>,
-        step: &Step,
-        cpu: usize,
-    ) -> Result<[Attempt; 2]> {
-        let ([one, other], Some(library)) = (step.versions.as_slice(), measuring.library) else {
-            let what = format!("{} cannot take turns", subject.benchmark);
-            return Err(Failure::new(Exit::Internal, what));
-        };
-        let half = |version: usize| -> Result<Half<'_>> {
-            Ok(Half {
-                version: &subject.versions[version],
-                executable: subject.executable(version, step.build)?,
-                home: measuring.builds.versions[version].home_of(step.build),
-            })
-        };
-        let halves = [half(*one)?, half(*other)?];
-        self.workshop.activate(&own_directory())?;
-        let build_path = self.workshop.site.build_path();
-        let turns = Turntaking { library, build_path: &build_path, conditions: self.conditions };
-        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
-        turns.execute(&subject.benchmark.name, &request, &halves, cpu)
-    }
 }
 
 /// What stays the same while a stage is measured.
-struct Measuring<'m> {
-    begun: &'m Begun,
+pub(super) struct Measuring<'m> {
+    pub(super) begun: &'m Begun,
     stage: Stage,
-    builds: &'m Builds,
-    /// The library for turns, if there is one.
-    library: Option<&'m Path>,
+    pub(super) builds: &'m Builds,
+    /// What it takes to take turns, if that can be had.
+    pub(super) ability: Option<Ability>,
 }
 
 impl Measuring<'_> {
@@ -354,7 +223,7 @@ impl Measuring<'_> {
     fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
         let is_done = |version: &usize| {
             let slot = self.slot(step, *version);
-            self.begun.done.contains(&(subject.benchmark.clone(), slot))
+            !subject.begins_anew && self.begun.done.contains(&(subject.benchmark.clone(), slot))
         };
         let mut left = step.clone();
         if subject.takes_turns() {
@@ -365,7 +234,7 @@ impl Measuring<'_> {
         (!left.versions.is_empty()).then_some(left)
     }
 
-    fn slot(&self, step: &Step, version: usize) -> Slot {
+    pub(super) fn slot(&self, step: &Step, version: usize) -> Slot {
         Slot {
             version,
             stage: self.stage,
@@ -376,7 +245,7 @@ impl Measuring<'_> {
 }
 
 /// What came of a step.
-enum Ended {
+pub(super) enum Ended {
     /// Measurements of each version, which are stored.
     Measured,
     /// A failure or a reason to skip the benchmark, which is stored.

@@ -2,6 +2,7 @@
 //! measured interleaved, stage by stage. Every execution is stored before the next one starts.
 
 mod builds;
+mod by_turns;
 mod listing;
 mod measure;
 mod observer;

@@ -92,6 +92,8 @@ impl Queue {
     pub fn begin_anew(&mut self, benchmark: usize, steps: impl IntoIterator<Item = Step>) {
         self.skip(benchmark);
         self.steps.extend(steps);
+        // An earlier run may have left less than that.
+        self.total = self.total.max(executions(&self.steps));
     }
 
     /// How many executions there were in the beginning.

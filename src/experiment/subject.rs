@@ -22,6 +22,8 @@ pub(super) struct Subject<'v> {
     pub(super) interleave: Interleave,
     /// Why it cannot take turns, where that was asked for.
     pub(super) obstacle: Option<Obstacle>,
+    /// Whether what an earlier run measured of it in this stage was forgotten.
+    pub(super) begins_anew: bool,
 }
 
 /// A benchmark in one version.
@@ -147,6 +149,7 @@ mod tests {
             retuning: Retuning::default(),
             interleave: Interleave::Turns,
             obstacle: None,
+            begins_anew: false,
         }
     }
 

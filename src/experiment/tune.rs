@@ -41,6 +41,10 @@ impl Runner<'_> {
         execution: &Execution,
     ) -> Result<()> {
         let Some(iterations) = subject.request.iterations else { return Ok(()) };
+        // Of two that were executed at once, one has decided for both.
+        if execution.asked.iterations != Some(iterations) {
+            return Ok(());
+        }
         let lasted = execution.compared_with_floor();
         if subject.retuning.is_needed(version, iterations, lasted) {
             self.tune_anew(subject, step, version, builds)?;

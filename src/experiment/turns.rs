@@ -2,11 +2,11 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use super::{outcome::outcome_of, subject::InVersion};
+use super::{by_turns::Ability, outcome::outcome_of, subject::InVersion};
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Executable, Outcome},
-    model::{Execution, ExecutionRequest, Name, Obstacle, Turns, Unmeasured},
+    model::{Execution, ExecutionRequest, Incident, Name, Obstacle, Turns, Unmeasured},
     process::turns::{Member, Ring, Taken},
 };
 
@@ -22,6 +22,8 @@ pub(super) struct Turntaking<'t> {
     pub(super) library: &'t Path,
     /// The path at which all versions are compiled.
     pub(super) build_path: &'t Path,
+    /// The CPUs on which executions run that run alone.
+    pub(super) cpus: &'t [usize],
     /// The conditions of all executions.
     pub(super) conditions: Conditions<'t>,
 }
@@ -53,12 +55,12 @@ impl Turntaking<'_> {
         halves: &[Half<'_>; 2],
         cpu: usize,
     ) -> Result<[Attempt; 2]> {
-        let ring = Ring::new(self.library)?;
+        let ring = Ring::new(self.library, self.cpus)?;
         let member = |index: usize, half: &Half<'_>| ring.member(index, half.home);
         let [one, other] = halves;
         let members = [member(0, one)?, member(1, other)?];
         let run = |half: &Half<'_>, member: &Member| {
-            let _left = Left(member);
+            let _leaves = LeavesOnDrop(member);
             let conditions = Conditions { cpu: Some(cpu), member: Some(member), ..self.conditions };
             let executable = self.in_its_own_directory(half);
             half.version.harness.execute(&executable, name, request, &conditions)
@@ -92,9 +94,9 @@ fn panicked() -> Failure {
 }
 
 /// Lets the other process go on when this one has ended, whatever came of it.
-struct Left<'m>(&'m Member);
+struct LeavesOnDrop<'m>(&'m Member);
 
-impl Drop for Left<'_> {
+impl Drop for LeavesOnDrop<'_> {
     fn drop(&mut self) {
         // It fails only where the other one has lost its memory too.
         let _ = self.0.leave();
@@ -115,12 +117,21 @@ fn attempt(outcome: Result<Outcome>, taken: Taken, own: Duration) -> Attempt {
 /// What kept an execution from taking turns, which had the turn for the time `own` in all.
 fn obstacle(execution: &Execution, taken: Taken, own: Duration) -> Option<Obstacle> {
     let Taken { joined, told, passed, first_thread, others } = taken;
-    if !(joined && told) {
+    let mut incidents = execution.incidents.iter();
+    let left_behind = |incident: &Incident| matches!(incident, Incident::LeftBehind(_));
+    if !joined {
         Some(Obstacle::NotLoaded)
+    } else if !told {
+        Some(Obstacle::EndsOtherwise)
+    } else if incidents.clone().any(|incident| matches!(incident, Incident::Repeated(_))) {
+        // Its second process may have had no partner.
+        Some(Obstacle::FailsInTurns)
+    } else if incidents.any(left_behind)
+        || others > LITTLE && others.saturating_mul(OTHERS) > first_thread
+    {
+        Some(Obstacle::OtherThreads)
     } else if passed == 0 {
         Some(Obstacle::NoClock)
-    } else if others > LITTLE && others.saturating_mul(OTHERS) > first_thread {
-        Some(Obstacle::OtherThreads)
     } else if execution.measured_time() > own {
         Some(Obstacle::OtherClock)
     } else {
@@ -167,9 +178,9 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    /// The one that the user chose, or all that there are.
-    pub(super) fn new(chosen: Option<usize>, all: Vec<usize>) -> Self {
-        Self { all: chosen.map_or(all, |cpu| vec![cpu]), next: 0 }
+    /// All on which executions may run.
+    pub(super) fn of(ability: Option<&Ability>) -> Self {
+        Self { all: ability.map(|ability| ability.cpus.clone()).unwrap_or_default(), next: 0 }
     }
 
     /// The next one.
@@ -183,7 +194,7 @@ impl Cpus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testing;
+    use crate::model::{Metric, Series, testing};
 
     fn measured(obstacle: Option<Obstacle>) -> Attempt {
         Attempt {
@@ -198,6 +209,64 @@ mod tests {
 
     fn skipped() -> Attempt {
         Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), obstacle: None }
+    }
+
+    /// What a process says that took turns as it should.
+    const TAKEN: Taken = Taken {
+        joined: true,
+        told: true,
+        passed: 100,
+        first_thread: Duration::from_millis(100),
+        others: Duration::from_millis(1),
+    };
+
+    #[test]
+    fn what_a_process_did_shows_what_keeps_it_from_taking_turns() {
+        let millis = Duration::from_millis;
+        let of = |taken: Taken| {
+            let execution = testing::execution(testing::request(), Vec::new());
+            obstacle(&execution, taken, millis(100))
+        };
+        assert_eq!(of(TAKEN), None);
+        for (taken, expected) in [
+            (Taken { joined: false, passed: 0, ..TAKEN }, Obstacle::NotLoaded),
+            (Taken { told: false, ..TAKEN }, Obstacle::EndsOtherwise),
+            (Taken { passed: 0, ..TAKEN }, Obstacle::NoClock),
+            (Taken { others: millis(3), ..TAKEN }, Obstacle::OtherThreads),
+            // All is done by another thread, which reads the clock as well.
+            (Taken { others: millis(99), passed: 0, ..TAKEN }, Obstacle::OtherThreads),
+        ] {
+            assert_eq!(of(taken), Some(expected));
+        }
+        // So little is what processes need anyway.
+        let short = Taken { first_thread: millis(10), ..TAKEN };
+        assert_eq!(of(short), None);
+    }
+
+    #[test]
+    fn what_an_execution_went_through_can_keep_it_from_taking_turns() {
+        let of = |incidents: Vec<Incident>, values: Vec<f64>| {
+            let series = Series {
+                metric: Metric::wall(),
+                iterations: vec![1; values.len()],
+                values,
+                resolution: 0.0,
+            };
+            let execution = testing::execution(testing::request(), vec![series]);
+            obstacle(&Execution { incidents, ..execution }, TAKEN, Duration::from_millis(100))
+        };
+        assert_eq!(of(Vec::new(), vec![5e7, 4.9e7]), None);
+        assert_eq!(of(Vec::new(), vec![5e7, 5.1e7]), Some(Obstacle::OtherClock));
+        let left = Incident::LeftBehind(vec!["server".to_owned()]);
+        assert_eq!(of(vec![left], vec![1e7]), Some(Obstacle::OtherThreads));
+        let repeated = Incident::Repeated("it printed its results".to_owned());
+        assert_eq!(of(vec![repeated], vec![1e7]), Some(Obstacle::FailsInTurns));
+    }
+
+    #[test]
+    fn pairs_go_round_all_cpus() {
+        let mut cpus = Cpus { all: vec![2, 5], next: 0 };
+        assert_eq!([cpus.take(), cpus.take(), cpus.take()], [2, 5, 2]);
     }
 
     #[test]

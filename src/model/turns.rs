@@ -47,30 +47,35 @@ impl Turns {
 pub enum Obstacle {
     /// Its harness runs whole programs.
     WholeProgram,
-    /// The library that passes turns could not be compiled.
+    /// The library that passes turns could not be compiled, or nothing could be shared by two processes.
     NoLibrary,
-    /// Its process did not load the library: the executable is static, or does not end as usual.
+    /// Its process did not load the library: the executable is static.
     NotLoaded,
-    /// It never reads the clock at which turns are passed.
+    /// Its first thread never reads the clock at which turns are passed.
     NoClock,
-    /// Other threads than the first, or processes that it starts, take CPU time.
+    /// Other threads than the first, or processes that it starts and waits for, take CPU time; or it leaves
+    /// processes behind.
     OtherThreads,
     /// It measured more time than its process had.
     OtherClock,
     /// It fails in turns, and does not fail alone.
     FailsInTurns,
+    /// Its process does not return from `main` and does not exit as libc has it, so that nobody knows what its
+    /// threads took.
+    EndsOtherwise,
 }
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WholeProgram => "a whole program is measured",
-            Self::NoLibrary => "the library for turns cannot be compiled",
+            Self::NoLibrary => "the library for turns cannot be used",
             Self::NotLoaded => "its process cannot load the library for turns",
-            Self::NoClock => "it does not read the clock",
-            Self::OtherThreads => "its threads or child processes work at the same time",
+            Self::NoClock => "its first thread does not read the clock",
+            Self::OtherThreads => "it has other threads or child processes that work",
             Self::OtherClock => "it measures with another clock",
             Self::FailsInTurns => "it fails in turns, and not alone",
+            Self::EndsOtherwise => "its process does not end as usual",
         })
     }
 }

@@ -68,7 +68,7 @@ impl Pairs {
             cpu: Some(self.cpus[random.below(self.cpus.len())]),
             ..Conditions::new(&interrupt)
         };
-        let ring = Ring::new(&self.library)?;
+        let ring = Ring::new(&self.library, &cpus()?)?;
         // Which of the two has the first turn.
         let first = random.below(2);
         let moment = Duration::from_micros(random.below(20_000) as u64);

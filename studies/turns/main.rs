@@ -61,13 +61,12 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let mut bars = Vec::new();
     if options.pairs > 0 {
-        let pairs = match &options.manifest_path {
-            Some(manifest) => pairs::measure(manifest, &[], options.pairs)?,
-            None => {
-                let fixture = support::Project::of_fixture("truth")?;
-                let manifest = fixture.tree.path().join("Cargo.toml");
-                pairs::measure(&manifest, &features(), options.pairs)?
-            }
+        let pairs = if let Some(manifest) = &options.manifest_path {
+            pairs::measure(manifest, &[], options.pairs)?
+        } else {
+            let fixture = support::Project::of_fixture("truth")?;
+            let manifest = fixture.tree.path().join("Cargo.toml");
+            pairs::measure(&manifest, &features(), options.pairs)?
         };
         let best = best_way(&pairs);
         print_pairs(&pairs, best);

@@ -5,7 +5,10 @@ use std::{error::Error, path::Path, thread};
 use cargo_rbench::{
     harness::{Conditions, Executable, Harness, Outcome},
     model::{ExecutionRequest, HarnessKind, Name, Series},
-    process::turns::{Member, Ring, Taken},
+    process::{
+        cpus,
+        turns::{Member, Ring, Taken},
+    },
 };
 
 /// The measurements of both executions, in ns per iteration.
@@ -41,7 +44,7 @@ impl Subject<'_> {
         conditions: &Conditions<'_>,
         library: &Path,
     ) -> Result<(Pair, [Taken; 2]), Box<dyn Error>> {
-        let ring = Ring::new(library)?;
+        let ring = Ring::new(library, &cpus()?)?;
         let members = [ring.member(0, self.home)?, ring.member(1, self.home)?];
         let run = |member: &Member| {
             let conditions = Conditions { member: Some(member), ..*conditions };

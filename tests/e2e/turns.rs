@@ -15,7 +15,11 @@ use cargo_rbench::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{TestProject, rbench::Rbench};
+use crate::support::{
+    TestProject,
+    rbench::{PROGRAM, Rbench},
+    script::script,
+};
 
 /// 2 versions × 2 builds × 2 executions of each benchmark.
 const COMPARE: [&str; 16] = [
@@ -122,7 +126,7 @@ fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_
         ("bad", None),
         ("pool", Some(Obstacle::OtherThreads)),
         ("no-clock", Some(Obstacle::NoClock)),
-        ("_exits", Some(Obstacle::NotLoaded)),
+        ("_exits", Some(Obstacle::EndsOtherwise)),
         ("whole", Some(Obstacle::WholeProgram)),
     ] {
         let rows = rows(name);
@@ -157,36 +161,60 @@ fn what_fails_in_turns_alone_is_measured_alone() {
     assert_nothing_is_left(&project);
 }
 
-#[test]
-fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
-    let project = project();
-    let only = ["--filter", "good", "--filter", "bad", "--warm-up", "100ms"];
-    let file = project.beside("faults");
-    let mut child = compare(&project, &only).start();
+const ONLY: [&str; 6] = ["--filter", "good", "--filter", "bad", "--warm-up", "100ms"];
+
+/// Starts a comparison, and interrupts it in the midst of a pair after some others.
+#[track_caller]
+fn interrupt(project: &TestProject) {
+    let mut child = compare(project, &ONLY).start();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     said.find(|line| line.contains("measured 4 of")).unwrap();
     // Head waits in the middle of a pair, and base for head, until both are ended.
-    fs::write(&file, "HEAD sleep-long 1000 once\n").unwrap();
+    fs::write(project.beside("faults"), "HEAD sleep-long 1000 once\n").unwrap();
     let reached = project.beside("faults.HEAD");
     while !reached.exists() {
         assert_eq!(child.try_wait().unwrap(), None, "it ends before the fault comes");
         thread::sleep(Duration::from_millis(5));
     }
-    let id = Pid::from_child(&child);
-    kill_process(id, Signal::INT).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_nothing_is_left(&project);
-    let (all, is_finished) = newest(&project);
+    assert_nothing_is_left(project);
+    let (all, is_finished) = newest(project);
     assert!(!is_finished && all["good"].len() + all["bad"].len() >= 4);
-    for name in ["good", "bad"] {
-        assert_whole_pairs(&all[name]);
-    }
-    compare(&project, &only).ok();
-    let (all, is_finished) = newest(&project);
+}
+
+/// What is stored of a comparison that is finished.
+#[track_caller]
+fn assert_finished(project: &TestProject, obstacle: Option<Obstacle>) {
+    let (all, is_finished) = newest(project);
     assert!(is_finished);
     for name in ["good", "bad"] {
         assert_eq!(all[name].len(), EXECUTIONS);
-        assert_eq!(obstacles(&all[name]), BTreeSet::from([None]));
+        assert_eq!(obstacles(&all[name]), BTreeSet::from([obstacle]));
         assert_whole_pairs(&all[name]);
     }
+}
+
+#[test]
+fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
+    let project = project();
+    interrupt(&project);
+    for rows in newest(&project).0.values() {
+        assert_whole_pairs(rows);
+    }
+    compare(&project, &ONLY).ok();
+    assert_finished(&project, None);
+}
+
+#[test]
+fn what_took_turns_before_an_interrupt_does_not_count_where_turns_can_no_longer_be_taken() {
+    let project = project();
+    interrupt(&project);
+    let few_files = format!("ulimit -n 240\nexec '{PROGRAM}' \"$@\"");
+    let program = script(&project.beside("with-few-files"), &few_files);
+    let outcome = compare(&project, &ONLY).program(&program).ok();
+    outcome.assert_stderr_has(&["cannot open a file under the number 253", "ulimit -n"]);
+    let because = "because the library for turns cannot be used: bad, good";
+    outcome.assert_stdout_has(&[because]);
+    assert_finished(&project, Some(Obstacle::NoLibrary));
 }

@@ -13,7 +13,7 @@ use std::{
     io,
     mem::offset_of,
     os::{
-        fd::{AsRawFd, OwnedFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::{fs::FileExt, process::CommandExt},
     },
     path::{Path, PathBuf},
@@ -24,6 +24,7 @@ use std::{
 
 use rustix::{
     fs::{MemfdFlags, Mode, OFlags, memfd_create, open},
+    io::fcntl_dupfd_cloexec,
     process::{getpid, set_child_subreaper},
     time::{ClockId, clock_gettime},
 };
@@ -32,24 +33,33 @@ use self::page::Page;
 use crate::failure::{Exit, OrFail, Result};
 
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
-pub const LIBRARY_SOURCE: &str =
-    concat!(include_str!("stand_in.rs"), "mod page {\n", include_str!("page.rs"), "}\n");
+pub const LIBRARY_SOURCE: &str = concat!(
+    include_str!("stand_in.rs"),
+    "mod page {\n",
+    include_str!("page.rs"),
+    "}\nmod system {\n",
+    include_str!("system.rs"),
+    "}\n"
+);
 
 /// What rustc makes the library with. With LTO, nothing is left that would need Rust's own runtime.
 pub const LIBRARY_FLAGS: &str =
-    "--edition 2024 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
+    "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols";
 
 /// How long a turn lasts at least. Shorter turns cost more in switches and cold caches; disturbances of longer
 /// turns are less alike.
 const QUANTUM: Duration = Duration::from_micros(300);
 
 /// The directory that a process finds at [`own_directory`] is open in it under this number. Small enough for
-/// any limit of open files, and large enough that it is not among the first ones that a program opens.
+/// usual limits of open files, and large enough that it is not among the first ones that a program opens.
 const DIRECTORY: i32 = 250;
 /// The same of the page and of the library, which the library closes.
 const PAGE: i32 = 251;
 /// See [`PAGE`].
 const LIBRARY: i32 = 252;
+
+/// Beyond these numbers.
+const FIRST_FREE: i32 = 253;
 
 /// The variable that says to which of two processes that take turns one belongs: a daemon has no other mark.
 pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
@@ -90,18 +100,22 @@ pub struct Member {
 }
 
 impl Ring {
-    /// A ring for processes that get this library.
-    pub fn new(library: &Path) -> Result<Arc<Self>> {
+    /// A ring for processes that get this library, and that would run on these CPUs alone.
+    pub fn new(library: &Path, cpus: &[usize]) -> Result<Arc<Self>> {
         let what = || "cannot create memory for two processes";
         let page = memfd_create("turns", MemfdFlags::CLOEXEC).or_fail(Exit::Internal, what)?;
-        let ring = Self {
-            page: page.into(),
-            library: File::open(library)
-                .or_fail(Exit::Internal, || format!("cannot open {}", library.display()))?,
-        };
+        let file = File::open(library)
+            .or_fail(Exit::Internal, || format!("cannot open {}", library.display()))?;
+        let ring = Self { page: moved(page)?.into(), library: moved(file)?.into() };
         ring.page.set_len(4096).or_fail(Exit::Internal, what)?;
         let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
         ring.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        let mut mask = [0_u64; 16];
+        for (index, bits) in mask.iter_mut().enumerate() {
+            let own = cpus.iter().filter(|cpu| **cpu / 64 == index);
+            *bits = own.fold(0, |bits, cpu| bits | 1 << (cpu % 64));
+        }
+        ring.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
         Ok(Arc::new(ring))
     }
 
@@ -110,6 +124,7 @@ impl Ring {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = open(directory, flags, Mode::empty())
             .or_fail(Exit::Internal, || format!("cannot open {}", directory.display()))?;
+        let directory = moved(directory)?;
         Ok(Member { ring: Arc::clone(self), index, directory: Arc::new(directory) })
     }
 
@@ -126,6 +141,14 @@ impl Ring {
             .or_fail(Exit::Internal, || "cannot read memory of two processes")?;
         Ok(bytes)
     }
+}
+
+/// The same file under a number that is not among those that a child gets: there it would be replaced before
+/// it is duplicated.
+fn moved(file: impl AsFd) -> Result<OwnedFd> {
+    fcntl_dupfd_cloexec(file, FIRST_FREE).or_fail(Exit::Internal, || {
+        format!("cannot open a file under the number {FIRST_FREE} (see `ulimit -n`)")
+    })
 }
 
 impl Member {

@@ -5,6 +5,8 @@ use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 /// The page. Times are in ns, by the monotonic clock.
 #[repr(C)]
 pub struct Page {
+    /// The CPUs on which a process may run that runs alone, a bit for each.
+    pub cpus: [AtomicU64; 16],
     /// Whose turn it is: 0 or 1.
     pub turn: AtomicU32,
     /// Whether each process takes turns.

@@ -1,75 +1,25 @@
 //! Stands in for the clock in a benchmark's process, and passes the turn to the partner's process when the
-//! clock is read. rustc compiles it to a library that is preloaded; it is no part of any crate.
+//! clock is read. rustc compiles it to a library that is preloaded; it is no part of any crate. Users have old
+//! compilers too, so it is written for Rust 1.64.
 //!
 //! A process lives in a time of its own that stands still while it waits for its turn. So it makes no
-//! difference whether a reading begins or ends a measurement. What libc is given as a point in time is
-//! translated to the real time.
+//! difference whether a reading begins or ends a measurement. Points in time until which Rust's own locks and
+//! channels wait, or a thread sleeps, are translated to the real time.
 #![no_std]
 
 use core::{
-    ffi::{CStr, c_char, c_int, c_long, c_void},
-    mem::transmute,
+    ffi::{CStr, c_int, c_long, c_void},
+    mem::{size_of_val, transmute},
     panic::PanicInfo,
-    ptr::null_mut,
+    ptr::{addr_of, addr_of_mut, copy_nonoverlapping, null_mut},
     sync::atomic::{
-        AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
         Ordering::{Acquire, Relaxed, Release},
     },
 };
 
 use page::Page;
-
-#[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
-}
-
-type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
-type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
-type Sleep = unsafe extern "C" fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int;
-
-unsafe extern "C" {
-    fn abort() -> !;
-    fn close(file: c_int) -> c_int;
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn getenv(name: *const c_char) -> *mut c_char;
-    fn getpid() -> c_int;
-    fn getrusage(who: c_int, usage: *mut [i64; 18]) -> c_int;
-    fn mmap(
-        address: *mut c_void,
-        length: usize,
-        protection: c_int,
-        flags: c_int,
-        file: c_int,
-        offset: i64,
-    ) -> *mut c_void;
-    fn pthread_self() -> usize;
-    fn sched_setscheduler(process: c_int, policy: c_int, priority: *const c_int) -> c_int;
-    fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int;
-    fn unsetenv(name: *const c_char) -> c_int;
-}
-
-const CLOCK_MONOTONIC: c_int = 1;
-const CLOCK_PROCESS_CPUTIME: c_int = 2;
-const CLOCK_THREAD_CPUTIME: c_int = 3;
-const FUTEX_WAIT: c_int = 0;
-const FUTEX_WAKE: c_int = 1;
-const FUTEX_WAIT_BITSET: c_long = 9;
-const FUTEX_COMMAND: c_long = 0x7f;
-const SCHED_BATCH: c_int = 3;
-const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
-const RUSAGE_CHILDREN: c_int = -1;
-const TIMER_ABSTIME: c_int = 1;
-
-#[cfg(target_arch = "x86_64")]
-const SYS_FUTEX: c_long = 202;
-#[cfg(target_arch = "x86_64")]
-const SYS_GETTID: c_long = 186;
-#[cfg(target_arch = "aarch64")]
-const SYS_FUTEX: c_long = 98;
-#[cfg(target_arch = "aarch64")]
-const SYS_GETTID: c_long = 178;
+use system::*;
 
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 /// Which of the two processes this is.
@@ -82,6 +32,8 @@ static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
 /// Twice what was waited up to now; or, while the process waits, one more than twice the time at which it
 /// stands still. In one number, so that other threads never see time go back.
 static TIME: AtomicI64 = AtomicI64::new(0);
+/// Whether the process takes turns at this moment: a signal handler may read the clock meanwhile.
+static TAKES_TURNS: AtomicBool = AtomicBool::new(false);
 /// When the present turn began, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
 
@@ -91,75 +43,61 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// The function of this name that this library hides.
-struct Hidden {
-    name: &'static CStr,
-    function: AtomicPtr<c_void>,
-}
-
-impl Hidden {
-    const fn new(name: &'static CStr) -> Self {
-        Self { name, function: AtomicPtr::new(null_mut()) }
-    }
-
-    fn get(&self) -> *mut c_void {
-        let known = self.function.load(Relaxed);
-        if !known.is_null() {
-            return known;
-        }
-        // SAFETY: the name ends with a zero.
-        let found = unsafe { dlsym(RTLD_NEXT, self.name.as_ptr()) };
-        self.function.store(found, Relaxed);
-        found
-    }
-}
-
-static CLOCK: Hidden = Hidden::new(c"clock_gettime");
-static SYSCALL: Hidden = Hidden::new(c"syscall");
-static SLEEP: Hidden = Hidden::new(c"clock_nanosleep");
-
-fn real_clock() -> Clock {
-    // SAFETY: libc has a function of this name and type.
-    unsafe { transmute(CLOCK.get()) }
-}
-
-fn real_syscall() -> Syscall {
-    // SAFETY: as above.
-    unsafe { transmute(SYSCALL.get()) }
-}
-
 /// Whether a clock counts the time of the world, and not that of a thread or a process.
 fn is_of_the_world(id: c_int) -> bool {
     matches!(id, 0 | CLOCK_MONOTONIC | 4..=7 | 11)
 }
 
-#[unsafe(no_mangle)]
+/// The clock that is read instead. Coarse ones show less than what was waited.
+fn exact(id: c_int) -> c_int {
+    match id {
+        5 => 0,
+        6 => CLOCK_MONOTONIC,
+        other => other,
+    }
+}
+
+#[no_mangle]
 unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     let page = PAGE.load(Acquire);
-    // SAFETY: the arguments are the caller's.
-    let status = unsafe { real_clock()(id, out) };
-    if page.is_null() || !is_of_the_world(id) || status != 0 {
-        return status;
+    if page.is_null() || !is_of_the_world(id) {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_clock()(id, out) };
     }
+    let id = exact(id);
     // SAFETY: the mapping lasts as long as the process.
     let page = unsafe { &*page };
-    // SAFETY: the call has written the time there.
-    let out = unsafe { &mut *out };
-    // A signal handler may read the clock while its thread waits.
-    if is_owner() && TIME.load(Relaxed) & 1 == 0 {
-        let now = if id == CLOCK_MONOTONIC { out.total() } else { nanoseconds(CLOCK_MONOTONIC) };
+    if is_owner() {
+        let now = nanoseconds(CLOCK_MONOTONIC);
         if now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
             && page.gone[partner()].load(Acquire) == 0
             && thread() == OWNER.load(Relaxed)
+            && !TAKES_TURNS.swap(true, Acquire)
         {
             take_turns(page, now);
-            // SAFETY: as above.
-            unsafe { real_clock()(id, out) };
+            TAKES_TURNS.store(false, Release);
         }
     }
-    let time = TIME.load(Acquire);
+    let mut time = TIME.load(Acquire);
+    loop {
+        // SAFETY: as above.
+        let status = unsafe { real_clock()(id, out) };
+        if status != 0 {
+            return status;
+        }
+        // Had the process stood still or gone on meanwhile, time would go back.
+        let after = TIME.load(Acquire);
+        if after == time {
+            break;
+        }
+        time = after;
+    }
+    // SAFETY: the call has written the time there.
+    let out = unsafe { &mut *out };
     *out = Timespec::of(if time & 1 == 0 {
         out.total() - (time >> 1)
+    } else if id == CLOCK_MONOTONIC {
+        time >> 1
     } else {
         // Clocks differ by what they show, and not by how fast they go.
         (time >> 1) + out.total() - nanoseconds(CLOCK_MONOTONIC)
@@ -170,6 +108,10 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
 /// Passes the turn and waits until it comes back.
 fn take_turns(page: &Page, now: i64) {
     let own = MEMBER.load(Relaxed);
+    // SAFETY: libc has a place for each thread.
+    let error = unsafe { __errno_location() };
+    // SAFETY: as above. Who reads the clock does not expect that this changes.
+    let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
     page.passed[own].fetch_add(1, Relaxed);
     stand_still(now);
@@ -177,6 +119,8 @@ fn take_turns(page: &Page, now: i64) {
     pass(page);
     wait(page);
     go_on(page);
+    // SAFETY: as above.
+    unsafe { *error = before };
 }
 
 fn stand_still(now: i64) {
@@ -196,7 +140,7 @@ fn go_on(page: &Page) {
 fn pass(page: &Page) {
     page.turn.store(partner() as u32, Release);
     // SAFETY: the address is in the mapping.
-    unsafe { real_syscall()(SYS_FUTEX, &raw const page.turn, FUTEX_WAKE, c_int::MAX) };
+    unsafe { real_syscall()(SYS_FUTEX, addr_of!(page.turn), FUTEX_WAKE, c_int::MAX) };
 }
 
 /// Waits for the turn, or until there is nobody to take turns with. Looks again twenty times a second, as
@@ -215,7 +159,7 @@ fn wait(page: &Page) {
         }
         // SAFETY: the address is in the mapping, and the time lives until the call returns.
         unsafe {
-            real_syscall()(SYS_FUTEX, &raw const page.turn, FUTEX_WAIT, turn, &raw const most);
+            real_syscall()(SYS_FUTEX, addr_of!(page.turn), FUTEX_WAIT, turn, addr_of!(most));
         }
     }
 }
@@ -235,39 +179,16 @@ fn thread() -> u32 {
     (unsafe { real_syscall()(SYS_GETTID) }) as u32
 }
 
-fn nanoseconds(id: c_int) -> i64 {
-    let mut time = Timespec::of(0);
-    // SAFETY: the place is our own.
-    unsafe { real_clock()(id, &mut time) };
-    time.total()
-}
-
-impl Timespec {
-    fn of(total: i64) -> Self {
-        Self {
-            seconds: total.div_euclid(1_000_000_000),
-            nanoseconds: total.rem_euclid(1_000_000_000),
-        }
-    }
-
-    fn total(&self) -> i64 {
-        self.seconds.saturating_mul(1_000_000_000).saturating_add(self.nanoseconds)
-    }
-
-    /// The same point in the real time.
-    fn real(&self) -> Self {
-        let time = TIME.load(Acquire);
-        let waited = if time & 1 == 0 {
-            time >> 1
-        } else {
-            nanoseconds(CLOCK_MONOTONIC) - (time >> 1)
-        };
-        Self::of(self.total().saturating_add(waited))
-    }
+/// The same point in the real time.
+fn in_real_time(point: &Timespec) -> Timespec {
+    let time = TIME.load(Acquire);
+    let waited =
+        if time & 1 == 0 { time >> 1 } else { nanoseconds(CLOCK_MONOTONIC) - (time >> 1) };
+    Timespec::of(point.total().saturating_add(waited))
 }
 
 /// Rust's own locks, channels and parked threads wait until a point in time by this call.
-#[unsafe(no_mangle)]
+#[no_mangle]
 unsafe extern "C" fn syscall(
     number: c_long,
     one: c_long,
@@ -279,15 +200,15 @@ unsafe extern "C" fn syscall(
 ) -> c_long {
     if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
         // SAFETY: a futex call has the time there.
-        let until = unsafe { &*(four as *const Timespec) }.real();
+        let until = in_real_time(unsafe { &*(four as *const Timespec) });
         // SAFETY: the arguments are the caller's, and the time lives until the call returns.
-        return unsafe { real_syscall()(number, one, two, three, &raw const until, five, six) };
+        return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
     }
     // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
     unsafe { real_syscall()(number, one, two, three, four, five, six) }
 }
 
-#[unsafe(no_mangle)]
+#[no_mangle]
 unsafe extern "C" fn clock_nanosleep(
     id: c_int,
     flags: c_int,
@@ -301,7 +222,28 @@ unsafe extern "C" fn clock_nanosleep(
         return unsafe { sleep(id, flags, time, left) };
     }
     // SAFETY: as above, and the time lives until the call returns.
-    unsafe { sleep(id, flags, &(*time).real(), left) }
+    unsafe { sleep(id, flags, &in_real_time(&*time), left) }
+}
+
+/// A process does not see that it is pinned to one CPU: one that has as many threads as CPUs is not to have fewer.
+#[no_mangle]
+unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c_void) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let affinity: Affinity = unsafe { transmute(AFFINITY.get()) };
+    // SAFETY: the arguments are the caller's.
+    let status = unsafe { affinity(process, size, mask) };
+    let page = PAGE.load(Acquire);
+    if status != 0 || page.is_null() || process != 0 {
+        return status;
+    }
+    // SAFETY: the mapping lasts as long as the process.
+    let cpus = unsafe { &(*page).cpus };
+    // SAFETY: the mask has room for `size` bytes, and nobody writes to the page's any more.
+    unsafe {
+        let from: *const u8 = addr_of!(*cpus).cast();
+        copy_nonoverlapping(from, mask.cast::<u8>(), size.min(size_of_val(cpus)));
+    }
+    0
 }
 
 /// Before `main`: joins the partner and waits for the first turn. What this process starts takes no turns.
@@ -310,7 +252,7 @@ extern "C" fn join() {
     const SHARED: c_int = 1;
     // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
     unsafe {
-        let value = getenv(c"RBENCH_TURNS".as_ptr());
+        let value = getenv(name(b"RBENCH_TURNS\0").as_ptr());
         if value.is_null() {
             return;
         }
@@ -322,7 +264,7 @@ extern "C" fn join() {
         }
         let [member, file, library] = numbers;
         restore_preload();
-        unsetenv(c"RBENCH_TURNS".as_ptr());
+        unsetenv(name(b"RBENCH_TURNS\0").as_ptr());
         let page = mmap(null_mut(), 4096, READ_WRITE, SHARED, file, 0);
         close(file);
         close(library);
@@ -351,13 +293,13 @@ extern "C" fn join() {
 unsafe fn restore_preload() {
     // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
     unsafe {
-        let list = getenv(c"LD_PRELOAD".as_ptr());
+        let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
         if list.is_null() {
             return;
         }
         match CStr::from_ptr(list).to_bytes().iter().position(|byte| *byte == b':') {
-            Some(end) => setenv(c"LD_PRELOAD".as_ptr(), list.add(end + 1), 1),
-            None => unsetenv(c"LD_PRELOAD".as_ptr()),
+            Some(end) => setenv(name(b"LD_PRELOAD\0").as_ptr(), list.add(end + 1), 1),
+            None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
         };
     }
 }
@@ -376,7 +318,7 @@ extern "C" fn leave() {
     let first = nanoseconds(CLOCK_THREAD_CPUTIME);
     let mut children = [0; 18];
     // SAFETY: the place is as large as the type that libc fills.
-    unsafe { getrusage(RUSAGE_CHILDREN, &raw mut children) };
+    unsafe { getrusage(RUSAGE_CHILDREN, addr_of_mut!(children)) };
     let [user, user_micros, system, system_micros, ..] = children;
     let children = (user + system) * 1_000_000_000 + (user_micros + system_micros) * 1_000;
     let others = nanoseconds(CLOCK_PROCESS_CPUTIME) - first + children;
@@ -390,12 +332,14 @@ extern "C" fn leave() {
     }
     page.gone[own].store(1, Release);
     pass(page);
+    // What still runs, like destructors, passes no turns.
+    OWNER_IN_LIBC.store(0, Relaxed);
 }
 
 #[used]
-#[unsafe(link_section = ".init_array")]
+#[link_section = ".init_array"]
 static JOIN: extern "C" fn() = join;
 
 #[used]
-#[unsafe(link_section = ".fini_array")]
+#[link_section = ".fini_array"]
 static LEAVE: extern "C" fn() = leave;

@@ -121,11 +121,11 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
     let head = "measured one execution after the other, not in turns, because";
     let of_program = format!("{head} a whole program is measured: tool\n");
     let of_threads =
-        format!("{head} its threads or child processes work at the same time: pool, a|b\n");
+        format!("{head} it has other threads or child processes that work: pool, a|b\n");
     assert!(text.contains(&(of_program + &of_threads)), "{text}");
     let markdown = report.markdown();
-    let paragraph = "\n\nMeasured one execution after the other, not in turns, because its threads or \
-                     child processes work at the same time: pool, a\\|b.\n";
+    let paragraph = "\n\nMeasured one execution after the other, not in turns, because it has other \
+                     threads or child processes that work: pool, a\\|b.\n";
     assert!(markdown.contains(paragraph), "{markdown}");
     assert_eq!(markdown.matches("not in turns").count(), 2);
 
