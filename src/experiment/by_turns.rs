@@ -53,6 +53,8 @@ impl Runner<'_> {
             Ok(ability) => Ok(Some(ability)),
             Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
             Err(failure) => {
+                let instead = "benchmarks are executed one after the other, and not in turns";
+                let failure = failure.because(instead);
                 self.observer.build_event(&Event::Warning(&failure.to_string()));
                 Ok(None)
             }
