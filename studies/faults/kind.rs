@@ -66,7 +66,7 @@ pub const ALL: [Kind; 25] = [
     failing("exit-in-thread", 6, STATUS),
     failing("_exit", 6, NO_RESULT),
     failing("becomes", 4, NO_RESULT),
-    measuring("_exit-after", 6, &[Obstacle::NotLoaded]),
+    measuring("_exit-after", 6, &[Obstacle::EndsOtherwise]),
     measuring("sleep", 6, &[]),
     Kind { leaves_processes: true, ..measuring("forks", 4, THREADS) },
     measuring("executes", 4, THREADS),
@@ -79,12 +79,12 @@ pub const ALL: [Kind; 25] = [
     Kind {
         latest: ANY_TIME,
         failures: &["it was killed by signal 9"],
-        ..measuring("killed", 12, &[Obstacle::NotLoaded])
+        ..measuring("killed", 12, &[Obstacle::EndsOtherwise])
     },
     Kind {
         latest: ANY_TIME,
         failures: &["it was killed by signal 15"],
-        ..measuring("ended", 8, &[Obstacle::NotLoaded])
+        ..measuring("ended", 8, &[Obstacle::EndsOtherwise])
     },
     Kind {
         latest: ANY_TIME,
@@ -98,7 +98,7 @@ pub const ALL: [Kind; 25] = [
         is_slow: true,
         latest: ANY_TIME,
         failures: TOO_LONG,
-        ..measuring("stopped-any-time", 1, &[Obstacle::NotLoaded])
+        ..measuring("stopped-any-time", 1, &[Obstacle::EndsOtherwise])
     },
 ];
 
