@@ -6,7 +6,7 @@
 //! have every execution that was there or was reported before, and no process may be left. In the
 //! end every experiment must have exactly the executions of one that nobody disturbed. It fails if not.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,9 +18,6 @@ use std::{
 };
 
 use cargo_rbench::{
-    build,
-    cli::Cli,
-    command,
     model::{Slot, Stage},
     stats::Random,
     store::{ExperimentId, Store},
@@ -56,20 +53,7 @@ const WARM_UP: &str = "5ms";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
-    // This program is also the rustc wrapper and the linker of what it builds, and rbench itself.
-    if let Some(exit) = build::run_as_tool() {
-        return exit;
-    }
-    if std::env::args().nth(1).is_some_and(|word| word == "rbench") {
-        return match command::run(&Cli::from_process()) {
-            Ok(exit) => exit.into(),
-            Err(failure) => {
-                eprintln!("error: {failure}");
-                failure.exit().into()
-            }
-        };
-    }
-    support::end(run().map(|()| true))
+    support::program_and_rbench(|| run().map(|()| true))
 }
 
 fn run() -> Outcome<()> {

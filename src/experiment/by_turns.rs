@@ -112,9 +112,7 @@ impl Runner<'_> {
                 return self.after_failure_in_turns(measuring, subject, step, version, cpu);
             }
             Both::Skipped(half, skipped) => {
-                let slot = measuring.slot(step, step.versions[half]);
-                let (id, recorded) = (measuring.begun.id, Err(&skipped));
-                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
+                self.record(measuring, subject, step, step.versions[half], Err(&skipped))?;
                 return Ok(Ended::Unmeasured);
             }
         };
@@ -148,9 +146,7 @@ impl Runner<'_> {
             }
             Ok(_) => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
             Err(unmeasured) => {
-                let slot = measuring.slot(step, version);
-                let (id, recorded) = (measuring.begun.id, Err(&unmeasured));
-                self.store.record_execution(id, &subject.benchmark, slot, recorded)?;
+                self.record(measuring, subject, step, version, Err(&unmeasured))?;
                 Ok(Ended::Unmeasured)
             }
         }

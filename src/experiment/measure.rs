@@ -89,14 +89,25 @@ impl Runner<'_> {
     ) -> Result<Ended> {
         for version in step.versions.iter().copied() {
             let outcome = self.execute_alone(subject, step, version, measuring.builds)?;
-            let slot = measuring.slot(step, version);
-            let recorded = outcome.as_ref();
-            self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, recorded)?;
+            self.record(measuring, subject, step, version, outcome.as_ref())?;
             let Ok(execution) = outcome else { return Ok(Ended::Unmeasured) };
             self.tell_incidents(subject, &execution);
             self.tune_again_if_needed(subject, step, version, measuring.builds, &execution)?;
         }
         Ok(Ended::Measured)
+    }
+
+    /// Stores what came of one execution of a step.
+    pub(super) fn record(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &Subject<'_>,
+        step: &Step,
+        version: usize,
+        outcome: Result<&Execution, &Unmeasured>,
+    ) -> Result<()> {
+        let slot = measuring.slot(step, version);
+        self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, outcome)
     }
 
     pub(super) fn tell_incidents(&self, subject: &Subject<'_>, execution: &Execution) {

@@ -8,7 +8,7 @@
 //! benchmark must have all its executions, in turns; and executions in turns must be stored as whole pairs. It
 //! fails if anything is wrong.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     error::Error,
@@ -19,9 +19,7 @@ use std::{
 };
 
 use cargo_rbench::{
-    build,
     cli::{Cli, Command},
-    command,
     experiment::{ExperimentSettings, Runner},
     harness::Executable,
     model::Interleave,
@@ -80,20 +78,7 @@ const EXECUTIONS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    // This program is also the rustc wrapper and the linker of what it builds, and rbench itself.
-    if let Some(exit) = build::run_as_tool() {
-        return exit;
-    }
-    if std::env::args().nth(1).is_some_and(|word| word == "rbench") {
-        return match command::run(&Cli::from_process()) {
-            Ok(exit) => exit.into(),
-            Err(failure) => {
-                eprintln!("error: {failure}");
-                failure.exit().into()
-            }
-        };
-    }
-    support::end(run())
+    support::program_and_rbench(run)
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {

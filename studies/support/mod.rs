@@ -10,7 +10,8 @@ use std::{
 
 use cargo_rbench::{
     build::{self, BuildRequest, ConfigFiles, Site, Source, VersionBuilds, VersionFiles, Workshop},
-    failure,
+    cli::Cli,
+    command, failure,
     model::{CompileSettings, Layout, LayoutSeed, Strategy, TargetFilter, Version},
     source::{Checkouts, Repository},
 };
@@ -21,9 +22,27 @@ mod working_tree;
 
 /// Runs a study, unless this process is a tool of what one builds: the program is also the rustc wrapper and
 /// the linker.
-#[allow(dead_code, reason = "one study is rbench itself as well")]
+#[allow(dead_code, reason = "some studies are rbench itself as well")]
 pub fn program(run: impl FnOnce() -> Result<bool, Box<dyn Error>>) -> ExitCode {
     build::run_as_tool().unwrap_or_else(|| end(run()))
+}
+
+/// The same of a study that is rbench itself as well, where its first word is `rbench`.
+#[allow(dead_code, reason = "most studies are not rbench itself")]
+pub fn program_and_rbench(run: impl FnOnce() -> Result<bool, Box<dyn Error>>) -> ExitCode {
+    if let Some(exit) = build::run_as_tool() {
+        return exit;
+    }
+    if std::env::args().nth(1).is_none_or(|word| word != "rbench") {
+        return end(run());
+    }
+    match command::run(&Cli::from_process()) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit().into()
+        }
+    }
 }
 
 /// Ends a study, which failed, or says whether its result is good enough.

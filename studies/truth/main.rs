@@ -29,6 +29,8 @@ mod markdown;
 mod measurements;
 mod options;
 mod place;
+#[path = "../support/rbench.rs"]
+mod rbench;
 mod study;
 mod tables;
 mod tools;

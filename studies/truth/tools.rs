@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    ffi::OsStr,
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -11,7 +10,7 @@ use std::{
 
 use cargo_metadata::Message;
 
-use crate::{answer::Answer, place::Place};
+use crate::{answer::Answer, place::Place, rbench};
 
 /// The bench target that rbench measures, and the one that is criterion's.
 const TARGETS: [&str; 2] = ["work", "by_criterion"];
@@ -28,18 +27,7 @@ pub struct Tools<'a> {
 impl<'a> Tools<'a> {
     /// Builds rbench itself, beside this example.
     pub fn build(place: &'a Place) -> Result<Self, Box<dyn Error>> {
-        let target = std::env::current_exe()?;
-        let target =
-            target.ancestors().nth(3).ok_or("this program is not in a target directory")?;
-        let built = Command::new(cargo())
-            .args(["build", "--release", "--bins", "--quiet", "--target-dir"])
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()?;
-        if !built.success() {
-            return Err("cargo cannot build rbench".into());
-        }
-        Ok(Self { place, rbench: target.join("release/cargo-rbench") })
+        Ok(Self { place, rbench: rbench::build()? })
     }
 
     /// `cargo rbench compare` one execution after the other, with default settings but for the seed, of all
@@ -106,7 +94,7 @@ impl<'a> Tools<'a> {
         }
         fs::create_dir_all(self.place.criterion())?;
         self.place.check_out(version)?;
-        let output = Command::new(cargo())
+        let output = Command::new(rbench::cargo())
             .args(["bench", "--no-run", "--quiet", "--bench", TARGETS[1]])
             .args(["--message-format", "json", "--target-dir"])
             .arg(self.place.criterion().join("target"))
@@ -149,9 +137,4 @@ impl<'a> Tools<'a> {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
-}
-
-/// Cargo tells programs it runs where it is.
-fn cargo() -> impl AsRef<OsStr> {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

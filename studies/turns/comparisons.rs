@@ -16,7 +16,7 @@ use cargo_rbench::{
 };
 use serde::Deserialize;
 
-use crate::{support::Project, unrelated};
+use crate::{rbench, support::Project, unrelated};
 
 /// What a head has that the base does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,20 +80,9 @@ pub struct Comparisons {
 impl Comparisons {
     /// Makes the repository, and builds rbench beside this example.
     pub fn new() -> Result<Self, Box<dyn Error>> {
-        let target = std::env::current_exe()?;
-        let target =
-            target.ancestors().nth(3).ok_or("this program is not in a target directory")?;
-        let built = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-            .args(["build", "--release", "--bins", "--quiet", "--target-dir"])
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()?;
-        if !built.success() {
-            return Err("cargo cannot build rbench".into());
-        }
         let project = Project::of_fixture("truth")?;
         let base = commit_of(&project)?;
-        Ok(Self { project, rbench: target.join("release/cargo-rbench"), base })
+        Ok(Self { project, rbench: rbench::build()?, base })
     }
 
     /// Compares the base with a head of this kind, the one with this number.

@@ -31,6 +31,8 @@ mod bars;
 mod comparisons;
 mod pair;
 mod pairs;
+#[path = "../support/rbench.rs"]
+mod rbench;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
