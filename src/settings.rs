@@ -34,7 +34,7 @@ pub struct BuildSettings {
 impl Default for BuildSettings {
     fn default() -> Self {
         Self {
-            layout: Layout::Matched,
+            layout: Layout::Twin,
             strategy: Strategy::Auto,
             seed: 1,
             compile: CompileSettings::default(),

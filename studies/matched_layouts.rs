@@ -14,7 +14,7 @@ use std::{
 };
 
 use cargo_rbench::{
-    model::Metric,
+    model::{Layout, Metric},
     stats::{Comparison, Estimator, Measurements, Pairing, Random, Summary},
 };
 
@@ -133,10 +133,11 @@ fn build_both(seeds: u32) -> Result<(Project, Executables), Box<dyn Error>> {
         bench.replace(old, new)
     })?;
     project.tree.commit("Add a function")?;
-    let executables = project.build(&["HEAD~1", "HEAD"], seeds)?.into_iter().map(|version| {
-        let builds = version.targets.into_iter().flat_map(|target| target.builds);
-        builds.map(|build| build.executable).collect::<Vec<_>>()
-    });
+    let executables =
+        project.build(&["HEAD~1", "HEAD"], Layout::Matched, seeds)?.into_iter().map(|version| {
+            let builds = version.targets.into_iter().flat_map(|target| target.builds);
+            builds.map(|build| build.executable).collect::<Vec<_>>()
+        });
     let both = executables.collect::<Vec<_>>().try_into().map_err(|_| "there are two versions")?;
     Ok((project, both))
 }

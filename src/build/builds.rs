@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use rayon::prelude::*;
+
 use super::{compilation::Compilation, link::LinkedBuild};
 use crate::{
-    code::Digest,
+    code::{self, Agreement, Digest},
+    failure::Result,
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };
 
@@ -28,8 +31,6 @@ pub struct VersionBuilds {
     pub strategy: Strategy,
     /// Why this strategy.
     pub reason: String,
-    /// The layout that was made: another than the requested one where no linker can make that.
-    pub layout: Layout,
     /// The compilations: one for all builds, or one for each.
     pub compilations: Vec<Compilation>,
     /// Every bench target with its builds, in the order of the seeds.
@@ -41,6 +42,8 @@ pub struct VersionBuilds {
 pub struct TargetBuilds {
     /// The target.
     pub target: BenchTarget,
+    /// The layout that was made: another than the requested one where that cannot be made.
+    pub layout: Layout,
     /// Its builds, in the order of the seeds.
     pub builds: Vec<LinkedBuild>,
 }
@@ -58,6 +61,17 @@ impl VersionBuilds {
         own.map_or(Path::new(""), |compilation| &compilation.home)
     }
 
+    /// Adds builds, of the bench targets that it has already or of all.
+    pub(super) fn add(&mut self, linked: Vec<TargetBuilds>) {
+        if self.targets.is_empty() {
+            self.targets = linked;
+            return;
+        }
+        for (target, linked) in self.targets.iter_mut().zip(linked) {
+            target.builds.extend(linked.builds);
+        }
+    }
+
     /// Whether both have the same bench targets with the same machine code in every build.
     pub fn is_same_machine_code(&self, other: &Self) -> bool {
         let digests = |builds: &Self| -> Vec<_> {
@@ -71,6 +85,22 @@ impl TargetBuilds {
     /// How many builds are really different programs: what counts as the number of builds.
     pub fn distinct(&self) -> usize {
         self.builds.iter().map(|build| build.record.digest).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How far each build agrees with the one of another version that has the same seed: about the places
+    /// of the functions that both have.
+    pub fn agreements(&self, other: &Self) -> Result<Vec<Agreement>> {
+        let pairs: Vec<_> = self.builds.iter().zip(&other.builds).collect();
+        let agreement = |(own, others): &(&LinkedBuild, &LinkedBuild)| {
+            Ok(code::agreement(&own.placement()?, &others.placement()?))
+        };
+        pairs.par_iter().map(agreement).collect()
+    }
+
+    /// How far two builds of this version agree, if there are two.
+    pub fn between_seeds(&self) -> Result<Option<Agreement>> {
+        let [one, other, ..] = self.builds.as_slice() else { return Ok(None) };
+        Ok(Some(code::agreement(&one.placement()?, &other.placement()?)))
     }
 
     /// One digest over all builds, in order: equal for two versions if and only if, for every

@@ -1,9 +1,13 @@
 //! Links the builds of a bench target from its recipe, one per layout seed, in parallel.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -15,20 +19,20 @@ use super::{
     event::{Event, Observer},
     files, gc, inputs,
     key::KeyMaker,
-    layout,
+    layout::{self, Movable, Plan},
     linker::Linker,
     movable::{self, Movables},
     recipe::Recipe,
     tool,
 };
 use crate::{
-    code::{self, Digest},
+    code::{self, Digest, Placement},
     failure::{Exit, OrFail, Result},
     model::{BenchTarget, Layout, LayoutSeed},
 };
 
 /// Raise this when the same seed is to give another layout.
-const LAYOUT_VERSION: &str = "layout v1";
+const LAYOUT_VERSION: &str = "layout v2";
 
 /// The description of a complete build; written last.
 const RECORD: &str = "build.json";
@@ -44,6 +48,28 @@ pub struct LinkedBuild {
     pub record: BuildRecord,
     /// Whether it was linked just now.
     pub fresh: bool,
+    /// The functions that were put somewhere by their names.
+    functions: Arc<[Movable]>,
+}
+
+impl LinkedBuild {
+    /// Where its functions are.
+    pub fn placement(&self) -> Result<Placement> {
+        let what = || format!("cannot read {}", self.executable.display());
+        let bytes = fs::read(&self.executable).or_fail(Exit::Build, what)?;
+        let placement = Placement::of_executable(&bytes).or_fail(Exit::Build, what)?;
+        let known = self.functions.iter().enumerate();
+        let known: HashMap<&str, (usize, &Movable)> =
+            known.map(|(order, function)| (&*function.symbol, (order, function))).collect();
+        Ok(placement.identified(|placed| {
+            if let Some((order, function)) = known.get(&*placed.symbol) {
+                placed.order = *order;
+                placed.name = function.name.clone();
+                placed.instance.clone_from(&function.instance);
+                placed.code = function.code;
+            }
+        }))
+    }
 }
 
 /// What is stored about a build.
@@ -73,10 +99,16 @@ pub struct Linkable {
     recipe: Recipe,
     linker: Linker,
     layout: Layout,
-    movables: Movables,
+    /// Whether it is to get the layout `twin`, if there are other versions to be linked with.
+    to_be_twin: bool,
+    /// The functions that the linker can put anywhere, if the layout names them.
+    movables: Option<Movables>,
+    /// The same functions for builds.
+    functions: Arc<[Movable]>,
+    plan: Plan,
     /// The digest of its compilation's shared libraries, if there are any.
     loaded_at_start: Option<Digest>,
-    /// The hash of everything but the seed.
+    /// The hash of everything but the layout and the seed.
     family: String,
 }
 
@@ -103,16 +135,65 @@ impl Linkable {
         maker.add("inputs", target.inputs.as_bytes());
         maker.add("rustc", compilation.record.rustc.as_bytes());
         maker.add("linker", linker.version.as_bytes());
-        maker.add("layout", layout.to_string().as_bytes());
         let family = maker.key();
         let home = compilation.recipe_home(target);
         let movables = match layout {
-            Layout::Matched | Layout::Pin => movable::movables(&mut recipe, &linker, &home)?,
-            Layout::Shuffle | Layout::Pad | Layout::Natural | Layout::Salted => Movables::default(),
+            Layout::Twin | Layout::Matched | Layout::Pin => {
+                Some(movable::movables(&mut recipe, &linker, &home)?)
+            }
+            Layout::Shuffle | Layout::Pad | Layout::Natural | Layout::Salted => None,
         };
+        let plan = movables.as_ref().map(layout::plan).unwrap_or_default();
+        // It takes another version to have the same addresses as this one.
+        let to_be_twin = layout == Layout::Twin;
+        let layout = if to_be_twin { Layout::Matched } else { layout };
+        let functions =
+            movables.as_ref().map_or_else(Arc::default, |all| Arc::from(&*all.functions));
         let loaded_at_start = inputs::loaded_at_start(&target.files);
         let target = target.target.clone();
-        Ok(Some(Self { target, recipe, linker, layout, movables, loaded_at_start, family }))
+        Ok(Some(Self {
+            target,
+            recipe,
+            linker,
+            layout,
+            to_be_twin,
+            movables,
+            functions,
+            plan,
+            loaded_at_start,
+            family,
+        }))
+    }
+
+    /// Gives the functions of one bench target the same addresses in several versions. Returns whether that
+    /// is possible: the versions must have enough in common.
+    pub fn twin(versions: &mut [&mut Self]) -> bool {
+        let movables: Option<Vec<_>> = versions.iter().map(|one| one.movables.as_ref()).collect();
+        let Some(plans) = movables.and_then(|all| layout::plan_together(&all)) else {
+            return false;
+        };
+        for (version, plan) in versions.iter_mut().zip(plans) {
+            let mut maker = KeyMaker::new("twin");
+            maker.add("alone", version.family.as_bytes()).add("plan", plan.key().as_bytes());
+            version.family = maker.key();
+            (version.layout, version.plan) = (Layout::Twin, plan);
+        }
+        true
+    }
+
+    /// Whether it is of this bench target and to get the layout `twin`.
+    pub fn is_to_be_twin(&self, target: &BenchTarget) -> bool {
+        self.to_be_twin && self.target == *target
+    }
+
+    /// The bench target.
+    pub fn target(&self) -> &BenchTarget {
+        &self.target
+    }
+
+    /// The layout that its builds get.
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it linked
@@ -159,6 +240,7 @@ impl Linkable {
     fn home(&self, seed: LayoutSeed, builds: &Path) -> PathBuf {
         let mut maker = KeyMaker::new("build");
         maker.add("family", self.family.as_bytes());
+        maker.add("layout", self.layout.to_string().as_bytes());
         if self.layout != Layout::Natural {
             maker.add("seed", &seed.get().to_le_bytes());
         }
@@ -174,7 +256,8 @@ impl Linkable {
         let executable = self.executable(&home);
         let record = undamaged(&home, &executable)?;
         gc::mark_used(&home);
-        Some(LinkedBuild { seed, executable, record, fresh: false })
+        let functions = Arc::clone(&self.functions);
+        Some(LinkedBuild { seed, executable, record, fresh: false, functions })
     }
 
     fn make(
@@ -189,7 +272,8 @@ impl Linkable {
         let executable = self.executable(&home);
         let record = self.link_one(seed, &executable, observer)?;
         files::write_json(&home.join(RECORD), &record)?;
-        Ok(LinkedBuild { seed, executable, record, fresh: true })
+        let functions = Arc::clone(&self.functions);
+        Ok(LinkedBuild { seed, executable, record, fresh: true, functions })
     }
 
     fn link_one(
@@ -201,7 +285,7 @@ impl Linkable {
         let what =
             || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
         let start = Instant::now();
-        let arrangement = layout::arrange(self.linker.family, self.layout, seed, &self.movables)
+        let arrangement = layout::arrange(self.linker.family, self.layout, seed, &self.plan)
             .or_fail(Exit::Internal, what)?;
         // In the build's own directory: what a killed run leaves goes when the build is made again.
         let directory = executable.with_file_name("arrangement");

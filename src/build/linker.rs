@@ -25,7 +25,7 @@ impl Family {
     pub const fn can(self, layout: Layout) -> bool {
         match (self, layout) {
             (_, Layout::Natural | Layout::Salted)
-            | (Self::Lld(_), Layout::Matched | Layout::Pin)
+            | (Self::Lld(_), Layout::Twin | Layout::Matched | Layout::Pin)
             | (Self::Lld(_) | Self::Mold, Layout::Shuffle) => true,
             (Self::Lld(version), Layout::Pad) => version >= 20,
             _ => false,
@@ -172,6 +172,7 @@ mod tests {
         assert_eq!(Family::of("GNU ld (GNU Binutils for Debian) 2.40\n"), Family::Other);
         assert!(!Family::Lld(14).can(Layout::Pad));
         assert!(!Family::Mold.can(Layout::Matched));
+        assert!(!Family::Mold.can(Layout::Twin) && Family::Lld(14).can(Layout::Twin));
     }
 
     #[test]

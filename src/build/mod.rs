@@ -23,6 +23,7 @@ mod link;
 mod linker;
 mod lock_file;
 mod movable;
+mod natural;
 mod recipe;
 mod reproducibility;
 mod response_file;
@@ -48,6 +49,7 @@ pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
 pub use role::Role;
 pub use site::{Site, SiteLock, cache_directory};
+pub use strategy::Compiled;
 pub use tool::run_or as run_tool_or;
 pub use workshop::{Source, VersionFiles, Workshop};
 

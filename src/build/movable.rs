@@ -2,95 +2,93 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use object::{Architecture, Object, ObjectSymbol, SymbolKind};
+use serde::{Deserialize, Serialize};
 
 use super::{
     files,
-    layout::{self, Arrangement, Movable},
+    layout::{self, Movable, Renamed},
     linker::Linker,
+    natural::{NaturalLink, read_inputs},
     recipe::Recipe,
-    tool,
 };
 use crate::{
-    code::{self, FunctionSet},
-    failure::{Exit, Failure, OrFail, Result},
+    code::{self, Digest, KeptFunction, LinkMap, Name, Sections, Span, stable_symbol},
+    failure::{Exit, OrFail, Result},
 };
 
-/// The executable in the linker's own order, in the recipe's directory.
-const NATURAL: &str = "natural";
+/// Raise this when something else is remembered for the same link.
+const RULES: u32 = 1;
 
-/// The functions of an executable that the linker can put anywhere.
-#[derive(Debug)]
+/// The functions of an executable that the linker can put anywhere, and what else it consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Movables {
     /// The functions.
     pub functions: Vec<Movable>,
-    /// The processor they are for.
-    pub architecture: Architecture,
+    /// How many bytes of code cannot be moved, at most.
+    pub fixed: u64,
+    /// The sections, in the linker's own order.
+    pub sections: Sections,
+    /// Whether the processor is an x86-64: otherwise it is an aarch64.
+    is_x86_64: bool,
 }
 
-impl Default for Movables {
-    fn default() -> Self {
-        Self { functions: Vec::new(), architecture: Architecture::Unknown }
+impl Movables {
+    /// The processor that the code is for.
+    pub fn architecture(&self) -> Architecture {
+        if self.is_x86_64 { Architecture::X86_64 } else { Architecture::Aarch64 }
     }
 }
 
-/// Finds out which functions the link of `recipe` keeps. Where several have one symbol, the recipe
-/// is made to link copies of its inputs, kept below `home`, in which each has another.
+/// What is remembered of a link.
+#[derive(Serialize, Deserialize)]
+struct Remembered {
+    rules: u32,
+    /// The linker's version.
+    linker: String,
+    /// The recipe's arguments, with copies in place of inputs with ambiguous symbols.
+    arguments: Vec<String>,
+    movables: Movables,
+}
+
+/// Finds out which functions the link of `recipe` keeps, and remembers it below `home`. Where several have
+/// one symbol, the recipe is made to link copies of its inputs, kept there as well, in which each has
+/// another.
 ///
 /// Only the linker knows which functions are kept: so it links once in its own order, and again if
 /// symbols had to be renamed.
 pub fn movables(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movables> {
-    let natural = link_naturally(recipe, linker, &home.join(NATURAL))?;
-    let ambiguous = ambiguous_symbols(&natural);
-    if ambiguous.is_empty() {
-        return read(recipe, &natural);
-    }
-    rename_ambiguous(recipe, &ambiguous, &home.join("distinct"))?;
-    let distinct = link_naturally(recipe, linker, &home.join("natural-distinct"))?;
-    read(recipe, &distinct)
-}
-
-fn link_naturally(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Vec<u8>> {
-    let what = || format!("cannot list the functions of {}", recipe.output.display());
-    let known = fs::read(executable);
-    if let Ok(known) = known
-        && object::File::parse(&*known).is_ok()
+    let memory = home.join("movables.json");
+    if let Some(Remembered { rules: RULES, linker: by, arguments, movables }) =
+        files::read_json(&memory)
+        && by == linker.version
     {
-        return Ok(known);
+        recipe.arguments = arguments;
+        return Ok(movables);
     }
-    let unfinished = executable.with_extension("unfinished");
-    let arguments = linker.arguments(&Arrangement::default(), executable);
-    tool::run(&mut recipe.command(&arguments, &unfinished), what)
-        .map_err(|failure| files::or_full_disk(failure, executable))?;
-    fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
-    fs::read(executable).or_fail(Exit::Build, what)
+    let movables = find_out(recipe, linker, home)?;
+    let (linker, arguments) = (linker.version.clone(), recipe.arguments.clone());
+    let remembered = Remembered { rules: RULES, linker, arguments, movables };
+    files::write_json(&memory, &remembered)?;
+    Ok(remembered.movables)
 }
 
-/// The machine code of each function that the link of `recipe` keeps, read from its inputs and
-/// remembered below `home`.
-pub fn function_set(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<FunctionSet> {
-    let remembered = home.join("functions.json");
-    if let Some(set) = files::read_json(&remembered) {
-        return Ok(set);
-    }
-    let what = || format!("cannot read the functions of {}", recipe.output.display());
-    let natural = link_naturally(recipe, linker, &home.join(NATURAL))?;
-    let kept = code::kept_functions(&natural).or_fail(Exit::Build, what)?;
-    let inputs = recipe
-        .inputs()
-        .map(|path| {
-            let bytes = fs::read(path).or_fail(Exit::Build, what)?;
-            Ok((path.display().to_string(), bytes))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let set = FunctionSet::from_link_inputs(inputs, &kept);
-    files::write_json(&remembered, &set)?;
-    Ok(set)
+fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movables> {
+    let natural = NaturalLink::of(recipe, linker, home)?;
+    let inputs = read_inputs(recipe)?;
+    let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+    let code = code::code_by_definition(named, &natural.kept(recipe)?);
+    let ambiguous = ambiguous_symbols(&natural.executable);
+    let copies = Copies::make(recipe, inputs, &ambiguous, &home.join("distinct"))?;
+    let linked = if copies.originals.is_empty() {
+        natural
+    } else {
+        NaturalLink::at(recipe, linker, &home.join("natural-distinct"))?
+    };
+    read(recipe, &linked, &code, &copies)
 }
 
 /// The symbols that several functions of an executable share.
@@ -108,47 +106,111 @@ fn ambiguous_symbols(executable: &[u8]) -> HashSet<Vec<u8>> {
     count.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name.to_vec()).collect()
 }
 
-/// Makes the recipe link copies of those inputs that have ambiguous symbols.
-fn rename_ambiguous(
-    recipe: &mut Recipe,
-    ambiguous: &HashSet<Vec<u8>>,
-    copies: &Path,
-) -> Result<()> {
-    files::create_directory(copies)?;
-    let mut taken = HashSet::new();
-    for (index, argument) in recipe.arguments.iter_mut().enumerate() {
-        if !Recipe::is_input(argument) {
-            continue;
-        }
-        let original = PathBuf::from(&*argument);
-        let what = || format!("cannot read the link input {}", original.display());
-        let mut bytes = fs::read(&original).or_fail(Exit::Build, what)?;
-        let name = original.file_name().unwrap_or_default().to_string_lossy();
-        if layout::distinguish(&name, &mut bytes, ambiguous, &mut taken) {
-            let copy = copies.join(format!("{index}-{name}"));
-            // The same inputs give the same copies: those from an earlier time are good.
-            if fs::metadata(&copy).map(|metadata| metadata.len()).ok() != Some(bytes.len() as u64) {
-                files::write_whole(&copy, &bytes)?;
-            }
-            *argument = copy.display().to_string();
-        }
-    }
-    Ok(())
+/// Copies of inputs in which functions have other symbols.
+struct Copies {
+    /// The input that each copy was made of, by path.
+    originals: HashMap<String, String>,
+    /// The symbol that a function had, by the one that it has now.
+    old: HashMap<String, String>,
 }
 
-fn read(recipe: &Recipe, executable: &[u8]) -> Result<Movables> {
+impl Copies {
+    /// Makes the recipe link copies of those inputs that have ambiguous symbols.
+    fn make(
+        recipe: &mut Recipe,
+        inputs: Vec<(String, Vec<u8>)>,
+        ambiguous: &HashSet<Vec<u8>>,
+        place: &Path,
+    ) -> Result<Self> {
+        let mut copies = Self { originals: HashMap::new(), old: HashMap::new() };
+        if ambiguous.is_empty() {
+            return Ok(copies);
+        }
+        files::create_directory(place)?;
+        let mut taken = HashSet::new();
+        let arguments = recipe.arguments.iter_mut().filter(|argument| Recipe::is_input(argument));
+        for (index, (argument, (original, mut bytes))) in arguments.zip(inputs).enumerate() {
+            let name = Path::new(&original).file_name().unwrap_or_default().to_string_lossy();
+            let renamed = layout::distinguish(&name, &mut bytes, ambiguous, &mut taken);
+            if renamed.is_empty() {
+                continue;
+            }
+            let copy = place.join(format!("{index}-{name}"));
+            files::write_whole(&copy, &bytes)?;
+            *argument = copy.display().to_string();
+            copies.originals.insert(argument.clone(), original);
+            copies.old.extend(renamed.into_iter().map(|Renamed { old, new }| (new, old)));
+        }
+        Ok(copies)
+    }
+
+    /// Where a function was defined, and under which symbol, before inputs were copied: an input's name, with
+    /// `(member)` if that is an archive, and the symbol.
+    fn original(&self, origin: &str, symbol: &str) -> (String, String) {
+        let (file, member) = match origin.split_once('(') {
+            _ if self.originals.contains_key(origin) => (origin, ""),
+            Some((file, _)) => origin.split_at(file.len()),
+            None => (origin, ""),
+        };
+        let file = self.originals.get(file).map_or(file, String::as_str);
+        let symbol = self.old.get(symbol).map_or(symbol, String::as_str);
+        (format!("{file}{member}"), symbol.to_owned())
+    }
+}
+
+fn read(
+    recipe: &Recipe,
+    linked: &NaturalLink,
+    code: &HashMap<(String, String), Digest>,
+    copies: &Copies,
+) -> Result<Movables> {
     let what = || format!("cannot list the functions of {}", recipe.output.display());
-    let kept = code::kept_functions(executable).map_err(|error| {
-        Failure::new(Exit::Build, what())
-            .because(error.to_string())
-            .hint("rbench supports executables for x86-64 and aarch64 Linux")
-    })?;
-    let architecture = object::File::parse(executable)
+    let kept = linked.kept(recipe)?;
+    let architecture = object::File::parse(&*linked.executable)
         .map(|file| file.architecture())
         .or_fail(Exit::Build, what)?;
-    let functions = kept
-        .into_iter()
-        .map(|function| Movable { name: function.name.to_string(), symbol: function.symbol })
-        .collect();
-    Ok(Movables { functions, architecture })
+    let map = LinkMap::parse(&linked.map).or_fail(Exit::Build, what)?;
+    let sections = Sections::of_executable(&linked.executable).or_fail(Exit::Build, what)?;
+    let functions = movable_functions(&kept, &map, |origin, symbol| {
+        let (origin, symbol) = copies.original(origin, symbol);
+        let code = code.get(&(origin, symbol.clone())).copied();
+        (symbol, code)
+    });
+    let moved: u64 = functions.iter().map(|function| function.size).sum();
+    let all = map.section(".text").map_or(&[][..], |text| &text.inputs).iter();
+    let all: u64 = all.map(|section| section.span.size + section.span.alignment).sum();
+    let is_x86_64 = architecture == Architecture::X86_64;
+    Ok(Movables { functions, fixed: all.saturating_sub(moved), sections, is_x86_64 })
+}
+
+/// The first function of each section of code that the linker got: it stands for the whole section, which is
+/// moved with it. Both are in the order of addresses. A function that has no symbol for itself cannot be named
+/// to the linker. `original` tells the symbol that a function had in an input, and its code.
+fn movable_functions(
+    kept: &[KeptFunction],
+    map: &LinkMap,
+    original: impl Fn(&str, &str) -> (String, Option<Digest>),
+) -> Vec<Movable> {
+    let mut count: HashMap<&str, u32> = HashMap::with_capacity(kept.len());
+    for symbol in kept.iter().flat_map(KeptFunction::symbols) {
+        *count.entry(symbol).or_default() += 1;
+    }
+    let mut sections = map.section(".text").map_or(&[][..], |text| &text.inputs).iter().peekable();
+    let mut functions = Vec::with_capacity(kept.len());
+    for function in kept {
+        while sections.next_if(|section| section.span.end() <= function.address).is_some() {}
+        let is_in = |span: Span| span.address <= function.address && function.address < span.end();
+        let Some(section) = sections.next_if(|section| is_in(section.span)) else { continue };
+        let Some(symbol) = function.symbols().find(|symbol| count[symbol] == 1) else { continue };
+        let (old, code) = original(&section.origin, symbol);
+        functions.push(Movable {
+            symbol: symbol.to_owned(),
+            name: Name::of(&old),
+            instance: stable_symbol(&old).into_owned(),
+            code,
+            size: section.span.size,
+            alignment: section.span.alignment,
+        });
+    }
+    functions
 }

@@ -81,11 +81,10 @@ impl Workshop<'_> {
             }
         }
         // Debug information names the directory that a C compiler was started in, for one.
-        if !differing.is_empty() {
-            let programs = self.natural_digests(source, first)?;
-            if programs.is_some() && programs == self.natural_digests(source, &second)? {
-                differing.clear();
-            }
+        if !differing.is_empty()
+            && self.natural_digests(source, first)? == self.natural_digests(source, &second)?
+        {
+            differing.clear();
         }
         if differing.is_empty() {
             files::remove_directory(&second.home)?;
@@ -98,14 +97,11 @@ impl Workshop<'_> {
         &self,
         source: Source<'_>,
         compilation: &Compilation,
-    ) -> Result<Option<Vec<Digest>>> {
-        self.activate(&compilation.home)?;
-        let Some(linkables) = self.linkables(compilation, Layout::Natural)? else {
-            return Ok(None);
-        };
-        let targets =
-            self.link_targets(source, compilation, &linkables, &LayoutSeed::list(0, 1))?;
-        Ok(Some(targets.iter().map(TargetBuilds::digest).collect()))
+    ) -> Result<Vec<Digest>> {
+        let version = [(source, compilation)];
+        let linkables = self.linkables(&version, Layout::Natural)?.unwrap_or_default();
+        let linked = self.link_together(&version, linkables, &LayoutSeed::list(0, 1))?;
+        Ok(linked.iter().flatten().map(TargetBuilds::digest).collect())
     }
 }
 

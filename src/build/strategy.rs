@@ -1,11 +1,12 @@
 //! From compilations to builds: all linked from one compilation, or each from its own.
 
+use std::collections::BTreeSet;
+
 use super::{
     builds::{BuildRequest, TargetBuilds, VersionBuilds},
     compilation::{Compilation, CompiledTarget, Instance},
     link::Linkable,
-    linker::Linker,
-    movable,
+    natural,
     workshop::{Source, Workshop},
 };
 use crate::{
@@ -14,101 +15,157 @@ use crate::{
     model::{BenchTarget, Layout, LayoutSeed, Strategy},
 };
 
+/// A version with its compilation.
+pub type Compiled<'a> = (Source<'a>, &'a Compilation);
+
 impl Workshop<'_> {
-    /// Links the builds of a version from its compilation. The version is only compiled again, once
-    /// for each build, where the strategy says so.
+    /// Links the builds of versions from their compilations; those that are linked together can be compared.
+    /// Versions are only compiled again, once for each build, where the strategy says so.
     ///
     /// May be called again with other seeds. To execute a build, [`activate`](Self::activate) the
     /// compilation that it [comes from](VersionBuilds::home_of).
     pub fn link(
         &self,
-        source: Source<'_>,
-        compilation: &Compilation,
-        request: &BuildRequest,
-    ) -> Result<VersionBuilds> {
-        let linked = self.link_first(source, compilation, request)?;
-        self.check_strategy(source, compilation, request, linked)
-    }
-
-    /// The same for versions that are compared, in their order. Where all of them have the same
-    /// machine code, it does not matter whether compiling is reproducible, and no compilation is
-    /// spent on that question.
-    pub fn link_versions(
-        &self,
-        versions: &[(Source<'_>, &Compilation)],
+        versions: &[Compiled<'_>],
         request: &BuildRequest,
     ) -> Result<Vec<VersionBuilds>> {
-        let mut all = Vec::with_capacity(versions.len());
-        for (source, compilation) in versions {
-            all.push(self.link_first(*source, compilation, request)?);
-        }
-        if let [first, rest @ ..] = all.as_slice()
-            && !rest.is_empty()
-            && rest.iter().all(|other| first.is_same_machine_code(other))
-        {
-            return Ok(all);
-        }
-        let linked = versions.iter().zip(all);
-        linked
-            .map(|((source, compilation), linked)| {
-                self.check_strategy(*source, compilation, request, linked)
-            })
-            .collect()
-    }
-
-    /// The builds as far as they can be made without asking whether compiling is reproducible.
-    fn link_first(
-        &self,
-        source: Source<'_>,
-        compilation: &Compilation,
-        request: &BuildRequest,
-    ) -> Result<VersionBuilds> {
-        self.activate(&compilation.home)?;
+        let salted = |reason: String| self.compile_each(versions, request, Layout::Salted, &reason);
         if request.layout == Layout::Salted {
-            return self.compile_each(source, request, Layout::Salted, "requested".to_owned());
+            return salted("requested".to_owned());
         }
-        let Some((linkables, layout)) =
-            self.linkables_of_some_layout(compilation, request.layout)?
+        let Some((layout, linkables)) = self.linkables_of_some_layout(versions, request.layout)?
         else {
             let reason = format!("no linker here can make the layout `{}`", request.layout);
             self.warn(&format!(
                 "{reason}: every build is compiled with its own salt, which moves few functions"
             ));
-            return self.compile_each(source, request, Layout::Salted, reason);
+            return salted(reason);
         };
-        if request.strategy == Strategy::Rebuild {
-            return self.compile_each(source, request, layout, "requested".to_owned());
+        match request.strategy {
+            Strategy::Rebuild => self.compile_each(versions, request, layout, "requested"),
+            Strategy::Relink => self.relink(versions, linkables, request),
+            Strategy::Auto => {
+                let builds = self.relink(versions, linkables, request)?;
+                self.unless_compiling_differs(versions, request, layout, builds)
+            }
         }
-        let reason = match request.strategy {
-            Strategy::Auto => "all versions have the same machine code",
-            Strategy::Relink | Strategy::Rebuild => "requested",
-        };
-        Ok(VersionBuilds {
-            strategy: Strategy::Relink,
-            reason: reason.to_owned(),
-            layout,
-            targets: self.link_targets(source, compilation, &linkables, &request.seeds)?,
-            compilations: vec![compilation.clone()],
-        })
     }
 
-    /// The same builds, or if the strategy is `auto` and compiling turns out not to be reproducible,
-    /// others that are compiled one by one.
-    fn check_strategy(
+    /// The same builds, unless compiling turns out not to be reproducible: then others that are compiled one
+    /// by one. Where several versions have the same machine code, that does not matter, and no compilation is
+    /// spent on the question.
+    fn unless_compiling_differs(
         &self,
-        source: Source<'_>,
-        compilation: &Compilation,
+        versions: &[Compiled<'_>],
         request: &BuildRequest,
-        linked: VersionBuilds,
-    ) -> Result<VersionBuilds> {
-        if request.strategy != Strategy::Auto || linked.strategy == Strategy::Rebuild {
-            return Ok(linked);
+        layout: Layout,
+        mut builds: Vec<VersionBuilds>,
+    ) -> Result<Vec<VersionBuilds>> {
+        if let [first, others @ ..] = builds.as_mut_slice()
+            && !others.is_empty()
+            && others.iter().all(|other| first.is_same_machine_code(other))
+        {
+            for builds in &mut builds {
+                "all versions have the same machine code".clone_into(&mut builds.reason);
+            }
+            return Ok(builds);
         }
-        let found = self.reproducibility(source, compilation, request)?;
-        if found.is_reproducible {
-            return Ok(VersionBuilds { reason: found.reason, ..linked });
+        for ((source, compilation), builds) in versions.iter().zip(&mut builds) {
+            let found = self.reproducibility(*source, compilation, request)?;
+            if !found.is_reproducible {
+                return self.compile_each(versions, request, layout, &found.reason);
+            }
+            builds.reason = found.reason;
         }
-        self.compile_each(source, request, linked.layout, found.reason)
+        Ok(builds)
+    }
+
+    /// All builds of each version from its one compilation.
+    fn relink(
+        &self,
+        versions: &[Compiled<'_>],
+        linkables: Vec<Vec<Linkable>>,
+        request: &BuildRequest,
+    ) -> Result<Vec<VersionBuilds>> {
+        let linked = self.link_together(versions, linkables, &request.seeds)?;
+        let builds = versions.iter().zip(linked).map(|((_, compilation), targets)| VersionBuilds {
+            strategy: Strategy::Relink,
+            reason: "requested".to_owned(),
+            targets,
+            compilations: vec![(*compilation).clone()],
+        });
+        Ok(builds.collect())
+    }
+
+    /// As many compilations of each version as builds, each linked with its own layout.
+    fn compile_each(
+        &self,
+        versions: &[Compiled<'_>],
+        request: &BuildRequest,
+        layout: Layout,
+        reason: &str,
+    ) -> Result<Vec<VersionBuilds>> {
+        let none = VersionBuilds {
+            strategy: Strategy::Rebuild,
+            reason: reason.to_owned(),
+            compilations: Vec::new(),
+            targets: Vec::new(),
+        };
+        let mut all = vec![none; versions.len()];
+        for (number, &seed) in (1..).zip(&request.seeds) {
+            let purpose = format!("for build {number} of {}", request.seeds.len());
+            let instance = match layout {
+                Layout::Salted => Instance::Salted(seed),
+                _ => Instance::Again(seed),
+            };
+            let compile = |(source, _): &Compiled<'_>| {
+                self.compile_instance(*source, &request.filter, instance, &purpose)
+            };
+            let compilations = versions.iter().map(compile).collect::<Result<Vec<_>>>()?;
+            let sources = versions.iter().map(|(source, _)| *source);
+            let compiled: Vec<Compiled<'_>> = sources.zip(&compilations).collect();
+            let linkables = self.linkables(&compiled, layout)?.unwrap_or_default();
+            let linked = self.link_together(&compiled, linkables, &[seed])?;
+            for ((builds, compilation), targets) in all.iter_mut().zip(compilations).zip(linked) {
+                builds.compilations.push(compilation);
+                builds.add(targets);
+            }
+        }
+        Ok(all)
+    }
+
+    /// One build for each seed of every target of each version.
+    pub(super) fn link_together(
+        &self,
+        versions: &[Compiled<'_>],
+        mut linkables: Vec<Vec<Linkable>>,
+        seeds: &[LayoutSeed],
+    ) -> Result<Vec<Vec<TargetBuilds>>> {
+        self.twin(&mut linkables);
+        let mut linked = Vec::with_capacity(versions.len());
+        for ((source, compilation), linkables) in versions.iter().zip(&linkables) {
+            self.activate(&compilation.home)?;
+            linked.push(self.link_targets(*source, linkables, seeds)?);
+        }
+        Ok(linked)
+    }
+
+    /// Where that is wanted, gives the functions of each bench target the same addresses in all versions that
+    /// have the target.
+    fn twin(&self, versions: &mut [Vec<Linkable>]) {
+        let all = versions.iter().flatten();
+        let targets: BTreeSet<BenchTarget> = all.map(|one| one.target().clone()).collect();
+        for target in targets {
+            let all = versions.iter_mut().flatten();
+            let mut own: Vec<&mut Linkable> =
+                all.filter(|one| one.is_to_be_twin(&target)).collect();
+            if own.len() > 1 && !Linkable::twin(&mut own) {
+                self.warn(&format!(
+                    "{target}: the versions have too little code in common for functions to have the same \
+                     addresses in all of them; the layout is `matched`"
+                ));
+            }
+        }
     }
 
     /// The machine code of each function of every bench target of a compilation, which becomes the
@@ -118,93 +175,66 @@ impl Workshop<'_> {
         let functions = |compiled: &CompiledTarget| {
             let mut recipe = compilation.recipe(compiled)?;
             recipe.keep_symbols();
-            let linker = Linker::of(&recipe)?;
-            let home = compilation.recipe_home(compiled);
-            let set = movable::function_set(&recipe, &linker, &home)?;
+            let set = natural::function_set(&recipe, &compilation.recipe_home(compiled))?;
             Ok((compiled.target.clone(), set))
         };
         compilation.record.targets.iter().map(functions).collect()
     }
 
-    /// Every target of the active compilation, ready to be linked; `None` if no linker here can make
-    /// the layout.
+    /// Every target of each version, ready to be linked; `None` if no linker here can make the layout.
     pub(super) fn linkables(
         &self,
-        compilation: &Compilation,
+        versions: &[Compiled<'_>],
         layout: Layout,
-    ) -> Result<Option<Vec<Linkable>>> {
-        let targets = compilation.record.targets.iter();
-        let linkables = targets.map(|target| {
-            Linkable::prepare(compilation, target, layout, self.observer).transpose()
-        });
-        linkables.collect::<Option<Result<Vec<_>>>>().transpose()
+    ) -> Result<Option<Vec<Vec<Linkable>>>> {
+        let mut all = Vec::with_capacity(versions.len());
+        for (_, compilation) in versions {
+            self.activate(&compilation.home)?;
+            let targets = compilation.record.targets.iter();
+            let linkables = targets.map(|target| {
+                Linkable::prepare(compilation, target, layout, self.observer).transpose()
+            });
+            match linkables.collect::<Option<Result<Vec<_>>>>().transpose()? {
+                Some(linkables) => all.push(linkables),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(all))
     }
 
     /// The targets with the requested layout, else shuffled by a linker that can do no more.
     fn linkables_of_some_layout(
         &self,
-        compilation: &Compilation,
+        versions: &[Compiled<'_>],
         wanted: Layout,
-    ) -> Result<Option<(Vec<Linkable>, Layout)>> {
-        if let Some(linkables) = self.linkables(compilation, wanted)? {
-            return Ok(Some((linkables, wanted)));
+    ) -> Result<Option<(Layout, Vec<Vec<Linkable>>)>> {
+        if let Some(linkables) = self.linkables(versions, wanted)? {
+            return Ok(Some((wanted, linkables)));
         }
-        let Some(linkables) = self.linkables(compilation, Layout::Shuffle)? else {
+        let Some(linkables) = self.linkables(versions, Layout::Shuffle)? else {
             return Ok(None);
         };
         self.warn(&format!(
             "no linker here can make the layout `{wanted}`; functions are shuffled, and the \
              layouts of the versions are unrelated"
         ));
-        Ok(Some((linkables, Layout::Shuffle)))
+        Ok(Some((Layout::Shuffle, linkables)))
     }
 
     /// One build for each seed of every target of the active compilation.
-    pub(super) fn link_targets(
+    fn link_targets(
         &self,
         source: Source<'_>,
-        compilation: &Compilation,
         linkables: &[Linkable],
         seeds: &[LayoutSeed],
     ) -> Result<Vec<TargetBuilds>> {
         let version = source.version.to_string();
-        let targets = linkables.iter().zip(&compilation.record.targets);
-        let linked = targets.map(|(linkable, compiled)| {
+        let linked = linkables.iter().map(|linkable| {
             let (builds, jobs) = (self.site.builds(), self.settings.jobs);
             let builds = linkable.link(&version, seeds, &builds, jobs, self.observer)?;
-            Ok(TargetBuilds { target: compiled.target.clone(), builds })
+            let (target, layout) = (linkable.target().clone(), linkable.layout());
+            Ok(TargetBuilds { target, layout, builds })
         });
         linked.collect()
-    }
-
-    /// As many compilations as builds, each linked with its own layout.
-    fn compile_each(
-        &self,
-        source: Source<'_>,
-        request: &BuildRequest,
-        layout: Layout,
-        reason: String,
-    ) -> Result<VersionBuilds> {
-        let mut compilations = Vec::with_capacity(request.seeds.len());
-        let mut targets: Vec<TargetBuilds> = Vec::new();
-        for (number, &seed) in (1..).zip(&request.seeds) {
-            let purpose = format!("for build {number} of {}", request.seeds.len());
-            let instance = match layout {
-                Layout::Salted => Instance::Salted(seed),
-                _ => Instance::Again(seed),
-            };
-            let compilation = self.compile_instance(source, &request.filter, instance, &purpose)?;
-            let linkables = self.linkables(&compilation, layout)?.unwrap_or_default();
-            let linked = self.link_targets(source, &compilation, &linkables, &[seed])?;
-            if targets.is_empty() {
-                targets = linked;
-            } else {
-                for (target, linked) in targets.iter_mut().zip(linked) {
-                    target.builds.extend(linked.builds);
-                }
-            }
-            compilations.push(compilation);
-        }
-        Ok(VersionBuilds { strategy: Strategy::Rebuild, reason, layout, compilations, targets })
     }
 }

@@ -80,7 +80,7 @@ pub struct CompileArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
 pub struct LayoutArgs {
-    /// How functions are arranged [default: matched]
+    /// How functions are arranged [default: twin]
     #[arg(long)]
     pub layout: Option<Layout>,
     /// How builds are made [default: auto]

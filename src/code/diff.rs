@@ -1,13 +1,12 @@
 //! Which functions of two builds have different machine code.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::functions::{FunctionCode, FunctionSet};
 use super::name::Name;
-use super::pairing::take_pairs;
+use super::pairing::{Identified, pair};
 
 /// The difference between the machine code of two builds, function by function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,7 +24,7 @@ pub struct FunctionDiff {
 }
 
 /// A function and its size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SizedFunction {
     /// Its demangled name.
     pub name: Name,
@@ -36,7 +35,7 @@ pub struct SizedFunction {
 }
 
 /// A function with other code, and its sizes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
@@ -66,41 +65,58 @@ impl FunctionDiff {
 impl FunctionSet {
     /// Compares two builds.
     ///
-    /// Functions are matched by name. Of several that share one, those with equal code are matched
-    /// first, then those with the same symbol, then the largest with the largest.
+    /// Functions are [paired](pair) by name, and those of one name by their code first.
     pub fn diff(base: &Self, head: &Self) -> FunctionDiff {
-        let mut groups: BTreeMap<&Name, [Vec<&FunctionCode>; 2]> = BTreeMap::new();
-        for (side, set) in [base, head].into_iter().enumerate() {
-            for function in set.functions() {
-                groups.entry(&function.name).or_default()[side].push(function);
-            }
-        }
+        let paired = pair(base.functions(), head.functions());
         let is_incomplete = |set: &Self| !set.not_comparable().is_empty();
-        let incomplete = is_incomplete(base) || is_incomplete(head);
-        let mut diff = FunctionDiff { incomplete, ..FunctionDiff::default() };
-        for (name, [mut base, mut head]) in groups {
-            diff.unchanged += take_pairs(&mut base, &mut head, |function| function.digest).len();
-            let mut pairs = take_pairs(&mut base, &mut head, |function| function.instance);
-            base.sort_by_key(|function| Reverse(function.size));
-            head.sort_by_key(|function| Reverse(function.size));
-            let paired = base.len().min(head.len());
-            pairs.extend(base.drain(..paired).zip(head.drain(..paired)));
-
-            diff.changed.extend(pairs.into_iter().map(|(base, head)| ChangedFunction {
-                name: name.clone(),
-                instance: head.instance,
-                base_size: base.size,
-                head_size: head.size,
-            }));
-            let sized = |function: &FunctionCode| SizedFunction {
-                name: name.clone(),
-                instance: function.instance,
-                size: function.size,
-            };
-            diff.removed.extend(base.into_iter().map(sized));
-            diff.added.extend(head.into_iter().map(sized));
-        }
+        let (same, changed): (Vec<_>, Vec<_>) =
+            paired.pairs.into_iter().partition(|(base, head)| base.digest == head.digest);
+        let mut diff = FunctionDiff {
+            added: paired.only_head.into_iter().map(SizedFunction::from).collect(),
+            removed: paired.only_base.into_iter().map(SizedFunction::from).collect(),
+            changed: changed.into_iter().map(ChangedFunction::from).collect(),
+            unchanged: same.len(),
+            incomplete: is_incomplete(base) || is_incomplete(head),
+        };
+        diff.added.sort_unstable();
+        diff.removed.sort_unstable();
+        diff.changed.sort_unstable();
         diff
+    }
+}
+
+impl Identified for FunctionCode {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    fn code(&self) -> impl Ord {
+        self.digest
+    }
+
+    fn instance(&self) -> impl Ord {
+        self.instance
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl From<&FunctionCode> for SizedFunction {
+    fn from(function: &FunctionCode) -> Self {
+        Self { name: function.name.clone(), instance: function.instance, size: function.size }
+    }
+}
+
+impl From<(&FunctionCode, &FunctionCode)> for ChangedFunction {
+    fn from((base, head): (&FunctionCode, &FunctionCode)) -> Self {
+        Self {
+            name: head.name.clone(),
+            instance: head.instance,
+            base_size: base.size,
+            head_size: head.size,
+        }
     }
 }
 

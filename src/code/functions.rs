@@ -1,6 +1,7 @@
 //! The machine code of each function of a build, read from the link inputs, before any layout.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -89,22 +90,7 @@ impl FunctionSet {
         kept: &[KeptFunction],
     ) -> Self {
         let wanted = wanted(kept);
-        let (members, mut not_comparable) = members(inputs);
-        let parsed: Vec<_> = members.par_iter().map(|member| parse(member, &wanted)).collect();
-        let mut objects = Vec::new();
-        for (member, parsed) in members.into_iter().zip(parsed) {
-            match parsed {
-                Ok(object) => objects.extend(object),
-                Err(reason) => {
-                    not_comparable.push(NotComparable { input: member.origin, reason });
-                }
-            }
-        }
-        let promoted = promoted_constants(&objects);
-        let instances: Vec<Instance<'_>> = (0..objects.len())
-            .into_par_iter()
-            .flat_map_iter(|index| instances(&objects, index, &promoted, &wanted))
-            .collect();
+        let Definitions { instances, mut not_comparable } = Definitions::read(inputs, &wanted);
         let unseen = unseen(kept, &instances);
         let mut functions = select(instances, &wanted);
         functions.sort_unstable();
@@ -129,11 +115,64 @@ impl FunctionSet {
     }
 }
 
+/// The digest of the code of each function that the linker kept, wherever an input defines it: by the
+/// input's name, with `(member)` if that is an archive, and the function's symbol. Otherwise as
+/// [`FunctionSet::from_link_inputs`].
+pub fn code_by_definition<'data, N: AsRef<str>>(
+    inputs: impl IntoIterator<Item = (N, &'data [u8])>,
+    kept: &[KeptFunction],
+) -> HashMap<(String, String), Digest> {
+    let instances = Definitions::read(inputs, &wanted(kept)).instances.into_iter();
+    let by_symbol = instances.flat_map(|Instance { origin, symbols, digest, .. }| {
+        symbols.into_iter().map(move |symbol| {
+            ((origin.to_string(), String::from_utf8_lossy(symbol).into_owned()), digest)
+        })
+    });
+    by_symbol.collect()
+}
+
 /// The symbols of kept functions, each with the sizes of the functions that have it.
 type Wanted<'k> = HashMap<&'k [u8], Vec<u64>>;
 
+/// What the inputs of a link define.
+struct Definitions<'data> {
+    instances: Vec<Instance<'data>>,
+    not_comparable: Vec<NotComparable>,
+}
+
+impl<'data> Definitions<'data> {
+    fn read<N: AsRef<str>>(
+        inputs: impl IntoIterator<Item = (N, &'data [u8])>,
+        wanted: &Wanted<'_>,
+    ) -> Self {
+        let (members, mut not_comparable) = members(inputs);
+        let parsed: Vec<_> = members.par_iter().map(|member| parse(member, wanted)).collect();
+        let (mut objects, mut origins) = (Vec::new(), Vec::new());
+        for (member, parsed) in members.into_iter().zip(parsed) {
+            match parsed {
+                Ok(Some(object)) => {
+                    objects.push(object);
+                    origins.push(Arc::from(member.origin));
+                }
+                Ok(None) => {}
+                Err(reason) => {
+                    not_comparable.push(NotComparable { input: member.origin, reason });
+                }
+            }
+        }
+        let promoted = promoted_constants(&objects);
+        let instances = (0..objects.len())
+            .into_par_iter()
+            .flat_map_iter(|index| instances(&objects, &origins[index], index, &promoted, wanted))
+            .collect();
+        Self { instances, not_comparable }
+    }
+}
+
 /// A function as one object defines it.
 struct Instance<'data> {
+    /// The object.
+    origin: Arc<str>,
     /// Its symbols that are wanted, at least one; the first stands for it.
     symbols: Vec<&'data [u8]>,
     weak: bool,
@@ -188,6 +227,7 @@ fn promoted_constants<'data>(objects: &[Relocatable<'data>]) -> HashMap<&'data [
 /// The wanted functions that an object defines, digested.
 fn instances<'data>(
     objects: &[Relocatable<'data>],
+    origin: &Arc<str>,
     index: usize,
     promoted: &HashMap<&'data [u8], SymbolPlace>,
     wanted: &Wanted<'_>,
@@ -197,6 +237,7 @@ fn instances<'data>(
     defined_functions(&objects[index], |symbol| wanted.contains_key(symbol))
         .into_iter()
         .map(|DefinedFunction { section, start, end, symbols: aliases }| Instance {
+            origin: Arc::clone(origin),
             weak: symbols[aliases[0]].weak,
             symbols: aliases.into_iter().map(|alias| symbols[alias].name).collect(),
             size: end - start,

@@ -1,11 +1,10 @@
 //! Where each function landed in a build, and how far two builds agree about it.
 
-use std::collections::HashMap;
-
+use super::digest::Digest;
 use super::elf::Unreadable;
 use super::kept::{KeptFunction, kept_functions};
 use super::name::{Name, stable_symbol};
-use super::pairing::take_pairs;
+use super::pairing::{Identified, pair};
 
 /// The size of a cache line and of the blocks in which a processor fetches code: two functions of
 /// one phase see the same borders.
@@ -18,10 +17,44 @@ pub struct Placed {
     pub symbol: String,
     /// What identifies it across versions.
     pub name: Name,
+    /// Its symbol in an input of the link, without the numbers of link-time optimisation.
+    pub instance: String,
+    /// The digest of its machine code before any layout, if that is known.
+    pub code: Option<Digest>,
+    /// Its place among functions that nothing else tells apart.
+    pub order: usize,
     /// How many functions have a smaller address.
     pub rank: usize,
+    /// Its address, in bytes from where the executable is loaded.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Placed {
     /// Its address modulo 64 bytes.
-    pub phase: u8,
+    pub const fn phase(&self) -> u64 {
+        self.address % LINE
+    }
+}
+
+impl Identified for Placed {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Where the code is not known, the size has to do: the bytes themselves contain addresses.
+    fn code(&self) -> impl Ord {
+        (self.code, self.size)
+    }
+
+    fn instance(&self) -> impl Ord {
+        &self.instance
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 /// The places of all functions of a build, in the order of addresses.
@@ -40,19 +73,47 @@ impl Placement {
     }
 
     /// The places of these functions, given in the order of addresses.
+    ///
+    /// Namesakes that link-time optimisation numbered are in the order of their numbers: a longer number is
+    /// a larger one.
     pub fn of(kept: &[KeptFunction]) -> Self {
+        let mut by_number: Vec<usize> = (0..kept.len()).collect();
+        by_number.sort_by_key(|&index| (kept[index].symbol.len(), &kept[index].symbol));
+        let mut orders = vec![0; kept.len()];
+        for (order, index) in by_number.into_iter().enumerate() {
+            orders[index] = order;
+        }
         let placed = |(rank, function): (usize, &KeptFunction)| Placed {
             symbol: function.symbol.clone(),
             name: function.name.clone(),
+            instance: stable_symbol(&function.symbol).into_owned(),
+            code: None,
+            order: orders[rank],
             rank,
-            phase: (function.address % LINE) as u8,
+            address: function.address,
+            size: function.size,
         };
         Self { functions: kept.iter().enumerate().map(placed).collect() }
+    }
+
+    /// Adds what is known of functions from elsewhere: `known` changes what identifies a function, by its
+    /// symbol.
+    #[must_use]
+    pub fn identified(mut self, known: impl Fn(&mut Placed)) -> Self {
+        self.functions.iter_mut().for_each(known);
+        self
     }
 
     /// The functions in the order of addresses.
     pub fn functions(&self) -> &[Placed] {
         &self.functions
+    }
+
+    /// The functions so that those who have all else in common are in one order in every version.
+    fn in_order(&self) -> Vec<&Placed> {
+        let mut functions: Vec<&Placed> = self.functions.iter().collect();
+        functions.sort_by_key(|placed| placed.order);
+        functions
     }
 }
 
@@ -61,6 +122,8 @@ impl Placement {
 pub struct Agreement {
     /// Functions that both builds have.
     pub common: usize,
+    /// Those of `common` that have the same address.
+    pub same_address: usize,
     /// Those of `common` that have the same address modulo 64 bytes.
     pub same_phase: usize,
     /// Those of `common` that stand in the same order: the length of the longest common
@@ -68,56 +131,20 @@ pub struct Agreement {
     pub same_order: usize,
 }
 
-/// Compares the places in two builds, function by function.
-///
-/// Functions are matched by name. Where several share a name, those with the same symbol in both
-/// builds are matched first, then those with the same stable symbol, then the rest; always in the
-/// order of symbols.
+/// Compares the places in two builds, function by function, [paired](pair) by name.
 pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
-    let mut pairs = matched(a, b);
+    let mut pairs = pair(a.in_order(), b.in_order()).pairs;
     pairs.sort_by_key(|(in_a, _)| in_a.rank);
     let order_in_b: Vec<usize> = pairs.iter().map(|(_, in_b)| in_b.rank).collect();
+    let count = |is_same: fn(&Placed, &Placed) -> bool| {
+        pairs.iter().filter(|(in_a, in_b)| is_same(in_a, in_b)).count()
+    };
     Agreement {
         common: pairs.len(),
-        same_phase: pairs.iter().filter(|(in_a, in_b)| in_a.phase == in_b.phase).count(),
+        same_address: count(|in_a, in_b| in_a.address == in_b.address),
+        same_phase: count(|in_a, in_b| in_a.phase() == in_b.phase()),
         same_order: longest_increasing(&order_in_b),
     }
-}
-
-fn matched<'p>(a: &'p Placement, b: &'p Placement) -> Vec<(&'p Placed, &'p Placed)> {
-    let mut pairs = Vec::new();
-    let mut b_by_name = by_name(b);
-    for (name, mut in_a) in by_name(a) {
-        let Some(mut in_b) = b_by_name.remove(name) else { continue };
-        if in_a.len() == 1 && in_b.len() == 1 {
-            pairs.push((in_a[0], in_b[0]));
-            continue;
-        }
-        pairs.extend(take_pairs(&mut in_a, &mut in_b, |function| &function.symbol));
-        pairs.extend(take_pairs(&mut in_a, &mut in_b, |function| stable_symbol(&function.symbol)));
-        pairs.extend(in_a.into_iter().zip(in_b));
-    }
-    pairs
-}
-
-/// The functions by name; those of one name in the order of symbols, then of rank.
-///
-/// Symbols that differ in a number at most, which link-time optimisation counts out, are in the
-/// order of their numbers: a longer number is a larger one.
-fn by_name(placement: &Placement) -> HashMap<&Name, Vec<&Placed>> {
-    let mut groups: HashMap<&Name, Vec<&Placed>> = HashMap::new();
-    for function in &placement.functions {
-        groups.entry(&function.name).or_default().push(function);
-    }
-    for group in groups.values_mut() {
-        if group.len() > 1 {
-            group.sort_by_cached_key(|function| {
-                let symbol = &function.symbol;
-                (stable_symbol(symbol), symbol.len(), symbol, function.rank)
-            });
-        }
-    }
-    groups
 }
 
 /// The length of the longest increasing subsequence, by patience sorting: `tops[i]` is the smallest
@@ -155,7 +182,7 @@ mod tests {
     #[test]
     fn a_build_agrees_with_itself_entirely() {
         let build = placement(&[("a", 0), ("b", 16), ("c#1", 70), ("c#2", 80)]);
-        let all = Agreement { common: 4, same_phase: 4, same_order: 4 };
+        let all = Agreement { common: 4, same_address: 4, same_phase: 4, same_order: 4 };
         assert_eq!(agreement(&build, &build), all);
     }
 
@@ -163,7 +190,7 @@ mod tests {
     fn an_added_function_disturbs_neither_order_nor_the_phase_of_what_keeps_it() {
         let base = placement(&[("a", 0), ("b", 16), ("c", 64)]);
         let head = placement(&[("a", 0), ("new", 16), ("b", 32), ("c", 128)]);
-        let expected = Agreement { common: 3, same_phase: 2, same_order: 3 };
+        let expected = Agreement { common: 3, same_address: 1, same_phase: 2, same_order: 3 };
         assert_eq!(agreement(&base, &head), expected);
     }
 
@@ -178,7 +205,7 @@ mod tests {
     fn namesakes_are_matched_by_symbol_before_they_are_numbered() {
         let base = placement(&[("f#2", 0), ("f#3", 16)]);
         let head = placement(&[("f#1", 5), ("f#2", 64), ("f#3", 80)]);
-        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
         assert_eq!(agreement(&base, &head), expected);
     }
 
@@ -186,7 +213,7 @@ mod tests {
     fn namesakes_that_link_time_optimisation_numbered_are_matched_in_the_order_of_numbers() {
         let base = placement(&[("f.9", 0), ("f.10", 16)]);
         let head = placement(&[("f.99", 64), ("f.100", 80)]);
-        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
         assert_eq!(agreement(&base, &head), expected);
     }
 
@@ -194,7 +221,7 @@ mod tests {
     fn namesakes_with_foreign_symbols_are_matched_in_the_order_of_symbols() {
         let base = placement(&[("f#a", 0), ("f#b", 16)]);
         let head = placement(&[("f#y", 64), ("f#z", 80)]);
-        let expected = Agreement { common: 2, same_phase: 2, same_order: 2 };
+        let expected = Agreement { common: 2, same_address: 0, same_phase: 2, same_order: 2 };
         assert_eq!(agreement(&base, &head), expected);
     }
 

@@ -1,15 +1,14 @@
 //! `cargo rbench build`: versions, each built several times with different code layouts.
 
-use std::{fs, time::SystemTime};
+use std::time::SystemTime;
 
 use super::output::Output;
 use crate::project::{Project, source_of};
 use crate::{
-    build::{BuildRequest, Compilation, Source, TargetBuilds, VersionBuilds},
+    build::{BuildRequest, Compiled, VersionBuilds},
     cli::{BuildArgs, MeasureArgs},
-    code::{self, Placement},
     console::Console,
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Result},
     model::{LayoutSeed, Version},
     report::{
         build::{BuildReport, TargetAgreement},
@@ -43,11 +42,11 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
         let compilation = workshop.compile(source_of(version, &checkout), &request.filter)?;
         compiled.push((version, checkout, compilation));
     }
-    let sources: Vec<(Source<'_>, &Compilation)> = compiled
+    let sources: Vec<Compiled<'_>> = compiled
         .iter()
         .map(|(version, checkout, compilation)| (source_of(version, checkout), compilation))
         .collect();
-    let built = workshop.link_versions(&sources, &request)?;
+    let built = workshop.link(&sources, &request)?;
     workshop.prune(start);
 
     let agreements = agreements(&versions, &built)?;
@@ -80,37 +79,15 @@ fn agreements(versions: &[Version], built: &[VersionBuilds]) -> Result<Vec<Targe
         let [of_base, of_head] = built else { continue };
         for base in &of_base.targets {
             let Some(head) = of_head.target(&base.target) else { continue };
-            let base_places = placements(base)?;
-            let head_places = placements(head)?;
-            let between_seeds = match base_places.as_slice() {
-                [one, other, ..] => Some(code::agreement(one, other)),
-                _ => None,
-            };
             agreements.push(TargetAgreement {
                 base: versions[0].clone(),
                 head: versions[1].clone(),
                 target: base.target.clone(),
                 identical: base.digest() == head.digest(),
-                pairs: base_places
-                    .iter()
-                    .zip(&head_places)
-                    .map(|(base, head)| code::agreement(base, head))
-                    .collect(),
-                between_seeds,
+                pairs: base.agreements(head)?,
+                between_seeds: base.between_seeds()?,
             });
         }
     }
     Ok(agreements)
-}
-
-fn placements(target: &TargetBuilds) -> Result<Vec<Placement>> {
-    target
-        .builds
-        .iter()
-        .map(|build| {
-            let what = || format!("cannot read {}", build.executable.display());
-            let bytes = fs::read(&build.executable).or_fail(Exit::Build, what)?;
-            Placement::of_executable(&bytes).or_fail(Exit::Build, what)
-        })
-        .collect()
 }

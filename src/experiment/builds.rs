@@ -2,7 +2,7 @@
 
 use super::{ListedVersion, Runner};
 use crate::{
-    build::{BuildRequest, Compilation, Source, TargetBuilds, VersionBuilds},
+    build::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
     code::Digest,
     failure::Result,
     model::{BenchTarget, LayoutSeed},
@@ -26,9 +26,9 @@ impl Runner<'_> {
             strategy: self.settings.builds.strategy,
             seeds: seeds.clone(),
         };
-        let sources: Vec<(Source<'_>, &Compilation)> =
+        let sources: Vec<Compiled<'_>> =
             versions.iter().map(|version| (version.source(), &version.compilation)).collect();
-        let mut linked = self.workshop.link_versions(&sources, &request)?;
+        let mut linked = self.workshop.link(&sources, &request)?;
         for (version, builds) in versions.iter().zip(&mut linked) {
             for builds in &mut builds.targets {
                 if let Some(variables) = version.variables_digest(&builds.target) {
@@ -67,7 +67,7 @@ impl Builds {
         for (version, of_version) in self.versions.iter().enumerate() {
             for target in &of_version.targets {
                 records.extend(target.builds.iter().map(|build| {
-                    let (target, layout) = (target.target.clone(), of_version.layout);
+                    let (target, layout) = (target.target.clone(), target.layout);
                     let (seed, digest) = (build.seed, build.record.digest);
                     RecordedBuild { version, target, seed, layout, digest }
                 }));

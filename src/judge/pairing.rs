@@ -11,7 +11,8 @@ pub fn within_experiment(layouts: &[Layout]) -> Pairing {
 
 /// Of two experiments: equal seeds have more in common than others only where layouts were made from names.
 pub fn across_experiments(layouts: &[Layout]) -> Pairing {
-    let is_matched = |layout: &Layout| matches!(layout, Layout::Matched | Layout::Pin);
+    let is_matched =
+        |layout: &Layout| matches!(layout, Layout::Twin | Layout::Matched | Layout::Pin);
     let all_matched = !layouts.is_empty() && layouts.iter().all(is_matched);
     if all_matched { Pairing::BySeed } else { Pairing::Unpaired }
 }

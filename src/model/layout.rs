@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// A function's place depends only on its name and the seed, so that build k of every version has
-    /// the same layout wherever the versions have the same functions.
+    /// Each function has the same address in build k of every version that is built with others, wherever
+    /// they have the same functions; of a version that is built alone, `matched`.
     #[default]
+    Twin,
+    /// A function's place depends only on its name and the seed, so that build k of every version has
+    /// its functions in the same order, at the same offsets from cache lines.
     Matched,
     /// The linker's own shuffle of sections: random, but unrelated between versions.
     Shuffle,
@@ -30,8 +33,15 @@ pub enum Layout {
 
 impl Layout {
     /// Every layout.
-    pub const ALL: [Self; 6] =
-        [Self::Matched, Self::Shuffle, Self::Pad, Self::Pin, Self::Natural, Self::Salted];
+    pub const ALL: [Self; 7] = [
+        Self::Twin,
+        Self::Matched,
+        Self::Shuffle,
+        Self::Pad,
+        Self::Pin,
+        Self::Natural,
+        Self::Salted,
+    ];
 
     /// The layout that is [shown](fmt::Display) by that name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -126,6 +136,7 @@ impl FromStr for LayoutSeed {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Twin => "twin",
             Self::Matched => "matched",
             Self::Shuffle => "shuffle",
             Self::Pad => "pad",

@@ -9,11 +9,14 @@ use std::{
 };
 
 use cargo_rbench::{
-    build::{self, BuildRequest, ConfigFiles, Site, Source, VersionBuilds, VersionFiles, Workshop},
+    build::{
+        self, BuildRequest, Compiled, ConfigFiles, Site, Source, VersionBuilds, VersionFiles,
+        Workshop,
+    },
     cli::Cli,
     command, failure,
     model::{CompileSettings, Layout, LayoutSeed, Strategy, TargetFilter, Version},
-    source::{Checkouts, Repository},
+    source::{Checkout, Checkouts, Repository},
 };
 
 pub use working_tree::WorkingTree;
@@ -77,11 +80,12 @@ impl Project {
         self.scratch.path()
     }
 
-    /// Compiles each revision once and links it with the first `seeds` matched layouts.
+    /// Compiles each revision once and links all with the first `seeds` layouts of this kind.
     #[allow(dead_code, reason = "not every study builds through the library")]
     pub fn build(
         &self,
         revisions: &[&str],
+        layout: Layout,
         seeds: u32,
     ) -> Result<Vec<VersionBuilds>, Box<dyn Error>> {
         let repository = Repository::discover(self.tree.path())?;
@@ -105,20 +109,23 @@ impl Project {
         };
         let request = BuildRequest {
             filter: TargetFilter::default(),
-            layout: Layout::Matched,
+            layout,
             strategy: Strategy::Relink,
             seeds: LayoutSeed::list(1, seeds),
         };
-        let mut built = Vec::new();
+        let mut compiled = Vec::new();
         for revision in revisions {
             let version = repository.resolve(revision)?;
             let checkout = checkouts.checkout(&repository, &version)?;
-            let (checkout, absent_submodules) = (&checkout.path, &checkout.absent_submodules[..]);
-            let source = Source { version: &version, checkout, absent_submodules };
+            let source = source(&version, &checkout);
             let compilation = workshop.compile(source, &request.filter)?;
-            built.push(workshop.link(source, &compilation, &request)?);
+            compiled.push((version, checkout, compilation));
         }
-        Ok(built)
+        let versions: Vec<Compiled<'_>> = compiled
+            .iter()
+            .map(|(version, checkout, compilation)| (source(version, checkout), compilation))
+            .collect();
+        Ok(workshop.link(&versions, &request)?)
     }
 
     /// The fixture `compared`, which depends on the harness of this repository, with a second commit
@@ -132,6 +139,11 @@ impl Project {
         tree.commit("Work more")?;
         Ok(project)
     }
+}
+
+fn source<'a>(version: &'a Version, checkout: &'a Checkout) -> Source<'a> {
+    let (checkout, absent_submodules) = (checkout.path.as_path(), &*checkout.absent_submodules);
+    Source { version, checkout, absent_submodules }
 }
 
 /// Versions' files, from the repository of a study.

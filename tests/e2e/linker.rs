@@ -43,11 +43,9 @@ fn without_any_such_linker_every_build_is_compiled_with_a_salt_and_the_distinct_
     let flags = format!("-Clinker-features=-lld -Clinker={only_bfd}");
     let builds = project.build_command(&["--builds", "3"]).env("RUSTFLAGS", &flags);
     let builds = Builds::of(builds.ok());
-    builds
-        .outcome
-        .assert_stderr_has(&["warning: ", "no linker here can make the layout `matched`"]);
+    builds.outcome.assert_stderr_has(&["warning: ", "no linker here can make the layout `twin`"]);
     assert_eq!(builds.version(0)["strategy"], "rebuild");
-    assert_eq!(builds.version(0)["layout"], "salted");
+    assert_eq!(builds.target(0)["layout"], "salted");
     assert_eq!(builds.printed(0).lines().count(), 1);
     let (distinct, said) = builds.distinct(0);
     assert_eq!(u64::try_from(distinct), Ok(said));

@@ -24,8 +24,17 @@ const SHORTEST: usize = 8;
 /// Where the name's offset is in a symbol table entry, in bytes.
 const NAME_OFFSET: usize = std::mem::offset_of!(Sym64<LE>, st_name);
 
+/// A function that got another symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// The symbol that it had.
+    pub old: String,
+    /// The symbol that it has now.
+    pub new: String,
+}
+
 /// Gives the local functions whose names are in `ambiguous` names of their own, in one input of a
-/// link: an object, or an archive of objects. Returns whether anything was changed.
+/// link: an object, or an archive of objects. Returns what was renamed.
 ///
 /// `taken` has the names given so far, over all inputs. Which tail a copy gets depends on its
 /// object's name, so that a copy that comes or goes renames few others.
@@ -34,24 +43,24 @@ pub fn distinguish(
     bytes: &mut [u8],
     ambiguous: &HashSet<Vec<u8>>,
     taken: &mut HashSet<Vec<u8>>,
-) -> bool {
-    let members = members(file_name, bytes);
-    let mut changed = false;
-    for (name, range) in members {
+) -> Vec<Renamed> {
+    let mut all = Vec::new();
+    for (member, range) in members(bytes) {
         let Some(object) = bytes.get_mut(range) else { continue };
-        for (position, tail) in renamings(&name, object, ambiguous, taken) {
-            object[position..position + 4].copy_from_slice(&tail.to_le_bytes());
-            changed = true;
+        let object_name = member.as_deref().unwrap_or(file_name);
+        for Renaming { position, name, old, new } in
+            renamings(object_name, object, ambiguous, taken)
+        {
+            object[position..position + 4].copy_from_slice(&name.to_le_bytes());
+            all.push(Renamed { old, new });
         }
     }
-    changed
+    all
 }
 
-/// The objects in a file: name and range of bytes.
-fn members(file_name: &str, bytes: &[u8]) -> Vec<(String, Range<usize>)> {
-    let Ok(archive) = ArchiveFile::parse(bytes) else {
-        return vec![(file_name.to_owned(), 0..bytes.len())];
-    };
+/// The objects in a file: the name, if it is an archive, and range of bytes.
+fn members(bytes: &[u8]) -> Vec<(Option<String>, Range<usize>)> {
+    let Ok(archive) = ArchiveFile::parse(bytes) else { return vec![(None, 0..bytes.len())] };
     archive
         .members()
         .filter_map(Result::ok)
@@ -59,19 +68,28 @@ fn members(file_name: &str, bytes: &[u8]) -> Vec<(String, Range<usize>)> {
             let (start, size) = member.file_range();
             let start = usize::try_from(start).ok()?;
             let end = start.checked_add(usize::try_from(size).ok()?)?;
-            Some((String::from_utf8_lossy(member.name()).into_owned(), start..end))
+            Some((Some(String::from_utf8_lossy(member.name()).into_owned()), start..end))
         })
         .collect()
 }
 
-/// Which four bytes of an object are to be replaced, and by which offset in its string table. None
-/// for anything that is not an ELF object.
+/// One symbol table entry that is to be changed.
+struct Renaming {
+    /// Where in the object its four bytes for the name are.
+    position: usize,
+    /// The place of the new name in the string table.
+    name: u32,
+    old: String,
+    new: String,
+}
+
+/// What is to be renamed in an object. None for anything that is not an ELF object.
 fn renamings(
     object_name: &str,
     object: &[u8],
     ambiguous: &HashSet<Vec<u8>>,
     taken: &mut HashSet<Vec<u8>>,
-) -> Vec<(usize, u32)> {
+) -> Vec<Renaming> {
     let mut found = Vec::new();
     let Ok(header) = FileHeader64::<LE>::parse(object) else { return found };
     let Ok(symbols) = header
@@ -95,7 +113,13 @@ fn renamings(
         *copy += 1;
         // The table was parsed in place: its entries lie inside `object`.
         let position = std::ptr::from_ref(symbol) as usize - base + NAME_OFFSET;
-        found.push((position, symbol.st_name(LE) + skip));
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        found.push(Renaming {
+            position,
+            name: symbol.st_name(LE) + skip,
+            old: text(name),
+            new: text(name.get(skip as usize..).unwrap_or_default()),
+        });
     }
     found
 }

@@ -1,15 +1,42 @@
 //! Layouts: linker options that place functions according to a seed.
 
 mod distinct;
-mod pads;
+mod fillers;
+mod frame;
+mod identity;
+mod plan;
 mod position;
+mod slots;
 
-pub use distinct::distinguish;
-use object::Architecture;
-pub use position::Movable;
+pub use distinct::{Renamed, distinguish};
+pub use plan::{Plan, plan, plan_together};
+use position::BOUNDARY;
 
-use super::{linker::Family, movable::Movables};
-use crate::model::{Layout, LayoutSeed};
+use serde::{Deserialize, Serialize};
+
+use super::linker::Family;
+use crate::{
+    code::{Digest, Name},
+    model::{Layout, LayoutSeed},
+};
+
+/// A function that the linker can put anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Movable {
+    /// Its symbol, exactly as the linker sees it.
+    pub symbol: String,
+    /// Its name without what changes between versions for no reason of its own: hashes and crate
+    /// disambiguators.
+    pub name: Name,
+    /// Its symbol without the numbers of link-time optimisation.
+    pub instance: String,
+    /// The digest of its machine code before any layout, if that is known.
+    pub code: Option<Digest>,
+    /// The size, in bytes, of the section that is moved with it.
+    pub size: u64,
+    /// The alignment that this section requires, in bytes.
+    pub alignment: u64,
+}
 
 /// What one link needs beside its recipe.
 #[derive(Debug, Default)]
@@ -36,9 +63,8 @@ pub fn arrange(
     family: Family,
     layout: Layout,
     seed: LayoutSeed,
-    movables: &Movables,
+    plan: &Plan,
 ) -> Result<Arrangement, object::write::Error> {
-    let Movables { functions, architecture } = movables;
     let flag = |text: String| LinkerOption::Flag(text);
     match layout {
         Layout::Natural | Layout::Salted => Ok(Arrangement::default()),
@@ -58,30 +84,43 @@ pub fn arrange(
                 .collect(),
             files: Vec::new(),
         }),
-        Layout::Matched => by_name(&position::in_order(functions, seed), *architecture),
+        Layout::Twin | Layout::Matched => by_name(plan, &position::in_order(&plan.slots, seed)),
         Layout::Pin => {
-            let mut order = position::in_order(functions, seed);
+            let mut order = position::in_order(&plan.slots, seed);
             for (_, phase) in &mut order {
                 *phase = 0;
             }
-            by_name(&order, *architecture)
+            by_name(plan, &order)
         }
     }
 }
 
-/// Every function right behind a filler that gives it its phase, in the order given.
+/// Every function right behind a filler that brings it to its place, in the order given.
 fn by_name(
-    order: &[(&Movable, u8)],
-    architecture: Architecture,
+    plan: &Plan,
+    order: &[(&slots::Slot, u64)],
 ) -> Result<Arrangement, object::write::Error> {
-    let phases: Vec<u8> = order.iter().map(|(_, phase)| *phase).collect();
+    let mut fillers = Vec::with_capacity(order.len());
     let mut symbols = String::with_capacity(order.len() * 100);
-    for (index, (function, _)) in order.iter().enumerate() {
-        symbols.push_str(&pads::symbol(index));
+    let mut name = |symbol: &str| {
+        symbols.push_str(symbol);
         symbols.push('\n');
-        symbols.push_str(&function.symbol);
-        symbols.push('\n');
+    };
+    // Bytes from the start of the code: where the slot begins, and where this version's code ends.
+    let (mut slot_begin, mut end) = (0_u64, 0_u64);
+    for (slot, phase) in order {
+        let place = (slot_begin + phase).next_multiple_of(slot.alignment);
+        slot_begin = (place + slot.size).next_multiple_of(BOUNDARY);
+        let Some(own) = &slot.own else { continue };
+        name(&fillers::symbol(fillers.len()));
+        name(&own.symbol);
+        fillers.push(place - end.next_multiple_of(BOUNDARY));
+        end = place + own.size;
     }
+    // What cannot be moved comes after all others.
+    name(&fillers::symbol(fillers.len()));
+    fillers.push(slot_begin - end.next_multiple_of(BOUNDARY));
+
     let order_file = "order.txt".to_owned();
     let mut arrangement = Arrangement {
         options: vec![
@@ -91,10 +130,43 @@ fn by_name(
         ],
         files: vec![(order_file, symbols.into_bytes())],
     };
-    for (index, object) in pads::objects(&phases, architecture)?.into_iter().enumerate() {
-        let name = format!("pads-{index}.o");
+    for (section, address) in &plan.frame.starts {
+        let start = format!("--section-start={section}={address:#x}");
+        arrangement.options.push(LinkerOption::Flag(start));
+    }
+    let mut objects = fillers::among_code(&fillers, plan.architecture)?;
+    if !plan.frame.fillers.is_empty() {
+        objects.push(fillers::among_data(&plan.frame.fillers, plan.architecture)?);
+    }
+    for (index, object) in objects.into_iter().enumerate() {
+        let name = format!("fillers-{index}.o");
         arrangement.options.push(LinkerOption::Input(name.clone()));
         arrangement.files.push((name, object));
     }
     Ok(arrangement)
+}
+
+#[cfg(test)]
+mod testing {
+    use super::Movable;
+    use crate::{
+        code::{Name, stable_symbol},
+        model::LayoutSeed,
+    };
+
+    /// A function of 16 bytes.
+    pub fn function(symbol: &str, name: &str) -> Movable {
+        Movable {
+            symbol: symbol.to_owned(),
+            name: Name::of(name),
+            instance: stable_symbol(symbol).into_owned(),
+            code: None,
+            size: 16,
+            alignment: 16,
+        }
+    }
+
+    pub fn seed(number: u32) -> LayoutSeed {
+        LayoutSeed::new(number).unwrap()
+    }
 }

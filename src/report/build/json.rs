@@ -24,8 +24,6 @@ struct VersionFields<'r> {
     version: Version<'r>,
     strategy: Strategy,
     reason: &'r str,
-    /// The layout that was made: another than requested where no linker can make that one.
-    layout: Layout,
     /// Whether anything was compiled just now.
     compiled: bool,
     /// How long cargo ran for the first compilation, whenever that was.
@@ -39,6 +37,8 @@ struct VersionFields<'r> {
 struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
+    /// The layout that was made: another than requested where that cannot be made.
+    layout: Layout,
     /// How many of the builds are different programs.
     distinct: usize,
     /// One digest over all builds: equal for versions with the same machine code.
@@ -65,6 +65,7 @@ struct Agreement<'r> {
     target: &'r BenchTarget,
     identical: bool,
     common: usize,
+    same_address: f64,
     same_phase: f64,
     same_order: f64,
     same_phase_between_seeds: Option<f64>,
@@ -88,7 +89,6 @@ impl<'r> From<&'r (model::Version, VersionBuilds)> for VersionFields<'r> {
             version: version.into(),
             strategy: builds.strategy,
             reason: &builds.reason,
-            layout: builds.layout,
             compiled: compiled_now(builds),
             compile_seconds: first.map_or(0.0, |first| first.record.took().as_secs_f64()),
             compilations: builds.compilations.len(),
@@ -101,6 +101,7 @@ impl<'r> From<&'r TargetBuilds> for TargetFields<'r> {
     fn from(target: &'r TargetBuilds) -> Self {
         Self {
             target: &target.target,
+            layout: target.layout,
             distinct: target.distinct(),
             digest: target.digest(),
             builds: target.builds.iter().map(Build::from).collect(),
@@ -129,6 +130,7 @@ impl<'r> From<&'r TargetAgreement> for Agreement<'r> {
             target: &agreement.target,
             identical: agreement.identical,
             common: agreement.common(),
+            same_address: agreement.least_same_address(),
             same_phase: agreement.least_same_phase(),
             same_order: agreement.least_same_order(),
             same_phase_between_seeds: agreement.between_seeds.as_ref().map(same_phase),

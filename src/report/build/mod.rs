@@ -47,6 +47,12 @@ impl TargetAgreement {
         self.pairs.iter().map(|pair| pair.common).min().unwrap_or(0)
     }
 
+    /// The smallest share, over the builds, of common functions with the same address.
+    fn least_same_address(&self) -> f64 {
+        let share = |pair: &Agreement| share(pair.same_address, pair.common);
+        self.pairs.iter().map(share).fold(1.0, f64::min)
+    }
+
     /// The smallest share, over the builds, of common functions with the same address modulo 64.
     fn least_same_phase(&self) -> f64 {
         self.pairs.iter().map(same_phase).fold(1.0, f64::min)
@@ -96,7 +102,12 @@ mod tests {
     };
 
     fn report(revision: &str, identical: bool) -> BuildReport {
-        let pair = |same_phase, same_order| Agreement { common: 200, same_phase, same_order };
+        let pair = |same_phase, same_order| Agreement {
+            common: 200,
+            same_address: same_order - 1,
+            same_phase,
+            same_order,
+        };
         BuildReport {
             layout: Layout::Matched,
             seed: 1,
@@ -116,8 +127,8 @@ mod tests {
     fn two_versions_agree_as_far_as_the_builds_that_agree_least() {
         assert_eq!(
             style::plain(&report("main", false).text(80)),
-            "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 99.50 % \
-             have the same phase and 99.00 % the same order in each build (between two seeds: 2 %)\n"
+            "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 98.50 % \
+             have the same address, 99.50 % the same phase and 99.00 % the same order in each build (between two seeds: 2 %)\n"
         );
         let text = report("main", true).text(80);
         assert!(text.ends_with("parser/work: identical machine code in every build\n"), "{text}");

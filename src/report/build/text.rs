@@ -60,9 +60,10 @@ impl TargetAgreement {
             return text + "identical machine code in every build\n";
         }
         text += &format!(
-            "of {} common functions, at least {:.2} % have the same phase and {:.2} % the same order in \
-             each build",
+            "of {} common functions, at least {:.2} % have the same address, {:.2} % the same phase and \
+             {:.2} % the same order in each build",
             self.common(),
+            100.0 * self.least_same_address(),
             100.0 * self.least_same_phase(),
             100.0 * self.least_same_order(),
         );

@@ -75,6 +75,7 @@ impl Builds {
         Agreement {
             identical: agreement["identical"].as_bool().unwrap(),
             common: agreement["common"].as_u64().unwrap(),
+            same_address: agreement["same_address"].as_f64().unwrap(),
             same_phase: agreement["same_phase"].as_f64().unwrap(),
             same_order: agreement["same_order"].as_f64().unwrap(),
             between_seeds: agreement["same_phase_between_seeds"].as_f64(),
@@ -87,6 +88,7 @@ impl Builds {
 pub struct Agreement {
     pub identical: bool,
     pub common: u64,
+    pub same_address: f64,
     pub same_phase: f64,
     pub same_order: f64,
     pub between_seeds: Option<f64>,

@@ -1,0 +1,95 @@
+//! What the layouts of a version have in common, whatever the seed.
+
+use object::Architecture;
+
+use super::{
+    frame::{Frame, frames},
+    position::{BOUNDARY, PHASES},
+    slots::{Slot, slots},
+};
+use crate::build::{key::KeyMaker, movable::Movables};
+
+/// All slots together may take this many times as much as one version's own functions.
+const LARGEST_UNION: f64 = 1.5;
+
+/// Room for functions, and for sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Room for each function that this version or one that is built with it has.
+    pub slots: Vec<Slot>,
+    /// Where sections start, if they are to start where those of other versions do.
+    pub frame: Frame,
+    /// The processor that the code is for.
+    pub architecture: Architecture,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { slots: Vec::new(), frame: Frame::default(), architecture: Architecture::Unknown }
+    }
+}
+
+/// The plan for a version alone.
+pub fn plan(movables: &Movables) -> Plan {
+    let mut slots = slots(&[&movables.functions]);
+    Plan {
+        slots: slots.pop().unwrap_or_default(),
+        frame: Frame::default(),
+        architecture: movables.architecture(),
+    }
+}
+
+/// Plans by which whatever these versions have in common stands at the same address in all of them. `None`
+/// if they have too little in common: an executable has room for all of it.
+pub fn plan_together(versions: &[&Movables]) -> Option<Vec<Plan>> {
+    let functions: Vec<_> = versions.iter().map(|version| &*version.functions).collect();
+    let slots = slots(&functions);
+    let code = slots.first().map_or(0, |slots| extent(slots));
+    let smallest = versions.iter().map(|version| extent(&plan(version).slots)).min();
+    if code as f64 > LARGEST_UNION * smallest.unwrap_or(0) as f64 {
+        return None;
+    }
+    let sections: Vec<_> = versions.iter().map(|version| &version.sections).collect();
+    let fixed = versions.iter().map(|version| version.fixed).max().unwrap_or(0);
+    let planned = slots.into_iter().zip(frames(&sections, code + fixed)).zip(versions);
+    let planned = planned.map(|((slots, frame), version)| Plan {
+        slots,
+        frame,
+        architecture: version.architecture(),
+    });
+    Some(planned.collect())
+}
+
+/// The most bytes that slots take, whatever the seed.
+fn extent(slots: &[Slot]) -> u64 {
+    let [.., largest_phase] = PHASES;
+    let most = |slot: &Slot| {
+        // A place is a multiple of the alignment, which is one of two powers of two.
+        let before = largest_phase.next_multiple_of(slot.alignment);
+        (before + slot.size).next_multiple_of(BOUNDARY.max(slot.alignment))
+    };
+    slots.iter().map(most).sum()
+}
+
+impl Plan {
+    /// The hash of all of it.
+    pub fn key(&self) -> String {
+        let mut maker = KeyMaker::new("plan");
+        for slot in &self.slots {
+            maker.add("identity", slot.identity.as_bytes());
+            maker.add("size", &slot.size.to_le_bytes());
+            maker.add("alignment", &slot.alignment.to_le_bytes());
+            if let Some(own) = &slot.own {
+                maker.add("symbol", own.symbol.as_bytes());
+                maker.add("own size", &own.size.to_le_bytes());
+            }
+        }
+        for (section, address) in &self.frame.starts {
+            maker.add("section", section.as_bytes()).add("start", &address.to_le_bytes());
+        }
+        for (section, size) in &self.frame.fillers {
+            maker.add("section", section.as_bytes()).add("filler", &size.to_le_bytes());
+        }
+        maker.key()
+    }
+}

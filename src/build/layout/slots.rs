@@ -1,0 +1,141 @@
+//! The functions of all versions that are built together, each with room for the largest of its selves.
+
+use super::{Movable, identity::identities};
+use crate::code::{Identified, Name, pair};
+
+/// The room of a function that at least one of the versions has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What its place depends on, beside the seed.
+    pub identity: String,
+    /// The size of the largest, in bytes.
+    pub size: u64,
+    /// The largest alignment that any requires, in bytes.
+    pub alignment: u64,
+    /// The function in this version, if it has it.
+    pub own: Option<Own>,
+}
+
+/// A function in one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Its symbol, exactly as the linker sees it.
+    pub symbol: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// The slots of each version: the same in number, identity, size and alignment, in one order.
+pub fn slots(versions: &[&[Movable]]) -> Vec<Vec<Slot>> {
+    let mut functions: Vec<Function<'_>> = Vec::new();
+    for (version, movables) in versions.iter().enumerate() {
+        let numbered = |(number, movable)| Numbered { number, movable };
+        let known: Vec<_> =
+            functions.iter().map(|one| one.first).enumerate().map(numbered).collect();
+        let own: Vec<_> = movables.iter().enumerate().map(numbered).collect();
+        let paired = pair(&known, &own);
+        for (known, own) in paired.pairs {
+            functions[known.number].selves[version] = Some(own.movable);
+        }
+        let identities = identities(movables);
+        let mut added = paired.only_head;
+        added.sort_unstable_by_key(|one| one.number);
+        for Numbered { number, movable } in added {
+            let mut selves = vec![None; versions.len()];
+            selves[version] = Some(*movable);
+            let identity = identities[*number].clone();
+            functions.push(Function { first: movable, identity, selves });
+        }
+    }
+    functions.sort_by(|one, other| one.identity.cmp(&other.identity));
+    let of_version = |version| functions.iter().map(|function| function.slot(version)).collect();
+    (0..versions.len()).map(of_version).collect()
+}
+
+/// A function with its self in each version, of which at least one has it.
+struct Function<'m> {
+    first: &'m Movable,
+    identity: String,
+    selves: Vec<Option<&'m Movable>>,
+}
+
+impl Function<'_> {
+    fn slot(&self, version: usize) -> Slot {
+        let selves = self.selves.iter().flatten();
+        Slot {
+            identity: self.identity.clone(),
+            size: selves.clone().map(|one| one.size).max().unwrap_or(0),
+            alignment: selves.map(|one| one.alignment).max().unwrap_or(1),
+            own: self.selves[version].map(|own| Own { symbol: own.symbol.clone(), size: own.size }),
+        }
+    }
+}
+
+/// A function of a list, with its place in it.
+struct Numbered<'m> {
+    number: usize,
+    movable: &'m Movable,
+}
+
+impl Identified for Numbered<'_> {
+    fn name(&self) -> &Name {
+        &self.movable.name
+    }
+
+    fn code(&self) -> impl Ord {
+        self.movable.code
+    }
+
+    fn instance(&self) -> impl Ord {
+        &self.movable.instance
+    }
+
+    fn size(&self) -> u64 {
+        self.movable.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::layout::testing::function;
+
+    fn sized(name: &str, size: u64) -> Movable {
+        Movable { size, ..function(name, name) }
+    }
+
+    fn own(symbol: &str, size: u64) -> Own {
+        Own { symbol: symbol.to_owned(), size }
+    }
+
+    #[test]
+    fn a_slot_has_room_for_the_larger_self_and_stays_where_a_version_lacks_it() {
+        let (base, head) = ([sized("a", 10), sized("b", 70)], [sized("c", 5), sized("a", 30)]);
+        let [of_base, of_head] = slots(&[&base, &head]).try_into().unwrap();
+        let shape = |slots: &[Slot]| -> Vec<(String, u64)> {
+            slots.iter().map(|slot| (slot.identity.clone(), slot.size)).collect()
+        };
+        assert_eq!(shape(&of_base), [("a".into(), 30), ("b".into(), 70), ("c".into(), 5)]);
+        assert_eq!(shape(&of_head), shape(&of_base));
+        let owns: Vec<_> = of_base.into_iter().map(|slot| slot.own).collect();
+        assert_eq!(owns, [Some(own("a", 10)), Some(own("b", 70)), None]);
+        let owns: Vec<_> = of_head.into_iter().map(|slot| slot.own).collect();
+        assert_eq!(owns, [Some(own("a", 30)), None, Some(own("c", 5))]);
+    }
+
+    #[test]
+    fn another_symbol_of_the_same_function_is_no_other_slot() {
+        let (base, head) = ([function("_ZN1f17h1E", "f")], [function("_ZN1f17h2E", "f")]);
+        let [of_base, of_head] = slots(&[&base, &head]).try_into().unwrap();
+        assert_eq!(of_base[0].identity, of_head[0].identity);
+        assert_eq!(of_head[0].own.as_ref().unwrap().symbol, "_ZN1f17h2E");
+    }
+
+    #[test]
+    fn the_order_of_versions_changes_no_slot() {
+        let (base, head) = ([sized("a", 10), sized("b", 70)], [sized("c", 5), sized("a", 30)]);
+        let mut swapped = slots(&[&head, &base]);
+        swapped.reverse();
+        assert_eq!(slots(&[&base, &head]), swapped);
+    }
+}

@@ -1,0 +1,98 @@
+//! Links in the linker's own order, which tell what a link keeps.
+
+use std::{fs, path::Path};
+
+use super::{
+    files,
+    layout::{Arrangement, LinkerOption},
+    linker::Linker,
+    recipe::Recipe,
+    tool,
+};
+use crate::{
+    code::{self, FunctionSet, KeptFunction},
+    failure::{Exit, Failure, OrFail, Result},
+};
+
+/// The name of the executable that the linker of the recipe makes, in the recipe's directory.
+const BY_OWN: &str = "natural";
+/// The same of another linker.
+const BY_OTHER: &str = "natural-by-other";
+
+/// A link in the linker's own order.
+pub struct NaturalLink {
+    /// The executable.
+    pub executable: Vec<u8>,
+    /// The linker's account of it.
+    pub map: String,
+}
+
+impl NaturalLink {
+    /// Links the recipe kept in `home`, or finds it linked there from before.
+    pub fn of(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<Self> {
+        let name = if linker.is_the_users() { BY_OWN } else { BY_OTHER };
+        Self::at(recipe, linker, &home.join(name))
+    }
+
+    /// Links to this path, or finds it linked there from before.
+    pub fn at(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Self> {
+        let what = || format!("cannot list the functions of {}", recipe.output.display());
+        let map = executable.with_extension("map");
+        let read = || -> std::io::Result<Self> {
+            let executable = fs::read(executable)?;
+            let map = String::from_utf8_lossy(&fs::read(&map)?).into_owned();
+            Ok(Self { executable, map })
+        };
+        if let Ok(known) = read()
+            && object::File::parse(&*known.executable).is_ok()
+        {
+            return Ok(known);
+        }
+        let unfinished = executable.with_extension("unfinished");
+        let map_name = map.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let wanted = Arrangement {
+            options: vec![LinkerOption::WithFile("-Map=".to_owned(), map_name)],
+            files: Vec::new(),
+        };
+        let arguments = linker.arguments(&wanted, executable.parent().unwrap_or(Path::new("")));
+        tool::run(&mut recipe.command(&arguments, &unfinished), what)
+            .map_err(|failure| files::or_full_disk(failure, executable))?;
+        // Last, so that what a killed link leaves is not taken for a whole one.
+        fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
+        read().or_fail(Exit::Build, what)
+    }
+
+    /// The functions of the executable.
+    pub fn kept(&self, recipe: &Recipe) -> Result<Vec<KeptFunction>> {
+        code::kept_functions(&self.executable).map_err(|error| {
+            let what = format!("cannot list the functions of {}", recipe.output.display());
+            Failure::new(Exit::Build, what)
+                .because(error.to_string())
+                .hint("rbench supports executables for x86-64 and aarch64 Linux")
+        })
+    }
+}
+
+/// The machine code of each function that the link of `recipe` keeps, read from its inputs and
+/// remembered below `home`.
+pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
+    let remembered = home.join("functions.json");
+    if let Some(set) = files::read_json(&remembered) {
+        return Ok(set);
+    }
+    let kept = NaturalLink::of(recipe, &Linker::of(recipe)?, home)?.kept(recipe)?;
+    let inputs = read_inputs(recipe)?;
+    let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+    let set = FunctionSet::from_link_inputs(inputs, &kept);
+    files::write_json(&remembered, &set)?;
+    Ok(set)
+}
+
+/// The inputs of a link: names and contents.
+pub fn read_inputs(recipe: &Recipe) -> Result<Vec<(String, Vec<u8>)>> {
+    let read = |path: &Path| {
+        let what = || format!("cannot read the link input {}", path.display());
+        Ok((path.display().to_string(), fs::read(path).or_fail(Exit::Build, what)?))
+    };
+    recipe.inputs().map(read).collect()
+}
