@@ -50,6 +50,8 @@ impl Workspace {
     pub fn at(context: &CargoContext, settings: &CompileSettings, version: &str) -> Result<Self> {
         let what = || format!("cannot read the workspace of {version}");
         let mut command = context.command(&cargo::metadata(context, settings));
+        // There cargo keeps what it asks rustc, and need not ask again when it compiles.
+        command.env("CARGO_TARGET_DIR", &context.target_dir);
         let output = tool::run(&mut command, what)?;
         let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
             .or_fail(Exit::Build, what)?;

@@ -72,6 +72,9 @@ fn without_versions_or_with_a_range_the_same_two_are_compared() {
 #[test]
 fn a_changed_constant_changes_the_one_function_that_has_it() {
     let project = TestProject::of("sums");
+    // Otherwise it is a closure that has it.
+    project.replace("Cargo.toml", "opt-level = 0", "opt-level = 3");
+    project.commit("Optimize");
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Change a constant");
     let diff = project.rbench(&["diff", "HEAD~1", "--format", "json"]).ok().json("diff");

