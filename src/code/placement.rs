@@ -131,6 +131,27 @@ pub struct Agreement {
     pub same_order: usize,
 }
 
+impl Agreement {
+    /// The share of common functions that have the same address; 1 if there are none.
+    pub fn same_address_share(&self) -> f64 {
+        self.share(self.same_address)
+    }
+
+    /// The share of common functions that have the same address modulo 64 bytes; 1 if there are none.
+    pub fn same_phase_share(&self) -> f64 {
+        self.share(self.same_phase)
+    }
+
+    /// The share of common functions that stand in the same order; 1 if there are none.
+    pub fn same_order_share(&self) -> f64 {
+        self.share(self.same_order)
+    }
+
+    fn share(&self, part: usize) -> f64 {
+        if self.common == 0 { 1.0 } else { part as f64 / self.common as f64 }
+    }
+}
+
 /// Compares the places in two builds, function by function, [paired](pair) by name.
 pub fn agreement(a: &Placement, b: &Placement) -> Agreement {
     let mut pairs = pair(a.in_order(), b.in_order()).pairs;

@@ -1,17 +1,15 @@
 //! `cargo rbench compare`: two versions measured interleaved, and a verdict on every benchmark.
 
-use std::{collections::BTreeSet, time::SystemTime};
+use std::time::SystemTime;
 
-use super::{announcement, output::Output, stored};
+use super::{announcement, output::Output, stored, suspicious_builds};
 use crate::{
     cli::{CompareArgs, FailOn},
     code::FunctionSet,
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{
-        Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical, count_builds,
-    },
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical},
     machine::{
         state::{self, MachineState},
         this_machine,
@@ -25,7 +23,7 @@ use crate::{
     },
     settings::VerdictSettings,
     stats::Verdict,
-    store::{ExperimentId, RecordedBuild},
+    store::ExperimentId,
 };
 
 /// The two versions, in this order everywhere.
@@ -100,7 +98,7 @@ fn compare(
         return Ok(Some(report));
     }
     let builds = runner.link(&versions, runner.first_seeds(&common))?;
-    report.warnings.extend(equal_builds(&builds.records(), builds.seeds.len()));
+    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
     let is_identical = |benchmark: &Benchmark| {
         let programs = |version| builds.programs(version, &benchmark.bench_target());
         are_identical(&programs(BASE), &programs(HEAD))
@@ -115,6 +113,7 @@ fn compare(
         // What another program does is not in the functions of a bench target.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         compare_functions(runner, &versions, &changed, runs_itself, &mut report);
+        report.warnings.extend(suspicious_builds::at_other_addresses(&builds, &changed)?);
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
         report.dimensions = Some(runner.outline(&versions, &changed).dimensions);
@@ -250,16 +249,6 @@ fn changing_ids(
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
 
-/// Warnings where fewer builds count than were linked.
-fn equal_builds(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
-    let targets: BTreeSet<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
-    let warning = |target: &BenchTarget| {
-        let (target, distinct) = (target.clone(), count_builds(builds, target));
-        (distinct < requested).then_some(Warning::EqualBuilds { target, distinct, requested })
-    };
-    targets.into_iter().filter_map(warning).collect()
-}
-
 /// Compares the functions of the bench targets that are measured. That they cannot be compared is no reason
 /// not to measure.
 fn compare_functions(
@@ -284,36 +273,5 @@ fn compare_functions(
         if let Some((_, head)) = same.filter(|_| is_measured && is_wanted(target)) {
             report.functions.push((target.clone(), FunctionSet::diff(base, head)));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        code::Digest,
-        judge::testing::{seeds, target},
-        model::{Layout, LayoutSeed},
-    };
-
-    #[test]
-    fn builds_that_differ_in_one_version_are_not_called_equal() {
-        let seeds = &seeds(Stage::First)[..3];
-        let builds = |version: usize, programs: [&str; 3]| -> Vec<RecordedBuild> {
-            let build = |(seed, program): (&LayoutSeed, &str)| RecordedBuild {
-                version,
-                target: target(),
-                seed: *seed,
-                layout: Layout::Matched,
-                digest: Digest::of(program.as_bytes()),
-            };
-            seeds.iter().zip(programs).map(build).collect()
-        };
-        let warnings = |head| -> Vec<Warning> {
-            equal_builds(&[builds(BASE, ["a", "a", "a"]), builds(HEAD, head)].concat(), 3)
-        };
-        assert_eq!(warnings(["x", "y", "z"]), []);
-        let two = Warning::EqualBuilds { target: target(), distinct: 2, requested: 3 };
-        assert_eq!(warnings(["x", "x", "z"]), [two]);
     }
 }

@@ -14,6 +14,7 @@ mod output;
 mod run;
 mod show;
 mod stored;
+mod suspicious_builds;
 
 use crate::{
     cli::{Cli, Command},

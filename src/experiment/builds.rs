@@ -5,7 +5,7 @@ use crate::{
     build::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
     code::Digest,
     failure::Result,
-    model::{BenchTarget, LayoutSeed},
+    model::{BenchTarget, Layout, LayoutSeed},
     store::RecordedBuild,
 };
 
@@ -13,6 +13,8 @@ use crate::{
 pub struct Builds {
     /// The seeds of their layouts, the same for all versions.
     pub seeds: Vec<LayoutSeed>,
+    /// The layout that was requested.
+    pub layout: Layout,
     /// For each version, in the order of the experiment, one build of each bench target for each seed.
     pub versions: Vec<VersionBuilds>,
 }
@@ -40,7 +42,7 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(Builds { seeds, versions: linked })
+        Ok(Builds { seeds, layout: request.layout, versions: linked })
     }
 }
 

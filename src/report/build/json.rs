@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::{BuildReport, TargetAgreement, compiled_now, same_phase};
+use super::{BuildReport, TargetAgreement, compiled_now};
 use crate::{
     build::{LinkedBuild, TargetBuilds, VersionBuilds},
-    code::Digest,
+    code::{self, Digest},
     failure::Result,
     model::{self, BenchTarget, Layout, Strategy},
     report::json::{Version, document},
@@ -133,7 +133,10 @@ impl<'r> From<&'r TargetAgreement> for Agreement<'r> {
             same_address: agreement.least_same_address(),
             same_phase: agreement.least_same_phase(),
             same_order: agreement.least_same_order(),
-            same_phase_between_seeds: agreement.between_seeds.as_ref().map(same_phase),
+            same_phase_between_seeds: agreement
+                .between_seeds
+                .as_ref()
+                .map(code::Agreement::same_phase_share),
         }
     }
 }

@@ -49,28 +49,22 @@ impl TargetAgreement {
 
     /// The smallest share, over the builds, of common functions with the same address.
     fn least_same_address(&self) -> f64 {
-        let share = |pair: &Agreement| share(pair.same_address, pair.common);
-        self.pairs.iter().map(share).fold(1.0, f64::min)
+        self.least(Agreement::same_address_share)
     }
 
     /// The smallest share, over the builds, of common functions with the same address modulo 64.
     fn least_same_phase(&self) -> f64 {
-        self.pairs.iter().map(same_phase).fold(1.0, f64::min)
+        self.least(Agreement::same_phase_share)
     }
 
     /// The smallest share, over the builds, of common functions in the same order.
     fn least_same_order(&self) -> f64 {
-        let share = |pair: &Agreement| share(pair.same_order, pair.common);
+        self.least(Agreement::same_order_share)
+    }
+
+    fn least(&self, share: fn(&Agreement) -> f64) -> f64 {
         self.pairs.iter().map(share).fold(1.0, f64::min)
     }
-}
-
-fn same_phase(agreement: &Agreement) -> f64 {
-    share(agreement.same_phase, agreement.common)
-}
-
-fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
 /// How many of these builds were linked just now.

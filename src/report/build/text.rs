@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BuildReport, TargetAgreement, compiled_now, linked_now, same_phase};
+use super::{BuildReport, TargetAgreement, compiled_now, linked_now};
 use crate::{
     build::{LinkedBuild, TargetBuilds, VersionBuilds},
     model::Version,
@@ -63,13 +63,18 @@ impl TargetAgreement {
             "of {} common functions, at least {:.2} % have the same address, {:.2} % the same phase and \
              {:.2} % the same order in each build",
             self.common(),
-            100.0 * self.least_same_address(),
-            100.0 * self.least_same_phase(),
-            100.0 * self.least_same_order(),
+            percent(self.least_same_address()),
+            percent(self.least_same_phase()),
+            percent(self.least_same_order()),
         );
         if let Some(agreement) = between_seeds {
-            text += &format!(" (between two seeds: {:.0} %)", 100.0 * same_phase(agreement));
+            text += &format!(" (between two seeds: {:.0} %)", 100.0 * agreement.same_phase_share());
         }
         text + "\n"
     }
+}
+
+/// In hundredths, rounded down: only all is 100 %.
+fn percent(share: f64) -> f64 {
+    (10_000.0 * share).floor() / 100.0
 }

@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, Result},
     judge::JudgedRow,
     machine::disturbance::Disturbance,
-    model::{BenchTarget, Benchmark, Dimensions, Machine, Throughput, Version},
+    model::{BenchTarget, Benchmark, Dimensions, Layout, Machine, Throughput, Version},
     stats::Criteria,
 };
 
@@ -133,6 +133,15 @@ pub enum Warning {
         distinct: usize,
         /// How many were requested.
         requested: usize,
+    },
+    /// Functions that both versions have do not stand at the same addresses in both.
+    OtherAddresses {
+        /// The bench target.
+        target: BenchTarget,
+        /// The layout of its builds.
+        layout: Layout,
+        /// The smallest share, over the builds, of common functions that have the same address.
+        share: f64,
     },
     /// Benchmarks of the head have other ids each time that they are listed, and so can be compared with
     /// nothing.

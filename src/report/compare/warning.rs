@@ -63,6 +63,11 @@ pub(super) fn sentence(warning: &Warning) -> String {
         Warning::EqualBuilds { target, distinct, requested } => {
             format!("{target}: only {distinct} of {requested} builds differ")
         }
+        Warning::OtherAddresses { target, layout, share } => format!(
+            "{target}: {:.1} % of the functions in both versions have the same address in both (layout \
+             `{layout}`), so the layout is a larger part of their difference",
+            100.0 * share
+        ),
         Warning::ChangingIds { ids } => {
             let (verb, example) = (have(ids.len()), ids.first().map_or("", String::as_str));
             format!(
@@ -141,6 +146,7 @@ impl Warning {
                 Disturbance::ClockSet { .. } => "clock_set",
             },
             Self::EqualBuilds { .. } => "equal_builds",
+            Self::OtherAddresses { .. } => "other_addresses",
             Self::ChangingIds { .. } => "changing_ids",
             Self::FunctionsUnknown { .. } => "functions_unknown",
             Self::DifferentWork { .. } => "different_work",
@@ -163,6 +169,7 @@ impl Warning {
                 | Disturbance::Preempted { share: value }
                 | Disturbance::ClockSet { seconds: value },
             ) => Some(*value),
+            Self::OtherAddresses { share, .. } => Some(*share),
             Self::ChangingIds { ids } => Some(ids.len() as f64),
             Self::DifferentWork { benchmarks } => Some(benchmarks.len() as f64),
             Self::EqualBuilds { distinct: number, .. }

@@ -1,0 +1,86 @@
+//! What is wrong with builds, before they are measured.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    code::Agreement,
+    experiment::Builds,
+    failure::Result,
+    judge::count_builds,
+    model::{BenchTarget, Benchmark, Layout},
+    report::compare::Warning,
+    store::RecordedBuild,
+};
+
+/// Where less of the functions that two versions have in common stands at the same address, the layout is
+/// part of their difference.
+const ENOUGH: f64 = 0.99;
+
+/// Warnings where fewer builds count than were linked.
+pub fn equal(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
+    let targets: BTreeSet<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
+    let warning = |target: &BenchTarget| {
+        let (target, distinct) = (target.clone(), count_builds(builds, target));
+        (distinct < requested).then_some(Warning::EqualBuilds { target, distinct, requested })
+    };
+    targets.into_iter().filter_map(warning).collect()
+}
+
+/// Warnings where functions were to have the same addresses in all versions, and do not: of the bench targets of
+/// these benchmarks, in any of the builds.
+pub fn at_other_addresses(builds: &Builds, benchmarks: &[Benchmark]) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    if builds.layout != Layout::Twin {
+        return Ok(warnings);
+    }
+    let targets: BTreeSet<BenchTarget> = benchmarks.iter().map(Benchmark::bench_target).collect();
+    for target in targets {
+        let of_target: Vec<_> =
+            builds.versions.iter().filter_map(|version| version.target(&target)).collect();
+        let [base, heads @ ..] = of_target.as_slice() else { continue };
+        let mut share = 1.0_f64;
+        for head in heads {
+            let agreements = base.agreements(head)?;
+            share = agreements.iter().map(Agreement::same_address_share).fold(share, f64::min);
+        }
+        if share < ENOUGH {
+            let layout = base.layout;
+            warnings.push(Warning::OtherAddresses { target, layout, share });
+        }
+    }
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        code::Digest,
+        judge::testing::{seeds, target},
+        model::{LayoutSeed, Stage},
+    };
+
+    const BASE: usize = 0;
+    const HEAD: usize = 1;
+
+    #[test]
+    fn builds_that_differ_in_one_version_are_not_called_equal() {
+        let seeds = &seeds(Stage::First)[..3];
+        let builds = |version: usize, programs: [&str; 3]| -> Vec<RecordedBuild> {
+            let build = |(seed, program): (&LayoutSeed, &str)| RecordedBuild {
+                version,
+                target: target(),
+                seed: *seed,
+                layout: Layout::Matched,
+                digest: Digest::of(program.as_bytes()),
+            };
+            seeds.iter().zip(programs).map(build).collect()
+        };
+        let warnings = |head| -> Vec<Warning> {
+            equal(&[builds(BASE, ["a", "a", "a"]), builds(HEAD, head)].concat(), 3)
+        };
+        assert_eq!(warnings(["x", "y", "z"]), []);
+        let two = Warning::EqualBuilds { target: target(), distinct: 2, requested: 3 };
+        assert_eq!(warnings(["x", "x", "z"]), [two]);
+    }
+}
