@@ -43,6 +43,15 @@ impl Movables {
     }
 }
 
+#[cfg(test)]
+impl Movables {
+    /// These functions, and no sections.
+    pub fn for_tests(functions: Vec<Movable>) -> Self {
+        let sections = Sections { all: Vec::new(), page: 4096 };
+        Self { functions, fixed: 0, sections, is_x86_64: true }
+    }
+}
+
 /// What is remembered of a link.
 #[derive(Serialize, Deserialize)]
 struct Remembered {
@@ -147,7 +156,7 @@ impl Copies {
     /// Where a function was defined, and under which symbol, before inputs were copied: an input's name, with
     /// `(member)` if that is an archive, and the symbol.
     fn original(&self, origin: &str, symbol: &str) -> (String, String) {
-        let (file, member) = match origin.split_once('(') {
+        let (file, member) = match origin.rsplit_once('(') {
             _ if self.originals.contains_key(origin) => (origin, ""),
             Some((file, _)) => origin.split_at(file.len()),
             None => (origin, ""),
@@ -213,4 +222,68 @@ fn movable_functions(
         });
     }
     functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{InputSection, OutputSection};
+
+    fn kept(symbol: &str, address: u64, aliases: &[&str]) -> KeptFunction {
+        let aliases = aliases.iter().map(ToString::to_string).collect();
+        KeptFunction {
+            symbol: symbol.to_owned(),
+            name: Name::of(symbol),
+            address,
+            size: 9,
+            aliases,
+        }
+    }
+
+    fn map(sections: &[(u64, u64)]) -> LinkMap {
+        let input = |&(address, size): &(u64, u64)| InputSection {
+            origin: "a.o".to_owned(),
+            span: Span { address, size, alignment: 16 },
+        };
+        let inputs = sections.iter().map(input).collect();
+        LinkMap { sections: vec![OutputSection { name: ".text".to_owned(), inputs }] }
+    }
+
+    fn movable(kept: &[KeptFunction], map: &LinkMap) -> Vec<(String, u64)> {
+        let functions = movable_functions(kept, map, |_, symbol| (symbol.to_owned(), None));
+        functions.into_iter().map(|function| (function.symbol, function.size)).collect()
+    }
+
+    #[test]
+    fn the_first_function_of_a_section_stands_for_all_of_it() {
+        let kept = [kept("a", 0, &[]), kept("b", 32, &[]), kept("c", 48, &[]), kept("d", 96, &[])];
+        let map = map(&[(0, 20), (32, 40), (80, 0), (96, 9)]);
+        assert_eq!(movable(&kept, &map), [("a".into(), 20), ("b".into(), 40), ("d".into(), 9)]);
+    }
+
+    #[test]
+    fn a_symbol_that_two_functions_have_names_neither() {
+        let kept = [kept("a", 0, &[]), kept("a", 16, &["own"]), kept("b", 32, &[])];
+        let map = map(&[(0, 9), (16, 9), (32, 9)]);
+        assert_eq!(movable(&kept, &map), [("own".into(), 9), ("b".into(), 9)]);
+    }
+
+    #[test]
+    fn what_was_renamed_in_a_copy_is_found_where_it_was() {
+        let pairs = |given: &[(&str, &str)]| {
+            given.iter().map(|(one, other)| (one.to_string(), other.to_string())).collect()
+        };
+        let copies = Copies {
+            originals: pairs(&[
+                ("/copies/0-a (x).o", "/in/a (x).o"),
+                ("/copies/1-b.rlib", "/in/b.rlib"),
+            ]),
+            old: pairs(&[("unction", "function")]),
+        };
+        let original = |origin, symbol| copies.original(origin, symbol);
+        let expected = |origin: &str, symbol: &str| (origin.to_owned(), symbol.to_owned());
+        assert_eq!(original("/copies/0-a (x).o", "unction"), expected("/in/a (x).o", "function"));
+        assert_eq!(original("/copies/1-b.rlib(m.o)", "f"), expected("/in/b.rlib(m.o)", "f"));
+        assert_eq!(original("/in/c.rlib(m.o)", "f"), expected("/in/c.rlib(m.o)", "f"));
+    }
 }

@@ -4,13 +4,14 @@ mod distinct;
 mod fillers;
 mod frame;
 mod identity;
+mod placing;
 mod plan;
 mod position;
 mod slots;
 
 pub use distinct::{Renamed, distinguish};
+use placing::Filler;
 pub use plan::{Plan, plan, plan_together};
-use position::BOUNDARY;
 
 use serde::{Deserialize, Serialize};
 
@@ -100,27 +101,16 @@ fn by_name(
     plan: &Plan,
     order: &[(&slots::Slot, u64)],
 ) -> Result<Arrangement, object::write::Error> {
-    let mut fillers = Vec::with_capacity(order.len());
+    let mut sizes = Vec::with_capacity(order.len() + 1);
     let mut symbols = String::with_capacity(order.len() * 100);
-    let mut name = |symbol: &str| {
-        symbols.push_str(symbol);
-        symbols.push('\n');
-    };
-    // Bytes from the start of the code: where the slot begins, and where this version's code ends.
-    let (mut slot_begin, mut end) = (0_u64, 0_u64);
-    for (slot, phase) in order {
-        let place = (slot_begin + phase).next_multiple_of(slot.alignment);
-        slot_begin = (place + slot.size).next_multiple_of(BOUNDARY);
-        let Some(own) = &slot.own else { continue };
-        name(&fillers::symbol(fillers.len()));
-        name(&own.symbol);
-        fillers.push(place - end.next_multiple_of(BOUNDARY));
-        end = place + own.size;
+    for Filler { size, before } in placing::fillers(order) {
+        let behind = before.into_iter().map(|own| own.symbol.clone());
+        for symbol in std::iter::once(fillers::symbol(sizes.len())).chain(behind) {
+            symbols.push_str(&symbol);
+            symbols.push('\n');
+        }
+        sizes.push(size);
     }
-    // What cannot be moved comes after all others.
-    name(&fillers::symbol(fillers.len()));
-    fillers.push(slot_begin - end.next_multiple_of(BOUNDARY));
-
     let order_file = "order.txt".to_owned();
     let mut arrangement = Arrangement {
         options: vec![
@@ -134,7 +124,7 @@ fn by_name(
         let start = format!("--section-start={section}={address:#x}");
         arrangement.options.push(LinkerOption::Flag(start));
     }
-    let mut objects = fillers::among_code(&fillers, plan.architecture)?;
+    let mut objects = fillers::among_code(&sizes, plan.architecture)?;
     if !plan.frame.fillers.is_empty() {
         objects.push(fillers::among_data(&plan.frame.fillers, plan.architecture)?);
     }

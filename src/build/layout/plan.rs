@@ -93,3 +93,52 @@ impl Plan {
         maker.key()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::layout::{Movable, testing::function};
+
+    fn version(sizes: &[(&str, u64)]) -> Movables {
+        let one = |&(name, size): &(&str, u64)| Movable { size, ..function(name, name) };
+        Movables::for_tests(sizes.iter().map(one).collect())
+    }
+
+    #[test]
+    fn versions_that_share_most_of_their_code_are_planned_together() {
+        let (base, head) =
+            (version(&[("a", 4000), ("b", 500)]), version(&[("a", 4100), ("c", 500)]));
+        let plans = plan_together(&[&base, &head]).unwrap();
+        assert_eq!(plans[0].slots.len(), 3);
+        assert_ne!(plans[0].key(), plans[1].key());
+        assert_eq!(plan(&base).slots.len(), 2);
+    }
+
+    #[test]
+    fn the_same_version_twice_has_one_key() {
+        let [one, other] = [version(&[("a", 40)]), version(&[("a", 40)])];
+        let plans = plan_together(&[&one, &other]).unwrap();
+        assert_eq!(plans[0].key(), plans[1].key());
+    }
+
+    #[test]
+    fn versions_with_little_in_common_have_no_plan_together() {
+        let (base, head) = (version(&[("a", 4000)]), version(&[("b", 4000)]));
+        assert_eq!(plan_together(&[&base, &head]), None);
+    }
+
+    #[test]
+    fn no_seed_makes_slots_larger_than_their_extent() {
+        let slots = plan(&version(&[("a", 1), ("b", 64), ("c", 17), ("d", 100)])).slots;
+        for number in 1..100 {
+            let seed = crate::model::LayoutSeed::new(number).unwrap();
+            let order = crate::build::layout::position::in_order(&slots, seed);
+            let code = crate::build::layout::placing::fillers(&order);
+            let own = |filler: &crate::build::layout::placing::Filler<'_>| {
+                filler.before.map_or(0, |own| own.size)
+            };
+            let used: u64 = code.iter().map(|filler| filler.size + own(filler)).sum();
+            assert!(used <= extent(&slots), "{used}");
+        }
+    }
+}
