@@ -143,6 +143,20 @@ impl Ring {
     }
 }
 
+/// Has this process, after exec, its stack, heap and libraries at the addresses where every other one has them
+/// that starts with as many bytes of environment: otherwise the kernel places the stack of each anew, and by
+/// that decides which data crosses the border of a cache line. Where it is forbidden, they are placed anew.
+#[expect(unsafe_code, reason = "there is no safe way to change how a process is executed")]
+fn keep_addresses() {
+    const ONLY_ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: it only makes system calls.
+    unsafe {
+        if let Ok(now) = libc::c_ulong::try_from(libc::personality(ONLY_ASK)) {
+            libc::personality(now | libc::c_ulong::from(libc::ADDR_NO_RANDOMIZE.unsigned_abs()));
+        }
+    }
+}
+
 /// The same file under a number that is not among those that a child gets: there it would be replaced before
 /// it is duplicated.
 fn moved(file: impl AsFd) -> Result<OwnedFd> {
@@ -184,6 +198,7 @@ impl Member {
             // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
             // the other one.
             let _ = set_child_subreaper(Some(getpid()));
+            keep_addresses();
             for (file, number) in files {
                 // SAFETY: it only makes a system call.
                 if unsafe { libc::dup2(file, number) } == -1 {
