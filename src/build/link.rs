@@ -31,8 +31,8 @@ use crate::{
     model::{BenchTarget, Layout, LayoutSeed},
 };
 
-/// Raise this when the same seed is to give another layout.
-const LAYOUT_VERSION: &str = "layout v2";
+/// Raise this when the same seed is to give another layout, or a build another digest.
+const LAYOUT_VERSION: &str = "layout v3";
 
 /// The description of a complete build; written last.
 const RECORD: &str = "build.json";

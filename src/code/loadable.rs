@@ -1,16 +1,20 @@
 //! Whether two executables are the same program: a digest over what is loaded into memory.
 
+use std::ops::Range;
+
 use object::elf::{SHF_ALLOC, SHT_NOBITS};
 use object::read::elf::SectionHeader;
 
 use super::digest::Digest;
 use super::elf::{Elf, LE, Unreadable, executable};
+use super::source_location::lines_and_columns;
 
 /// The digest of what a linked executable loads: machine, entry point, and of each loaded section
 /// the name, address, flags, size and bytes.
 ///
 /// Code, data and the place of both count. What a debugger or a person reads does not: symbols,
-/// debug info, `.comment` and the build id, so that stripping changes nothing.
+/// debug info, `.comment` and the build id, so that stripping changes nothing; and the lines and columns that
+/// only say where something stands in the source, so that a comment changes nothing.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or have no sections.
@@ -22,9 +26,10 @@ pub fn loadable_digest(bytes: &[u8]) -> Result<Digest, Unreadable> {
     hasher.update(&header.e_machine.get(LE).0.to_le_bytes());
     hasher.update(&header.e_entry.get(LE).to_le_bytes());
 
+    let unread = lines_and_columns(&elf)?;
     let mut loaded = 0_u32;
     for section in elf.elf_section_table().iter() {
-        if hash_section(&elf, section, &mut hasher)? {
+        if hash_section(&elf, section, &unread, &mut hasher)? {
             loaded += 1;
         }
     }
@@ -34,10 +39,12 @@ pub fn loadable_digest(bytes: &[u8]) -> Result<Digest, Unreadable> {
     }
 }
 
-/// Hashes a section if it is loaded and counts; returns whether it does.
+/// Hashes a section if it is loaded and counts; returns whether it does. Of what is at the addresses `unread`,
+/// only that it is there counts.
 fn hash_section(
     elf: &Elf<'_>,
     section: &object::elf::SectionHeader64<object::LittleEndian>,
+    unread: &[Range<u64>],
     hasher: &mut blake3::Hasher,
 ) -> Result<bool, Unreadable> {
     let flags = section.sh_flags(LE);
@@ -53,7 +60,17 @@ fn hash_section(
         hasher.update(&number.to_le_bytes());
     }
     if kind != SHT_NOBITS {
-        hasher.update(section.data(LE, elf.data())?);
+        let mut data = section.data(LE, elf.data())?.to_vec();
+        for range in unread {
+            let offset =
+                |address: u64| usize::try_from(address.checked_sub(section.sh_addr(LE))?).ok();
+            if let (Some(start), Some(end)) = (offset(range.start), offset(range.end))
+                && let Some(bytes) = data.get_mut(start..end)
+            {
+                bytes.fill(0);
+            }
+        }
+        hasher.update(&data);
     }
     Ok(true)
 }

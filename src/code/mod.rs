@@ -23,6 +23,7 @@ mod placement;
 mod relocatable;
 mod relocation;
 mod sections;
+mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
