@@ -251,7 +251,7 @@ impl Workshop<'_> {
     fn family(&self, source: Source<'_>, toolchain: &Toolchain) -> String {
         // Neither changes what is made.
         let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
-        let mut maker = KeyMaker::new("compilation v3");
+        let mut maker = KeyMaker::new("compilation v4");
         maker.add("rustc", toolchain.version.as_bytes());
         maker.add("settings", format!("{settings:?}").as_bytes());
         maker.add_path("workspace", &self.workspace);

@@ -34,6 +34,7 @@ mod shim;
 mod site;
 mod strategy;
 mod supervisor;
+mod symbol_hash;
 mod tool;
 mod toolchain;
 mod turns;

@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use super::role;
+use super::{role, symbol_hash};
 
 /// Names the directory with the wrapper and the shims, to the wrapper.
 pub const BIN_VARIABLE: &str = "RBENCH_BIN";
@@ -35,7 +35,8 @@ pub fn main(args: &[OsString]) -> ExitCode {
         }
         None => Command::new(rustc),
     };
-    command.args(arguments);
+    let package = std::env::var_os("CARGO_PKG_NAME").unwrap_or_default();
+    command.args(symbol_hash::without_version(arguments, &package));
     if is_bench_target(arguments) {
         let linker = chosen_linker(arguments);
         if let Some(bin) = std::env::var_os(BIN_VARIABLE) {

@@ -21,6 +21,38 @@ fn a_commit_that_changes_no_machine_code_is_identical_for_every_seed() {
     diff.assert_stdout_has(&["functions are the same"]);
 }
 
+#[test]
+fn a_comment_above_all_code_is_identical() {
+    let project = TestProject::of("sums");
+    for file in ["src/lib.rs", "benches/work.rs"] {
+        project.replace(file, "//! ", "// Moves all lines.\n//! ");
+    }
+    project.commit("Explain");
+    let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
+    assert!(builds.agreement(0).identical);
+    assert_eq!(builds.version(1)["compiled"], true);
+}
+
+#[test]
+fn a_release_is_identical() {
+    let project = TestProject::of("sums");
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        project.replace(file, "1.0.0", "1.1.0");
+    }
+    project.commit("Release");
+    let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
+    assert!(builds.agreement(0).identical);
+    let symbols = |version| {
+        let bytes = std::fs::read(&builds.executables(version)[0]).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let names = object::Object::symbols(&file)
+            .filter_map(|symbol| object::ObjectSymbol::name(&symbol).ok().map(str::to_owned));
+        names.filter(|name| name.contains("steps")).collect::<Vec<_>>()
+    };
+    assert_eq!(symbols(0), symbols(1));
+    assert!(!symbols(0).is_empty());
+}
+
 /// Generic code of a path dependency is compiled into the bench target, with its place in the source.
 #[test]
 fn paths_of_a_version_do_not_get_into_its_machine_code() {
