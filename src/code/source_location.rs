@@ -18,6 +18,8 @@ type Section = object::elf::SectionHeader64<object::LittleEndian>;
 
 /// No path of a source file is longer, in bytes.
 const LONGEST_PATH: u64 = 4096;
+/// Where libtest's `TestDesc` has lines and columns, in bytes from the path of the file.
+pub(super) const IN_TEST: Range<u32> = 32..64;
 /// How a `TestName` starts that is a `&'static str`.
 const STATIC_TEST_NAME: u64 = 1 << 63 | 1;
 
@@ -46,19 +48,19 @@ pub(super) fn lines_and_columns(elf: &Elf<'_>) -> Result<Vec<Range<u64>>, Unread
     let mut found = Vec::new();
     for &(place, path) in &pointers {
         // No address is that large.
-        let Some(end) = place.checked_add(64) else { continue };
+        let Some(end) = place.checked_add(IN_TEST.end.into()) else { continue };
         if !memory.is_path(path, memory.word(place + 8)) {
             continue;
         }
         let location = place + 16..place + 24;
-        let description = place + 32..end;
+        let description = place + u64::from(IN_TEST.start)..end;
         if are_numbers((place + 8..location.end).step_by(8))
             && memory.is_line_and_column(location.start)
             && !is_named(place)
         {
             found.push(location);
         } else if are_numbers(description.clone().step_by(8))
-            && memory.is_description_of_test(place)
+            && is_in_test(|offset| memory.word(place.wrapping_add_signed(offset)))
         {
             found.push(description);
         }
@@ -121,26 +123,15 @@ impl Memory<'_, '_> {
         let text = self.bytes(address, length).and_then(|bytes| std::str::from_utf8(bytes).ok());
         is_constant
             && text.is_some_and(|text| {
-                text.len() > 3 && text.ends_with(".rs") && !text.contains(char::is_control)
+                text.len() > 3
+                    && text.as_bytes().ends_with(b".rs")
+                    && !text.contains(char::is_control)
             })
     }
 
     /// Two numbers of 32 bits.
     fn is_line_and_column(&self, place: u64) -> bool {
         self.word(place).is_some_and(|both| both >> 32 != 0 && both & u64::from(u32::MAX) != 0)
-    }
-
-    /// Whether the path at `place` is part of a `TestDesc`: behind the name of the benchmark, and before the
-    /// lines and columns where it starts and ends, of 64 bits each.
-    fn is_description_of_test(&self, place: u64) -> bool {
-        let word = |offset: u64| self.word(place.wrapping_add(offset));
-        let number = |offset| word(offset).filter(|number| (1..1 << 32).contains(number));
-        let (Some(start), Some(_), Some(end), Some(_)) =
-            (number(32), number(40), number(48), number(56))
-        else {
-            return false;
-        };
-        word(32_u64.wrapping_neg()) == Some(STATIC_TEST_NAME) && start <= end
     }
 
     fn word(&self, address: u64) -> Option<u64> {
@@ -163,6 +154,18 @@ impl Memory<'_, '_> {
                     .is_some_and(|offset| offset < section.sh_size(LE))
         })
     }
+}
+
+/// Whether the path of a file is part of a `TestDesc`: behind the name of the benchmark, and before the lines
+/// and columns where it starts and ends, of 64 bits each. `word` tells what is so many bytes behind the path.
+pub(super) fn is_in_test(word: impl Fn(i64) -> Option<u64>) -> bool {
+    let number = |offset| word(offset).filter(|number| (1..1 << 32).contains(number));
+    let (Some(start), Some(_), Some(end), Some(_)) =
+        (number(32), number(40), number(48), number(56))
+    else {
+        return false;
+    };
+    word(-32) == Some(STATIC_TEST_NAME) && start <= end
 }
 
 /// Where the statics are that have names of their own, in the order of addresses.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::name::Name;
 use super::relocatable::{Kind, Relocatable, Symbol};
 use super::relocation::Relocation;
+use super::source_location::{IN_TEST, is_in_test};
 
 /// How many constants deep content is followed: a table of formats of strings, and one more.
 const DEPTH: u8 = 4;
@@ -78,11 +79,21 @@ impl<'o, 'data> Targets<'o, 'data> {
             let field = header.saturating_add(offset_in(piece, relocation));
             relocation.mask(told.get_mut(field..).unwrap_or_default());
         }
+        // Lines and columns change when code above does.
         if let [file] = relocations
             && self.is_source_location(piece, file)
         {
-            // The line and the column change when code above does.
             told.truncate(header + 16);
+        }
+        for file in relocations {
+            let start = header.saturating_add(offset_in(piece, file));
+            let word = |offset: i64| {
+                let start = start.checked_add_signed(isize::try_from(offset).ok()?)?;
+                Some(u64::from_le_bytes(told.get(start..start.checked_add(8)?)?.try_into().ok()?))
+            };
+            if is_in_test(word) && self.is_path(piece, file) {
+                told[start..][IN_TEST.start as usize..IN_TEST.end as usize].fill(0);
+            }
         }
         for relocation in relocations {
             told.extend_from_slice(&(relocation.offset - piece.start).to_le_bytes());
@@ -177,19 +188,25 @@ impl<'o, 'data> Targets<'o, 'data> {
     /// Whether a constant is a `core::panic::Location`: a file, the length of its name, and two
     /// numbers of 32 bits.
     fn is_source_location(&self, piece: Piece, file: &Relocation) -> bool {
-        if piece.end - piece.start != 24 || file.offset != piece.start || !file.is_pointer() {
+        piece.end - piece.start == 24 && file.offset == piece.start && self.is_path(piece, file)
+    }
+
+    /// Whether a relocation in a constant is of the path of a source file; its length comes next.
+    fn is_path(&self, piece: Piece, file: &Relocation) -> bool {
+        if !file.is_pointer() {
             return false;
         }
         let Target::Constant(name, distance) = self.target(piece, file) else { return false };
         let bytes = |piece: Piece| {
             self.objects[piece.object].sections[piece.section].slice(piece.start, piece.end)
         };
-        let Some(length) = bytes(piece).get(8..16).and_then(|length| length.try_into().ok()) else {
-            return false;
+        let place = offset_in(piece, file);
+        let length = || -> Option<usize> {
+            let length = bytes(piece).get(place.checked_add(8)?..place.checked_add(16)?)?;
+            usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()
         };
-        let length = usize::try_from(u64::from_le_bytes(length)).ok();
         let start = usize::try_from(distance).ok();
-        let name = start.and_then(|start| bytes(name).get(start..)?.get(..length?));
+        let name = start.and_then(|start| bytes(name).get(start..)?.get(..length()?));
         name.is_some_and(|name| name.ends_with(b".rs"))
     }
 
