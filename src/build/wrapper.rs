@@ -1,5 +1,5 @@
-//! The rustc wrapper: passes every compiler call through, and sets the linker shim as the linker of
-//! each bench target.
+//! The rustc wrapper: passes every compiler call through, with a hash for symbols that no version number
+//! changes, and sets the linker shim as the linker of each bench target.
 //!
 //! At this point the command is final, whatever config file, `[target]` table or `RUSTFLAGS` produced
 //! it, so none of the user's settings have to be parsed or repeated.
