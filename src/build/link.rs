@@ -135,6 +135,8 @@ impl Linkable {
         maker.add("inputs", target.inputs.as_bytes());
         maker.add("rustc", compilation.record.rustc.as_bytes());
         maker.add("linker", linker.version.as_bytes());
+        // Cargo hashes the package's version into it: the same inputs may have another.
+        maker.add("executable", recipe.output.file_name().unwrap_or_default().as_encoded_bytes());
         let family = maker.key();
         let home = compilation.recipe_home(target);
         let movables = match layout {

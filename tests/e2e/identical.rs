@@ -53,6 +53,20 @@ fn a_release_is_identical() {
     assert!(!symbols(0).is_empty());
 }
 
+/// All of the program is one object then, and the same one; only cargo's name for it is another.
+#[test]
+fn a_release_with_fat_lto_is_identical() {
+    let project = TestProject::of("sums");
+    project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = true");
+    project.commit("Use fat LTO");
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        project.replace(file, "1.0.0", "1.1.0");
+    }
+    project.commit("Release");
+    let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
+    assert!(builds.agreement(0).identical);
+}
+
 /// Generic code of a path dependency is compiled into the bench target, with its place in the source.
 #[test]
 fn paths_of_a_version_do_not_get_into_its_machine_code() {
