@@ -299,7 +299,12 @@ impl Linkable {
         let mut command = self.recipe.command(&arguments, executable);
         observer.build_event(&Event::Command(&tool::shown(&command)));
         tool::run(&mut command, what)
-            .map_err(|failure| files::or_full_disk(failure, executable))?;
+            .map_err(|failure| files::or_full_disk(failure, executable))
+            .map_err(|failure| match self.layout {
+            // It gives sections addresses, which a linker script of the project may do as well.
+            Layout::Twin => failure.hint("if it links with --layout matched, use that"),
+            _ => failure,
+        })?;
         let took = start.elapsed();
         files::remove_directory(&directory)?;
         let bytes = fs::read(executable).or_fail(Exit::Build, what)?;

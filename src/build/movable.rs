@@ -92,12 +92,15 @@ fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Movable
     let code = code::code_by_definition(named, &natural.kept(recipe)?);
     let ambiguous = ambiguous_symbols(&natural.executable);
     let copies = Copies::make(recipe, inputs, &ambiguous, &home.join("distinct"))?;
-    let linked = if copies.originals.is_empty() {
-        natural
-    } else {
-        NaturalLink::at(recipe, linker, &home.join("natural-distinct"))?
-    };
-    read(recipe, &linked, &code, &copies)
+    if copies.originals.is_empty() {
+        return read(recipe, &natural, &code, &copies);
+    }
+    // Nobody reads it again.
+    let place = home.join("natural-distinct");
+    files::create_directory(&place)?;
+    let distinct = NaturalLink::at(recipe, linker, &place.join("natural"))?;
+    files::remove_directory(&place)?;
+    read(recipe, &distinct, &code, &copies)
 }
 
 /// The symbols that several functions of an executable share.

@@ -113,7 +113,7 @@ fn compare(
         // What another program does is not in the functions of a bench target.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         compare_functions(runner, &versions, &changed, runs_itself, &mut report);
-        report.warnings.extend(suspicious_builds::at_other_addresses(&builds, &changed)?);
+        suspicious_builds::warn_of_addresses(&builds, &changed, &mut report.warnings)?;
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
         report.dimensions = Some(runner.outline(&versions, &changed).dimensions);
@@ -147,6 +147,7 @@ fn measure(
         let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
         announcement::confirmation(console, flagged.len(), &seeds);
         let fresh = runner.link(versions, seeds)?;
+        suspicious_builds::warn_of_addresses(&fresh, &flagged, &mut report.warnings)?;
         runner.record_builds(&mut begun, Stage::Second, &fresh)?;
         let before = MachineState::now();
         runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;

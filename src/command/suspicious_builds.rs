@@ -26,15 +26,22 @@ pub fn equal(builds: &[RecordedBuild], requested: usize) -> Vec<Warning> {
     targets.into_iter().filter_map(warning).collect()
 }
 
-/// Warnings where functions were to have the same addresses in all versions, and do not: of the bench targets of
-/// these benchmarks, in any of the builds.
-pub fn at_other_addresses(builds: &Builds, benchmarks: &[Benchmark]) -> Result<Vec<Warning>> {
-    let mut warnings = Vec::new();
+/// Warns where functions were to have the same addresses in all versions, and do not: of the bench targets of
+/// these benchmarks, in any of the builds. Each target is named once.
+pub fn warn_of_addresses(
+    builds: &Builds,
+    benchmarks: &[Benchmark],
+    warnings: &mut Vec<Warning>,
+) -> Result<()> {
     if builds.layout != Layout::Twin {
-        return Ok(warnings);
+        return Ok(());
     }
     let targets: BTreeSet<BenchTarget> = benchmarks.iter().map(Benchmark::bench_target).collect();
     for target in targets {
+        let is_of_target = |known: &Warning| matches!(known, Warning::OtherAddresses { target: other, .. } if *other == target);
+        if warnings.iter().any(is_of_target) {
+            continue;
+        }
         let of_target: Vec<_> =
             builds.versions.iter().filter_map(|version| version.target(&target)).collect();
         let [base, heads @ ..] = of_target.as_slice() else { continue };
@@ -44,11 +51,10 @@ pub fn at_other_addresses(builds: &Builds, benchmarks: &[Benchmark]) -> Result<V
             share = agreements.iter().map(Agreement::same_address_share).fold(share, f64::min);
         }
         if share < ENOUGH {
-            let layout = base.layout;
-            warnings.push(Warning::OtherAddresses { target, layout, share });
+            warnings.push(Warning::OtherAddresses { target, layout: base.layout, share });
         }
     }
-    Ok(warnings)
+    Ok(())
 }
 
 #[cfg(test)]

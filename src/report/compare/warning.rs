@@ -224,3 +224,21 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{model::Layout, report::testing::target};
+
+    #[test]
+    fn functions_at_other_addresses_are_told_with_their_share() {
+        let (target, layout) = (target("work"), Layout::Matched);
+        let warning = Warning::OtherAddresses { target, layout, share: 0.031 };
+        assert_eq!(
+            sentence(&warning),
+            "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
+             `matched`), so the layout is a larger part of their difference"
+        );
+        assert_eq!((warning.kind(), warning.value()), ("other_addresses", Some(0.031)));
+    }
+}
