@@ -201,6 +201,7 @@ impl Project {
         let (command, more) = arguments.split_first().ok_or("no command")?;
         let output = Command::new(&self.rbench)
             .args([*command, base, head, "--format", "json", "-l", &self.builds.to_string()])
+            .args(["--strategy", "relink"])
             .args(more)
             .current_dir(&self.path)
             .stdin(Stdio::null())

@@ -22,7 +22,7 @@ use crate::support::{
 };
 
 /// 2 versions × 2 builds × 2 executions of each benchmark.
-const COMPARE: [&str; 16] = [
+const COMPARE: [&str; 17] = [
     "compare",
     "HEAD~1",
     "HEAD",
@@ -31,6 +31,8 @@ const COMPARE: [&str; 16] = [
     "--strategy",
     "relink",
     "--no-confirm",
+    // What two builds say of the machine is no matter here.
+    "--advisory",
     "-l",
     "2",
     "-m",
