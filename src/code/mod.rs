@@ -33,7 +33,7 @@ pub use digest::Digest;
 pub use elf::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, code_by_definition};
 pub use kept::{KeptFunction, kept_functions};
-pub use link_map::{InputSection, LinkMap, OutputSection, Span};
+pub use link_map::{InputSection, LinkMap, NoMap, OutputSection, Span};
 pub use loadable::loadable_digest;
 pub use members::NotComparable;
 pub use name::{Name, stable_symbol};
