@@ -48,8 +48,8 @@ pub struct LinkedBuild {
     pub record: BuildRecord,
     /// Whether it was linked just now.
     pub fresh: bool,
-    /// The functions that were put somewhere by their names.
-    functions: Arc<[Movable]>,
+    /// What was put somewhere by its name, if the layout names functions.
+    movables: Option<Arc<Movables>>,
 }
 
 impl LinkedBuild {
@@ -58,9 +58,9 @@ impl LinkedBuild {
         let what = || format!("cannot read {}", self.executable.display());
         let bytes = fs::read(&self.executable).or_fail(Exit::Build, what)?;
         let placement = Placement::of_executable(&bytes).or_fail(Exit::Build, what)?;
-        let known = self.functions.iter().enumerate();
+        let movables = self.movables.iter().flat_map(|movables| &movables.functions).enumerate();
         let known: HashMap<&str, (usize, &Movable)> =
-            known.map(|(order, function)| (&*function.symbol, (order, function))).collect();
+            movables.map(|(order, function)| (&*function.symbol, (order, function))).collect();
         Ok(placement.identified(|placed| {
             if let Some((order, function)) = known.get(&*placed.symbol) {
                 placed.order = *order;
@@ -99,12 +99,8 @@ pub struct Linkable {
     recipe: Recipe,
     linker: Linker,
     layout: Layout,
-    /// Whether it is to get the layout `twin`, if there are other versions to be linked with.
-    to_be_twin: bool,
     /// The functions that the linker can put anywhere, if the layout names them.
-    movables: Option<Movables>,
-    /// The same functions for builds.
-    functions: Arc<[Movable]>,
+    movables: Option<Arc<Movables>>,
     plan: Plan,
     /// The digest of its compilation's shared libraries, if there are any.
     loaded_at_start: Option<Digest>,
@@ -141,36 +137,22 @@ impl Linkable {
         let home = compilation.recipe_home(target);
         let movables = match layout {
             Layout::Twin | Layout::Matched | Layout::Pin => {
-                Some(movable::movables(&mut recipe, &linker, &home)?)
+                Some(Arc::new(movable::movables(&mut recipe, &linker, &home)?))
             }
             Layout::Shuffle | Layout::Pad | Layout::Natural | Layout::Salted => None,
         };
-        let plan = movables.as_ref().map(layout::plan).unwrap_or_default();
+        let plan = movables.as_deref().map(layout::plan).unwrap_or_default();
         // It takes another version to have the same addresses as this one.
-        let to_be_twin = layout == Layout::Twin;
-        let layout = if to_be_twin { Layout::Matched } else { layout };
-        let functions =
-            movables.as_ref().map_or_else(Arc::default, |all| Arc::from(&*all.functions));
+        let layout = if layout == Layout::Twin { Layout::Matched } else { layout };
         let loaded_at_start = inputs::loaded_at_start(&target.files);
         let target = target.target.clone();
-        Ok(Some(Self {
-            target,
-            recipe,
-            linker,
-            layout,
-            to_be_twin,
-            movables,
-            functions,
-            plan,
-            loaded_at_start,
-            family,
-        }))
+        Ok(Some(Self { target, recipe, linker, layout, movables, plan, loaded_at_start, family }))
     }
 
     /// Gives the functions of one bench target the same addresses in several versions. Returns whether that
     /// is possible: the versions must have enough in common.
     pub fn twin(versions: &mut [&mut Self]) -> bool {
-        let movables: Option<Vec<_>> = versions.iter().map(|one| one.movables.as_ref()).collect();
+        let movables: Option<Vec<_>> = versions.iter().map(|one| one.movables.as_deref()).collect();
         let Some(plans) = movables.and_then(|all| layout::plan_together(&all)) else {
             return false;
         };
@@ -181,11 +163,6 @@ impl Linkable {
             (version.layout, version.plan) = (Layout::Twin, plan);
         }
         true
-    }
-
-    /// Whether it is of this bench target and to get the layout `twin`.
-    pub fn is_to_be_twin(&self, target: &BenchTarget) -> bool {
-        self.to_be_twin && self.target == *target
     }
 
     /// The bench target.
@@ -258,8 +235,17 @@ impl Linkable {
         let executable = self.executable(&home);
         let record = undamaged(&home, &executable)?;
         gc::mark_used(&home);
-        let functions = Arc::clone(&self.functions);
-        Some(LinkedBuild { seed, executable, record, fresh: false, functions })
+        Some(self.linked(seed, executable, record, false))
+    }
+
+    fn linked(
+        &self,
+        seed: LayoutSeed,
+        executable: PathBuf,
+        record: BuildRecord,
+        fresh: bool,
+    ) -> LinkedBuild {
+        LinkedBuild { seed, executable, record, fresh, movables: self.movables.clone() }
     }
 
     fn make(
@@ -274,8 +260,7 @@ impl Linkable {
         let executable = self.executable(&home);
         let record = self.link_one(seed, &executable, observer)?;
         files::write_json(&home.join(RECORD), &record)?;
-        let functions = Arc::clone(&self.functions);
-        Ok(LinkedBuild { seed, executable, record, fresh: true, functions })
+        Ok(self.linked(seed, executable, record, true))
     }
 
     fn link_one(
@@ -298,12 +283,13 @@ impl Linkable {
         let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
         observer.build_event(&Event::Command(&tool::shown(&command)));
-        tool::run(&mut command, what)
-            .map_err(|failure| files::or_full_disk(failure, executable))
-            .map_err(|failure| match self.layout {
-            // It gives sections addresses, which a linker script of the project may do as well.
-            Layout::Twin => failure.hint("if it links with --layout matched, use that"),
-            _ => failure,
+        tool::run(&mut command, what).map_err(|failure| {
+            let failure = files::or_full_disk(failure, executable);
+            match self.layout {
+                // It gives sections addresses, which a linker script of the project may do as well.
+                Layout::Twin => failure.hint("if it links with --layout matched, use that"),
+                _ => failure,
+            }
         })?;
         let took = start.elapsed();
         files::remove_directory(&directory)?;

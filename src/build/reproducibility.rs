@@ -81,10 +81,11 @@ impl Workshop<'_> {
             }
         }
         // Debug information names the directory that a C compiler was started in, for one.
-        if !differing.is_empty()
-            && self.natural_digests(source, first)? == self.natural_digests(source, &second)?
-        {
-            differing.clear();
+        if !differing.is_empty() {
+            let programs = self.natural_digests(source, first)?;
+            if programs.is_some() && programs == self.natural_digests(source, &second)? {
+                differing.clear();
+            }
         }
         if differing.is_empty() {
             files::remove_directory(&second.home)?;
@@ -97,11 +98,12 @@ impl Workshop<'_> {
         &self,
         source: Source<'_>,
         compilation: &Compilation,
-    ) -> Result<Vec<Digest>> {
-        let version = [(source, compilation)];
-        let linkables = self.linkables(&version, Layout::Natural)?.unwrap_or_default();
-        let linked = self.link_together(&version, linkables, &LayoutSeed::list(0, 1))?;
-        Ok(linked.iter().flatten().map(TargetBuilds::digest).collect())
+    ) -> Result<Option<Vec<Digest>>> {
+        let (version, layout) = ([(source, compilation)], Layout::Natural);
+        let Some(linkables) = self.linkables(&version, layout)? else { return Ok(None) };
+        let seed = LayoutSeed::list(0, 1);
+        let linked = self.link_together(&version, layout, linkables, &seed)?;
+        Ok(Some(linked.iter().flatten().map(TargetBuilds::digest).collect()))
     }
 }
 

@@ -43,9 +43,9 @@ impl Workshop<'_> {
         };
         match request.strategy {
             Strategy::Rebuild => self.compile_each(versions, request, layout, "requested"),
-            Strategy::Relink => self.relink(versions, linkables, request),
+            Strategy::Relink => self.relink(versions, layout, linkables, request),
             Strategy::Auto => {
-                let builds = self.relink(versions, linkables, request)?;
+                let builds = self.relink(versions, layout, linkables, request)?;
                 self.unless_compiling_differs(versions, request, layout, builds)
             }
         }
@@ -84,10 +84,11 @@ impl Workshop<'_> {
     fn relink(
         &self,
         versions: &[Compiled<'_>],
+        layout: Layout,
         linkables: Vec<Vec<Linkable>>,
         request: &BuildRequest,
     ) -> Result<Vec<VersionBuilds>> {
-        let linked = self.link_together(versions, linkables, &request.seeds)?;
+        let linked = self.link_together(versions, layout, linkables, &request.seeds)?;
         let builds = versions.iter().zip(linked).map(|((_, compilation), targets)| VersionBuilds {
             strategy: Strategy::Relink,
             reason: "requested".to_owned(),
@@ -125,7 +126,7 @@ impl Workshop<'_> {
             let sources = versions.iter().map(|(source, _)| *source);
             let compiled: Vec<Compiled<'_>> = sources.zip(&compilations).collect();
             let linkables = self.linkables(&compiled, layout)?.unwrap_or_default();
-            let linked = self.link_together(&compiled, linkables, &[seed])?;
+            let linked = self.link_together(&compiled, layout, linkables, &[seed])?;
             for ((builds, compilation), targets) in all.iter_mut().zip(compilations).zip(linked) {
                 builds.compilations.push(compilation);
                 builds.add(targets);
@@ -138,10 +139,13 @@ impl Workshop<'_> {
     pub(super) fn link_together(
         &self,
         versions: &[Compiled<'_>],
+        layout: Layout,
         mut linkables: Vec<Vec<Linkable>>,
         seeds: &[LayoutSeed],
     ) -> Result<Vec<Vec<TargetBuilds>>> {
-        self.twin(&mut linkables);
+        if layout == Layout::Twin {
+            self.twin(&mut linkables);
+        }
         let mut linked = Vec::with_capacity(versions.len());
         for ((source, compilation), linkables) in versions.iter().zip(&linkables) {
             self.activate(&compilation.home)?;
@@ -150,15 +154,13 @@ impl Workshop<'_> {
         Ok(linked)
     }
 
-    /// Where that is wanted, gives the functions of each bench target the same addresses in all versions that
-    /// have the target.
+    /// Gives the functions of each bench target the same addresses in all versions that have the target.
     fn twin(&self, versions: &mut [Vec<Linkable>]) {
         let all = versions.iter().flatten();
         let targets: BTreeSet<BenchTarget> = all.map(|one| one.target().clone()).collect();
         for target in targets {
             let all = versions.iter_mut().flatten();
-            let mut own: Vec<&mut Linkable> =
-                all.filter(|one| one.is_to_be_twin(&target)).collect();
+            let mut own: Vec<&mut Linkable> = all.filter(|one| *one.target() == target).collect();
             if own.len() > 1 && !Linkable::twin(&mut own) {
                 self.warn(&format!(
                     "{target}: the versions have too little code in common for functions to have the same \

@@ -1,5 +1,6 @@
 //! Whether two executables are the same program: a digest over what is loaded into memory.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use object::elf::{SHF_ALLOC, SHT_NOBITS};
@@ -60,14 +61,14 @@ fn hash_section(
         hasher.update(&number.to_le_bytes());
     }
     if kind != SHT_NOBITS {
-        let mut data = section.data(LE, elf.data())?.to_vec();
+        let mut data = Cow::Borrowed(section.data(LE, elf.data())?);
         for range in unread {
             let offset =
                 |address: u64| usize::try_from(address.checked_sub(section.sh_addr(LE))?).ok();
             if let (Some(start), Some(end)) = (offset(range.start), offset(range.end))
-                && let Some(bytes) = data.get_mut(start..end)
+                && data.get(start..end).is_some()
             {
-                bytes.fill(0);
+                data.to_mut()[start..end].fill(0);
             }
         }
         hasher.update(&data);

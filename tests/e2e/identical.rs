@@ -33,13 +33,18 @@ fn a_comment_above_all_code_is_identical() {
     assert_eq!(builds.version(1)["compiled"], true);
 }
 
-#[test]
-fn a_release_is_identical() {
-    let project = TestProject::of("sums");
+/// Raises the package's version.
+fn release(project: &TestProject) {
     for file in ["Cargo.toml", "Cargo.lock"] {
         project.replace(file, "1.0.0", "1.1.0");
     }
     project.commit("Release");
+}
+
+#[test]
+fn a_release_is_identical() {
+    let project = TestProject::of("sums");
+    release(&project);
     let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
     assert!(builds.agreement(0).identical);
     let symbols = |version| {
@@ -59,10 +64,7 @@ fn a_release_with_fat_lto_is_identical() {
     let project = TestProject::of("sums");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = true");
     project.commit("Use fat LTO");
-    for file in ["Cargo.toml", "Cargo.lock"] {
-        project.replace(file, "1.0.0", "1.1.0");
-    }
-    project.commit("Release");
+    release(&project);
     let builds = project.build(&[&FOUR[..], &["HEAD~1", "HEAD"]].concat());
     assert!(builds.agreement(0).identical);
 }

@@ -21,7 +21,7 @@ fn last_two(project: &TestProject) -> (Agreement, Builds) {
     (agreement, builds)
 }
 
-/// All but start-up code that the linker's driver adds, and what a version without room for it has replaced.
+/// Start-up code that the linker's driver adds may have no symbol of its own, and so no place of its own.
 #[track_caller]
 fn assert_agree(agreement: Agreement) {
     let Agreement { common, same_address, same_phase, same_order, .. } = agreement;

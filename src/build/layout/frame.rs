@@ -1,7 +1,7 @@
 //! Where the sections of an executable start: at the same addresses in all versions that are built
 //! together.
 
-use crate::code::Sections;
+use crate::code::{LoadedSection, Sections};
 
 /// Bytes before the first section for what the linker may add to the headers: a segment for each section
 /// that is given an address.
@@ -45,8 +45,7 @@ fn starts(versions: &[&Sections], code: u64) -> Vec<(String, u64)> {
         let (size, alignment) = others.fold((0, 1), |(size, alignment), other| {
             (other.span.size.max(size), other.span.alignment.max(alignment))
         });
-        let boundary =
-            if section.executable == was_code { alignment.max(SMALLEST_ROOM) } else { page };
+        let boundary = if section.executable == was_code { SMALLEST_ROOM } else { page };
         was_code = section.executable;
         address = address.next_multiple_of(boundary.max(alignment));
         starts.push((section.name.clone(), address));
@@ -65,14 +64,14 @@ fn fillers(versions: &[&Sections], own: &Sections) -> Vec<(String, u64)> {
     fillers.filter(|(_, missing)| *missing > 0).collect()
 }
 
-fn find<'s>(version: &'s Sections, name: &str) -> Option<&'s crate::code::LoadedSection> {
+fn find<'s>(version: &'s Sections, name: &str) -> Option<&'s LoadedSection> {
     version.all.iter().find(|section| section.name == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{LoadedSection, Span};
+    use crate::code::Span;
 
     fn sections(sizes: [u64; 4]) -> Sections {
         let mut address = 0x2e0;

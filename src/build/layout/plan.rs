@@ -44,8 +44,12 @@ pub fn plan(movables: &Movables) -> Plan {
 pub fn plan_together(versions: &[&Movables]) -> Option<Vec<Plan>> {
     let functions: Vec<_> = versions.iter().map(|version| &*version.functions).collect();
     let slots = slots(&functions);
-    let code = slots.first().map_or(0, |slots| extent(slots));
-    let smallest = versions.iter().map(|version| extent(&plan(version).slots)).min();
+    let room = |slot: &Slot| (slot.size, slot.alignment);
+    let code = slots.first().map_or(0, |slots| extent(slots.iter().map(room)));
+    let own = functions.iter().map(|functions| {
+        extent(functions.iter().map(|function| (function.size, function.alignment)))
+    });
+    let smallest = own.min();
     if code as f64 > LARGEST_UNION * smallest.unwrap_or(0) as f64 {
         return None;
     }
@@ -60,15 +64,15 @@ pub fn plan_together(versions: &[&Movables]) -> Option<Vec<Plan>> {
     Some(planned.collect())
 }
 
-/// The most bytes that slots take, whatever the seed.
-fn extent(slots: &[Slot]) -> u64 {
+/// The most bytes that functions of these sizes and alignments, in bytes, take, whatever the seed.
+fn extent(functions: impl Iterator<Item = (u64, u64)>) -> u64 {
     let [.., largest_phase] = PHASES;
-    let most = |slot: &Slot| {
-        // A place is a multiple of the alignment, which is one of two powers of two.
-        let before = largest_phase.next_multiple_of(slot.alignment);
-        (before + slot.size).next_multiple_of(BOUNDARY.max(slot.alignment))
+    let most = |(size, alignment): (u64, u64)| {
+        // A place is a multiple of the alignment, and slots begin at boundaries: both are powers of two.
+        let before = largest_phase.next_multiple_of(alignment);
+        (before + size).next_multiple_of(BOUNDARY.max(alignment))
     };
-    slots.iter().map(most).sum()
+    functions.map(most).sum()
 }
 
 impl Plan {
@@ -97,7 +101,12 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::layout::{Movable, testing::function};
+    use crate::build::layout::{
+        Movable,
+        placing::{Filler, fillers},
+        position::in_order,
+        testing::{function, seed},
+    };
 
     fn version(sizes: &[(&str, u64)]) -> Movables {
         let one = |&(name, size): &(&str, u64)| Movable { size, ..function(name, name) };
@@ -131,14 +140,10 @@ mod tests {
     fn no_seed_makes_slots_larger_than_their_extent() {
         let slots = plan(&version(&[("a", 1), ("b", 64), ("c", 17), ("d", 100)])).slots;
         for number in 1..100 {
-            let seed = crate::model::LayoutSeed::new(number).unwrap();
-            let order = crate::build::layout::position::in_order(&slots, seed);
-            let code = crate::build::layout::placing::fillers(&order);
-            let own = |filler: &crate::build::layout::placing::Filler<'_>| {
-                filler.before.map_or(0, |own| own.size)
-            };
+            let code = fillers(&in_order(&slots, seed(number)));
+            let own = |filler: &Filler<'_>| filler.before.map_or(0, |own| own.size);
             let used: u64 = code.iter().map(|filler| filler.size + own(filler)).sum();
-            assert!(used <= extent(&slots), "{used}");
+            assert!(used <= extent(slots.iter().map(|slot| (slot.size, slot.alignment))), "{used}");
         }
     }
 }
