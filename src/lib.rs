@@ -29,6 +29,7 @@ pub mod machine;
 pub mod model;
 pub mod process;
 pub mod project;
+pub mod reach;
 pub mod report;
 pub mod settings;
 pub mod shell;

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::sources::{SourceFile, rust_files};
 
 /// Each top-level module of `src/`, and the modules that its code may use besides itself.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     // Pure: no files, no processes, no clock.
     ("model", &[]),
     ("failure", &[]),
     ("shell", &[]),
     ("stats", &["model"]),
     ("code", &["model"]),
+    ("reach", &["code"]),
     // The edges: each owns one part of the world.
     ("process", &["failure", "model", "shell"]),
     ("machine", &["failure", "model"]),
@@ -20,8 +21,8 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("harness", &["failure", "model", "process", "shell"]),
     ("store", &["code", "failure", "model", "shell"]),
     // From results to what is read.
-    ("judge", &["failure", "model", "stats", "store"]),
-    ("report", &["code", "failure", "judge", "model", "shell", "stats"]),
+    ("judge", &["failure", "model", "reach", "stats", "store"]),
+    ("report", &["code", "failure", "judge", "model", "reach", "shell", "stats"]),
     // What was typed, and what is meant by it.
     ("cli", &["failure", "model", "shell", "stats"]),
     ("settings", &["cli", "failure", "model", "stats"]),
@@ -30,7 +31,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
         "experiment",
         &[
             "build", "code", "failure", "harness", "machine", "model", "process", "project",
-            "settings", "shell", "source", "stats", "store",
+            "reach", "settings", "shell", "source", "stats", "store",
         ],
     ),
     ("console", &["build", "experiment", "failure", "model", "report", "store"]),
@@ -51,6 +52,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "model",
             "process",
             "project",
+            "reach",
             "report",
             "settings",
             "shell",
