@@ -10,7 +10,9 @@ use super::scratch::{self, Scratch};
 use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
-    process::{self, Ended, Ending, Interrupt, Invocation, Limits, Output, turns::Member},
+    process::{
+        self, Ended, Ending, Interrupt, Invocation, Limits, Output, trace::Tracing, turns::Member,
+    },
     shell::{cargo, quoted},
 };
 
@@ -44,12 +46,14 @@ pub struct Conditions<'c> {
     pub cpu: Option<usize>,
     /// The place among processes that take turns, if the process is one of them.
     pub member: Option<&'c Member>,
+    /// How the process is traced, if it is.
+    pub tracing: Option<&'c Tracing>,
 }
 
 impl<'c> Conditions<'c> {
     /// No other conditions than what stops everything.
     pub const fn new(interrupt: &'c Interrupt) -> Self {
-        Self { interrupt, deadline: None, cpu: None, member: None }
+        Self { interrupt, deadline: None, cpu: None, member: None, tracing: None }
     }
 
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
@@ -99,6 +103,7 @@ impl Executable {
             padding_seed: seed,
             cpu: conditions.cpu,
             launcher: None,
+            tracing: conditions.tracing.cloned(),
         }
     }
 

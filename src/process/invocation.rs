@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
+use super::trace::Tracing;
 use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
@@ -26,6 +27,8 @@ pub struct Invocation {
     /// The launcher that shall start the program, so that the peak memory in its account is its own,
     /// however small; otherwise this process does.
     pub launcher: Option<PathBuf>,
+    /// How the program is traced, if it is: a launcher does.
+    pub tracing: Option<Tracing>,
 }
 
 impl fmt::Display for Invocation {

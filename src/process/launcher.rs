@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     orphan::end_with_this_process,
     reap::{self, Usage},
+    trace::{self, Plan, TRACE_ARGUMENT, Traced, Tracing},
 };
 use crate::model::Resources;
 
@@ -70,6 +71,17 @@ pub(super) fn command(launcher: &Path, program: &Path) -> io::Result<(Command, R
     Ok((command, ReportReader(reader)))
 }
 
+/// The same of a launcher that traces the program.
+pub(super) fn tracing_command(
+    tracing: &Tracing,
+    program: &Path,
+) -> io::Result<(Command, ReportReader)> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = Command::new(&tracing.tracer);
+    command.arg(TRACE_ARGUMENT).arg(&tracing.plan).arg(program).stdin(writer);
+    Ok((command, ReportReader(reader)))
+}
+
 /// Where a launcher's report arrives.
 pub(super) struct ReportReader(PipeReader);
 
@@ -91,8 +103,13 @@ impl ReportReader {
 /// The launcher: runs the program that its arguments name, and reports what it took.
 pub fn run_as_launcher() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    let program = PathBuf::from(arguments.next().unwrap_or_default());
-    let report: Report = launch(&program, arguments).map_err(|error| error.raw_os_error());
+    let first = arguments.next().unwrap_or_default();
+    let account = if first == TRACE_ARGUMENT {
+        launch_and_trace(arguments)
+    } else {
+        launch(Path::new(&first), arguments)
+    };
+    let report: Report = account.map_err(|error| error.raw_os_error());
     let sent = serde_json::to_vec(&report).map_err(io::Error::from).and_then(|bytes| send(&bytes));
     if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -118,6 +135,21 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     drop(command);
     let least = read_floor(floor)?.saturating_add(reap::MEMORY_ERROR);
     usage.peak_memory = usage.peak_memory.map(|peak| peak.max(least));
+    Ok(Account { wall, usage })
+}
+
+/// Runs a program under the plan in the file that comes before it.
+fn launch_and_trace(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
+    outlive_requests_to_end()?;
+    let plan = std::fs::read(arguments.next().unwrap_or_default())?;
+    let plan: Plan = serde_json::from_slice(&plan)?;
+    let mut command = Command::new(arguments.next().unwrap_or_default());
+    command.args(arguments).stdin(Stdio::null());
+    end_with_this_process(&mut command, Signal::KILL);
+    let clock = Instant::now();
+    let Traced { observed, usage } = trace::trace(&mut command, &plan)?;
+    let wall = clock.elapsed();
+    std::fs::write(&plan.report, serde_json::to_vec(&observed)?)?;
     Ok(Account { wall, usage })
 }
 

@@ -14,6 +14,7 @@ mod peer;
 mod pin;
 mod procfs;
 mod reap;
+pub mod trace;
 pub mod turns;
 
 use std::{
@@ -192,6 +193,10 @@ fn spawn(
 
 /// The program with an empty stdin, or its launcher.
 fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportReader>)> {
+    if let Some(tracing) = &invocation.tracing {
+        let (command, report) = launcher::tracing_command(tracing, &invocation.program)?;
+        return Ok((command, Some(report)));
+    }
     if let Some(launcher) = &invocation.launcher {
         let (command, report) = launcher::command(launcher, &invocation.program)?;
         return Ok((command, Some(report)));
@@ -204,7 +209,8 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
 /// What started was the launcher, if there is one. With the launcher in its place, the reason is what it was
 /// given for the program: arguments or a directory.
 fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Failure {
-    match &invocation.launcher {
+    let tracer = invocation.tracing.as_ref().map(|tracing| &tracing.tracer);
+    match tracer.or(invocation.launcher.as_ref()) {
         Some(launcher) if is_shortage(error) || !launcher.exists() => {
             Failure::new(Exit::Internal, format!("cannot run {}", launcher.display()))
                 .because(error.to_string())

@@ -74,19 +74,24 @@ pub(super) fn reap(child: Pid) -> io::Result<Usage> {
             return Err(error);
         }
     }
+    Ok(usage_of(status, &usage))
+}
+
+/// What the kernel says of a child that has ended.
+pub(super) fn usage_of(status: libc::c_int, usage: &libc::rusage) -> Usage {
     let ending = if libc::WIFSIGNALED(status) {
         Ending::Signalled(libc::WTERMSIG(status))
     } else {
         Ending::Exited(libc::WEXITSTATUS(status))
     };
-    Ok(Usage {
+    Usage {
         ending,
         user: duration(usage.ru_utime),
         system: duration(usage.ru_stime),
         peak_memory: bytes(usage.ru_maxrss),
         voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
         involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
-    })
+    }
 }
 
 /// The most memory that this process had resident, in bytes.

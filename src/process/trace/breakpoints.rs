@@ -1,0 +1,112 @@
+//! The breakpoints of a traced program.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
+
+use super::{processor::BREAKPOINT, ptrace::Memory};
+
+/// The smallest page of memory: what is written at once is within one.
+const PAGE: u64 = 4096;
+
+/// Where a program stops, by address in its memory.
+pub(super) struct Breakpoints {
+    /// Entries of functions of the executable, in ascending order.
+    functions: Vec<u64>,
+    /// The code from the first one to the end of the last one's first instruction.
+    code: Vec<u8>,
+    /// What stood elsewhere before a breakpoint did.
+    elsewhere: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Breakpoints {
+    /// Sets breakpoints at these functions: a page at a time, since there may be many.
+    pub(super) fn set(functions: Vec<u64>, memory: &Memory) -> io::Result<Self> {
+        let length = BREAKPOINT.len();
+        let code = match (functions.first(), functions.last()) {
+            (Some(first), Some(last)) => {
+                let size = usize::try_from(last - first).map_err(io::Error::other)?;
+                let mut code = vec![0; size + length];
+                memory.read(*first, &mut code)?;
+                code
+            }
+            _ => Vec::new(),
+        };
+        let set = Self { functions, code, elsewhere: BTreeMap::new() };
+        for of_page in set.functions.chunk_by(|one, next| one / PAGE == next / PAGE) {
+            let [first, .., last] = of_page else {
+                memory.write(of_page[0], &BREAKPOINT)?;
+                continue;
+            };
+            let mut bytes = set.code_at(*first, *last).to_vec();
+            for address in of_page {
+                let at = usize::try_from(address - first).unwrap_or_default();
+                bytes[at..at + length].copy_from_slice(&BREAKPOINT);
+            }
+            memory.write(*first, &bytes)?;
+        }
+        Ok(set)
+    }
+
+    /// Sets the one at a function again.
+    pub(super) fn set_again(&self, memory: &Memory, function: usize) -> io::Result<()> {
+        memory.write(self.functions[function], &BREAKPOINT)
+    }
+
+    /// Sets one, wherever it is.
+    pub(super) fn set_at(&mut self, memory: &Memory, address: u64) -> io::Result<()> {
+        if self.function_at(address).is_none() && !self.elsewhere.contains_key(&address) {
+            let mut before = vec![0; BREAKPOINT.len()];
+            memory.read(address, &mut before)?;
+            self.elsewhere.insert(address, before);
+        }
+        memory.write(address, &BREAKPOINT)
+    }
+
+    /// Removes one.
+    pub(super) fn remove(&self, memory: &Memory, address: u64) -> io::Result<()> {
+        match self.elsewhere.get(&address) {
+            Some(before) => memory.write(address, before),
+            None => memory.write(address, self.code_at(address, address)),
+        }
+    }
+
+    /// Whether one is, or was, at this address.
+    pub(super) fn is_at(&self, address: u64) -> bool {
+        self.function_at(address).is_some() || self.elsewhere.contains_key(&address)
+    }
+
+    /// The function with this entry.
+    pub(super) fn function_at(&self, address: u64) -> Option<usize> {
+        self.functions.binary_search(&address).ok()
+    }
+
+    /// The functions that any of these bytes may lead back to, if they are a stack.
+    pub(super) fn functions_on(&self, stack: &[u8]) -> BTreeSet<usize> {
+        let (Some(first), Some(last)) = (self.functions.first(), self.functions.last()) else {
+            return BTreeSet::new();
+        };
+        let mut found = BTreeSet::new();
+        for word in stack.as_chunks().0 {
+            // A call is in front of where it returns to.
+            let address = u64::from_ne_bytes(*word).wrapping_sub(1);
+            // How long the last function is, is not known.
+            if (*first..=last.saturating_add(PAGE)).contains(&address) {
+                let behind = self.functions.partition_point(|entry| *entry <= address);
+                found.extend(behind.checked_sub(1));
+            }
+        }
+        found
+    }
+
+    /// The code from one entry to the end of another one's first instruction.
+    fn code_at(&self, first: u64, last: u64) -> &[u8] {
+        let start = self.functions.first().copied().unwrap_or_default();
+        let index =
+            |address: u64| usize::try_from(address.wrapping_sub(start)).unwrap_or(usize::MAX);
+        self.code
+            .get(index(first)..index(last).saturating_add(BREAKPOINT.len()))
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,68 @@
+//! Executes a program under a tracer, which tells what the program entered and looked for.
+//!
+//! A breakpoint is set at the entry of every function that is asked for, and removed when it is first reached:
+//! so an execution takes hardly longer than any other. All are set again when the program first reads the clock,
+//! so that what was entered only in set-up is known. Threads and processes that the program starts are traced
+//! too. The tracer is the launcher, since the kernel allows to trace one's own child without any privilege.
+
+mod breakpoints;
+mod filter;
+mod libraries;
+mod lookup;
+mod processor;
+mod ptrace;
+mod tracer;
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use tracer::{Traced, trace};
+
+/// The first argument of a launcher that traces; the file with the [`Plan`] follows.
+pub(super) const TRACE_ARGUMENT: &str = "--trace";
+
+/// How a program is traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracing {
+    /// The launcher.
+    pub tracer: PathBuf,
+    /// A file with the [`Plan`] as JSON.
+    pub plan: PathBuf,
+}
+
+/// What is wanted to know. Addresses are in bytes from where the executable is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The entries of functions, in ascending order, each once.
+    pub functions: Vec<u64>,
+    /// The functions among them that read the clock, if that is part of the executable.
+    pub clocks: Vec<u64>,
+    /// The functions among them that read an environment variable whose name is their first argument, if these
+    /// are part of the executable.
+    pub variables: Vec<u64>,
+    /// The file to which [`Observed`] is written as JSON.
+    pub report: PathBuf,
+}
+
+/// What a program did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// The functions that were entered before the clock was first read, by index.
+    pub in_set_up: BTreeSet<usize>,
+    /// The functions that were entered afterwards, or that may not have returned by then.
+    pub while_measuring: BTreeSet<usize>,
+    /// The files and directories that were opened for reading.
+    pub opened: BTreeSet<PathBuf>,
+    /// The paths that were looked for without opening what is there.
+    pub looked_for: BTreeSet<PathBuf>,
+    /// The programs that were started.
+    pub programs: BTreeSet<PathBuf>,
+    /// The environment variables that were asked for.
+    pub variables: BTreeSet<String>,
+    /// How often something was looked for or asked for under a name that is no text, or that could not be read.
+    pub unnamed: u32,
+}
+
+#[cfg(test)]
+mod tests;

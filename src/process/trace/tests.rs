@@ -1,0 +1,146 @@
+use std::{fs, path::Path, process::Command};
+
+use object::{Object as _, ObjectSymbol as _};
+
+use super::{Observed, Plan, trace};
+use crate::process::Ending;
+
+/// A program that was compiled from this source, with the entries of its functions by name.
+struct Program {
+    place: tempfile::TempDir,
+    functions: Vec<(u64, String)>,
+}
+
+impl Program {
+    fn compile(source: &str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let (file, executable) = (place.path().join("p.rs"), place.path().join("p"));
+        fs::write(&file, source).unwrap();
+        let compiled = Command::new("rustc")
+            .args(["--edition", "2021", "-C", "symbol-mangling-version=v0", "-O", "-o"])
+            .args([&executable, &file])
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let bytes = fs::read(&executable).unwrap();
+        let parsed = object::File::parse(&*bytes).unwrap();
+        let is_function = |symbol: &object::Symbol<'_, '_>| {
+            symbol.is_definition() && symbol.kind() == object::SymbolKind::Text
+        };
+        let mut functions: Vec<(u64, String)> = parsed
+            .symbols()
+            .filter(is_function)
+            .map(|symbol| (symbol.address(), symbol.name().unwrap().to_owned()))
+            .collect();
+        functions.sort();
+        functions.dedup_by_key(|(address, _)| *address);
+        Self { place, functions }
+    }
+
+    fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Observed, Ending) {
+        let functions = self.functions.iter().map(|(address, _)| *address).collect();
+        let plan = Plan { functions, ..Plan::default() };
+        let mut command = Command::new(self.path().join("p"));
+        command.args(arguments).current_dir(self.path()).env("ASKED", "1");
+        let traced = trace(&mut command, &plan).unwrap();
+        (traced.observed, traced.usage.ending)
+    }
+
+    /// Whether a function with this in its name is among these.
+    fn has(&self, entered: &std::collections::BTreeSet<usize>, name: &str) -> bool {
+        entered.iter().any(|index| self.functions[*index].1.contains(name))
+    }
+}
+
+const FUNCTIONS: &str = r#"
+use std::{hint::black_box, time::Instant};
+#[inline(never)] pub fn early_one() -> u64 { black_box(1) }
+#[inline(never)] pub fn every_time() -> u64 { black_box(2) }
+#[inline(never)] pub fn later_one() -> u64 { black_box(3) }
+#[inline(never)] pub fn never() -> u64 { black_box(4) }
+#[inline(never)] pub fn clock_reader() {
+    let start = Instant::now();
+    black_box(every_time() + later_one());
+    black_box(start.elapsed());
+}
+#[inline(never)] pub fn in_thread() -> u64 { black_box(5) }
+fn main() {
+    black_box(early_one() + every_time());
+    clock_reader();
+    std::thread::spawn(|| black_box(in_thread())).join().unwrap();
+    if std::env::args().count() > 9 { black_box(never()); }
+    std::process::exit(3);
+}
+"#;
+
+#[test]
+fn functions_that_are_entered_are_told_by_when_they_are() {
+    let program = Program::compile(FUNCTIONS);
+    let (observed, ending) = program.run(&[]);
+    assert_eq!(ending, Ending::Exited(3));
+    let set_up = |name| program.has(&observed.in_set_up, name);
+    let measuring = |name| program.has(&observed.while_measuring, name);
+    assert!(set_up("early_one") && !measuring("early_one"));
+    assert!(set_up("every_time") && measuring("every_time"));
+    assert!(!set_up("later_one"));
+    assert!(measuring("later_one"));
+    assert!(measuring("in_thread"), "another thread's");
+    assert!(set_up("clock_reader") && measuring("clock_reader"), "it had not returned");
+    assert!(!set_up("never") && !measuring("never"));
+}
+
+const READER: &str = r#"
+use std::{env, fs, process::Command};
+fn main() {
+    let _ = env::var("ASKED");
+    let _ = env::var("ASKED_TOO");
+    let _ = env::var("ASKED");
+    let _ = fs::read("data/input");
+    let _ = fs::read_dir("data");
+    let _ = fs::metadata("looked-for");
+    let _ = fs::write("output", "x");
+    if env::args().count() > 1 {
+        let _ = Command::new("/bin/sh").args(["-c", "read x < data/of-child"]).status();
+    }
+}
+"#;
+
+#[test]
+fn what_a_program_reads_and_asks_for_is_told_and_what_it_writes_is_not() {
+    let program = Program::compile(READER);
+    let (observed, ending) = program.run(&[]);
+    assert_eq!(ending, Ending::Exited(0));
+    let path = |name| program.path().canonicalize().unwrap().join(name);
+    assert!(observed.opened.contains(&path("data/input")), "{observed:?}");
+    assert!(observed.opened.contains(&path("data")));
+    assert!(observed.looked_for.contains(&path("looked-for")));
+    assert!(!observed.opened.contains(&path("output")));
+    for name in ["ASKED", "ASKED_TOO"] {
+        assert!(observed.variables.contains(name), "{:?}", observed.variables);
+    }
+    assert!(!observed.variables.contains("HOME"));
+    assert_eq!((observed.programs.len(), observed.unnamed), (0, 0));
+}
+
+#[test]
+fn a_program_that_another_one_starts_is_named_and_what_it_reads_is_told() {
+    let program = Program::compile(READER);
+    let (observed, ending) = program.run(&["child"]);
+    assert_eq!(ending, Ending::Exited(0));
+    assert_eq!(observed.programs.len(), 1, "{:?}", observed.programs);
+    let path = program.path().canonicalize().unwrap().join("data/of-child");
+    assert!(observed.opened.contains(&path), "{observed:?}");
+}
+
+#[test]
+fn a_program_that_is_killed_or_panics_is_followed_to_its_end() {
+    let program = Program::compile(
+        "fn main() { if std::env::args().count() > 1 { std::process::abort() } panic!() }",
+    );
+    assert_eq!(program.run(&[]).1, Ending::Exited(101));
+    assert_eq!(program.run(&["x"]).1, Ending::Signalled(libc::SIGABRT));
+}

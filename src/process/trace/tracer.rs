@@ -1,0 +1,292 @@
+//! The tracer: starts a program, and follows it to its end.
+
+#![expect(unsafe_code, reason = "there is no safe way to have a child traced before its exec")]
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    fs, io,
+    os::unix::process::CommandExt,
+    process::Command,
+};
+
+use super::{
+    Observed, Plan,
+    breakpoints::Breakpoints,
+    filter, libraries,
+    lookup::{Lookup, lookup},
+    processor::{Registers, address_of_breakpoint, argument, go_to, stack_pointer},
+    ptrace::{self, Change, Memory, Tid},
+};
+use crate::process::reap::Usage;
+
+/// The functions of the C library by which a program reads the clock.
+const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
+
+/// The functions of the C library by which a program asks for a variable.
+const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
+
+/// How much of a stack is searched for functions that have not returned, in bytes.
+const STACK: usize = 1 << 20;
+
+/// A program that was traced to its end.
+pub(in crate::process) struct Traced {
+    pub(in crate::process) observed: Observed,
+    pub(in crate::process) usage: Usage,
+}
+
+/// Runs `command` to its end and traces it.
+pub(in crate::process) fn trace(command: &mut Command, plan: &Plan) -> io::Result<Traced> {
+    let filter = filter::program();
+    let begin = move || {
+        ptrace::trace_me()?;
+        filter::apply(&filter)
+    };
+    // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(begin);
+    }
+    let child = command.spawn()?;
+    let process = Tid::try_from(child.id()).map_err(io::Error::other)?;
+    // It stops at its exec.
+    match ptrace::wait(process)? {
+        (_, Change::Signal(libc::SIGTRAP)) => {}
+        (_, Change::Ended(usage)) => return Ok(Traced { observed: Observed::default(), usage }),
+        _ => return Err(io::Error::other("the program did not stop at its start")),
+    }
+    ptrace::ask_for_events(process)?;
+    let mut tracer = Tracer::new(process, plan)?;
+    ptrace::go_on(process, 0);
+    let usage = tracer.follow()?;
+    Ok(Traced { observed: tracer.observed, usage })
+}
+
+struct Tracer {
+    /// The process that was started.
+    process: Tid,
+    breakpoints: Breakpoints,
+    /// Where the executable begins to run, when its libraries are loaded.
+    entry: u64,
+    clocks: BTreeSet<u64>,
+    variables: BTreeSet<u64>,
+    is_measuring: bool,
+    /// All threads that have stopped once.
+    threads: HashSet<Tid>,
+    /// Processes that became another program.
+    others: HashSet<Tid>,
+    memories: HashMap<Tid, Memory>,
+    /// What became of threads while one was waited for.
+    waiting: VecDeque<(Tid, Change)>,
+    observed: Observed,
+}
+
+impl Tracer {
+    /// A tracer of a process that has stopped at its exec. All breakpoints are set.
+    fn new(process: Tid, plan: &Plan) -> io::Result<Self> {
+        let memory = Memory::of(process)?;
+        let (entry, base) = entry_and_base(process)?;
+        let placed = |relative: &u64| base.wrapping_add(*relative);
+        let functions = plan.functions.iter().map(placed).collect();
+        let mut breakpoints = Breakpoints::set(functions, &memory)?;
+        breakpoints.set_at(&memory, entry)?;
+        Ok(Self {
+            process,
+            breakpoints,
+            entry,
+            clocks: plan.clocks.iter().map(placed).collect(),
+            variables: plan.variables.iter().map(placed).collect(),
+            is_measuring: false,
+            threads: HashSet::from([process]),
+            others: HashSet::new(),
+            memories: HashMap::from([(process, memory)]),
+            waiting: VecDeque::new(),
+            observed: Observed::default(),
+        })
+    }
+
+    /// Follows the process to its end.
+    fn follow(&mut self) -> io::Result<Usage> {
+        loop {
+            let (tid, change) = match self.waiting.pop_front() {
+                Some(waiting) => waiting,
+                None => ptrace::wait(-1)?,
+            };
+            let signal = match change {
+                Change::Ended(usage) if tid == self.process => return Ok(usage),
+                Change::Ended(_) => {
+                    self.threads.remove(&tid);
+                    self.memories.remove(&tid);
+                    continue;
+                }
+                Change::Event(event) => {
+                    self.after_event(tid, event);
+                    0
+                }
+                // A new thread or process begins with it.
+                Change::Signal(libc::SIGSTOP) if self.threads.insert(tid) => 0,
+                Change::Signal(libc::SIGTRAP) => self.after_trap(tid)?,
+                Change::Signal(signal) => signal,
+            };
+            ptrace::go_on(tid, signal);
+        }
+    }
+
+    fn after_event(&mut self, tid: Tid, event: i32) {
+        match event {
+            libc::PTRACE_EVENT_SECCOMP => self.note_lookup(tid),
+            libc::PTRACE_EVENT_EXEC => {
+                self.memories.remove(&tid);
+                self.others.insert(tid);
+                let program = fs::read_link(format!("/proc/{tid}/exe")).ok();
+                match program.filter(|program| program.to_str().is_some()) {
+                    Some(program) => _ = self.observed.programs.insert(program),
+                    None => self.observed.unnamed += 1,
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_lookup(&mut self, tid: Tid) {
+        let found = self
+            .registers_and_memory(tid)
+            .map(|(registers, memory)| lookup(tid, memory, &registers));
+        match found {
+            Ok(Lookup::Opened(path)) => _ = self.observed.opened.insert(path),
+            Ok(Lookup::Named(path)) => _ = self.observed.looked_for.insert(path),
+            Ok(Lookup::Nothing) => {}
+            Ok(Lookup::Unnamed) | Err(_) => self.observed.unnamed += 1,
+        }
+    }
+
+    fn registers_and_memory(&mut self, tid: Tid) -> io::Result<(Registers, &Memory)> {
+        Ok((ptrace::registers(tid)?, self.memory(tid)?))
+    }
+
+    fn memory(&mut self, tid: Tid) -> io::Result<&Memory> {
+        use std::collections::hash_map::Entry;
+        Ok(match self.memories.entry(tid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Memory::of(tid)?),
+        })
+    }
+
+    /// Whether a thread still executes the program that was started.
+    fn is_ours(&self, tid: Tid) -> bool {
+        self.others.is_empty() || !self.others.contains(&process_of(tid))
+    }
+
+    /// Returns the signal to deliver: none at a breakpoint.
+    fn after_trap(&mut self, tid: Tid) -> io::Result<i32> {
+        let mut registers = ptrace::registers(tid)?;
+        let address = address_of_breakpoint(&registers);
+        if !self.is_ours(tid) || !self.breakpoints.is_at(address) {
+            return Ok(libc::SIGTRAP);
+        }
+        if address == self.entry && process_of(tid) == self.process {
+            self.watch_c_library(tid)?;
+        }
+        if self.clocks.contains(&address) && !self.is_measuring && process_of(tid) == self.process {
+            self.begin_measuring(tid, &registers)?;
+        }
+        if let Some(function) = self.breakpoints.function_at(address) {
+            if self.is_measuring {
+                self.observed.while_measuring.insert(function);
+            } else {
+                self.observed.in_set_up.insert(function);
+            }
+        }
+        let is_variable = self.variables.contains(&address);
+        if is_variable {
+            let name = self.memory(tid)?.string(argument(&registers));
+            match name.and_then(|name| String::from_utf8(name).ok()) {
+                Some(name) => _ = self.observed.variables.insert(name),
+                None => self.observed.unnamed += 1,
+            }
+        }
+        self.memory(tid)?;
+        let memory = &self.memories[&tid];
+        self.breakpoints.remove(memory, address)?;
+        go_to(&mut registers, address);
+        ptrace::set_registers(tid, &mut registers)?;
+        if is_variable {
+            self.step_over(tid, address)?;
+        }
+        Ok(0)
+    }
+
+    /// Lets a thread execute the instruction at a breakpoint that was removed, and sets it again. Another thread
+    /// that came by meanwhile would not be seen.
+    fn step_over(&mut self, tid: Tid, address: u64) -> io::Result<()> {
+        if self.threads.len() > 1 {
+            self.observed.unnamed += 1;
+        }
+        ptrace::step(tid)?;
+        let (_, change) = ptrace::wait(tid)?;
+        match change {
+            Change::Signal(libc::SIGTRAP) => {}
+            Change::Ended(usage) => {
+                self.waiting.push_back((tid, Change::Ended(usage)));
+                return Ok(());
+            }
+            // It is delivered when the thread goes on.
+            other => self.waiting.push_back((tid, other)),
+        }
+        let memory = &self.memories[&tid];
+        self.breakpoints.set_at(memory, address)
+    }
+
+    /// From now on, calls of the C library are seen: it has been loaded.
+    fn watch_c_library(&mut self, tid: Tid) -> io::Result<()> {
+        for (wanted, watched) in
+            [(&CLOCKS[..], &mut self.clocks), (&VARIABLES[..], &mut self.variables)]
+        {
+            watched.extend(libraries::functions(tid, wanted));
+        }
+        let all: Vec<u64> = self.clocks.iter().chain(&self.variables).copied().collect();
+        self.memory(tid)?;
+        let memory = &self.memories[&tid];
+        for address in all {
+            self.breakpoints.set_at(memory, address)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the breakpoints again that were reached in set-up. Functions that have not returned by now count as
+    /// entered while measuring.
+    fn begin_measuring(&mut self, tid: Tid, registers: &Registers) -> io::Result<()> {
+        self.is_measuring = true;
+        self.memory(tid)?;
+        let memory = &self.memories[&tid];
+        let stack = memory.read_at_most(stack_pointer(registers), STACK);
+        let on_stack = self.breakpoints.functions_on(&stack);
+        self.observed.while_measuring.extend(on_stack.intersection(&self.observed.in_set_up));
+        for function in &self.observed.in_set_up {
+            self.breakpoints.set_again(memory, *function)?;
+        }
+        for clock in &self.clocks {
+            self.breakpoints.remove(memory, *clock)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where an executable begins to run, and where it is loaded.
+fn entry_and_base(process: Tid) -> io::Result<(u64, u64)> {
+    const AT_ENTRY: u64 = 9;
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let auxiliary = fs::read(format!("/proc/{process}/auxv"))?;
+    let words: Vec<u64> =
+        auxiliary.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let entry = words.as_chunks().0.iter().find(|[name, _]| *name == AT_ENTRY);
+    let [_, entry] = entry.ok_or_else(invalid)?;
+    let header = Memory::header(process)?;
+    let stated = header.get(24..32).and_then(|field| field.try_into().ok()).ok_or_else(invalid)?;
+    Ok((*entry, entry.wrapping_sub(u64::from_le_bytes(stated))))
+}
+
+/// The process that a thread belongs to.
+fn process_of(tid: Tid) -> Tid {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    process.and_then(|process| process.trim().parse().ok()).unwrap_or(tid)
+}
