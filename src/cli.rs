@@ -123,7 +123,7 @@ pub struct CompareArgs {
     pub versions: RevisionPair,
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
+        "measure_all", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
         "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
         "no_default_features", "locked", "offline", "jobs", "cargo_args",
     ])]
@@ -131,6 +131,9 @@ pub struct CompareArgs {
     /// With --stored: also compare results from different machines, compilers or settings.
     #[arg(long, help_heading = "Stored results", requires = "stored")]
     pub allow_different: bool,
+    /// Measure benchmarks that execute and read nothing that changed, too.
+    #[arg(long, help_heading = "Experiment")]
+    pub measure_all: bool,
     /// How the executions of both versions are interleaved [default: turns]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub interleave: Option<Interleave>,

@@ -13,7 +13,7 @@ use crate::{
     build::{self, Event},
     experiment,
     failure::{Exit, OrFail, Result},
-    model::{BenchTarget, Benchmark, Incident},
+    model::{BenchTarget, Benchmark, Incident, Version},
     report::{
         PLAIN_COLUMNS, quantity,
         visible::{visible, visible_lines},
@@ -27,6 +27,7 @@ pub struct Console {
     terminal: bool,
     verbose: bool,
     links: Mutex<Option<ProgressBar>>,
+    traces: Mutex<Option<ProgressBar>>,
     measuring: Mutex<Option<Executions>>,
     /// The notices that were printed: each is printed once.
     notices: Mutex<HashSet<String>>,
@@ -39,6 +40,7 @@ impl Console {
             terminal: std::io::stderr().is_terminal(),
             verbose,
             links: Mutex::default(),
+            traces: Mutex::default(),
             measuring: Mutex::default(),
             notices: Mutex::default(),
         }
@@ -173,6 +175,29 @@ impl experiment::Observer for Console {
         progress.done(done);
         if done == of {
             *measuring = None;
+        }
+    }
+
+    fn traced(&self, version: &Version, done: usize, of: usize) {
+        if !self.terminal {
+            if done == of && of > 0 {
+                let benchmarks = quantity::count(of, "benchmark");
+                self.line(&format!("traced {benchmarks} of {version}"));
+            }
+            return;
+        }
+        let Ok(mut traces) = self.traces.lock() else { return };
+        let bar = traces.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("     Tracing [{bar:26}] {pos}/{len}: {msg}");
+            let message = visible(&version.to_string()).into_owned();
+            let bar = ProgressBar::new(of as u64).with_message(message);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        bar.set_position(done as u64);
+        if done == of {
+            bar.finish_and_clear();
+            *traces = None;
         }
     }
 }

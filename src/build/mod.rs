@@ -48,6 +48,7 @@ pub use config::ConfigFiles;
 pub use discovery::Workspace;
 pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
+pub use natural::ListedExecutable;
 pub use role::Role;
 pub use site::{Site, SiteLock, cache_directory};
 pub use strategy::Compiled;

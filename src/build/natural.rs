@@ -1,6 +1,9 @@
 //! Links in the linker's own order, which tell what a link keeps.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
     files,
@@ -30,8 +33,12 @@ pub struct NaturalLink {
 impl NaturalLink {
     /// Links the recipe kept in `home`, or finds it linked there from before.
     pub fn of(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<Self> {
-        let name = if linker.is_the_users() { BY_OWN } else { BY_OTHER };
-        Self::at(recipe, linker, &home.join(name))
+        Self::at(recipe, linker, &Self::place(linker, home))
+    }
+
+    /// Where its executable is.
+    fn place(linker: &Linker, home: &Path) -> PathBuf {
+        home.join(if linker.is_the_users() { BY_OWN } else { BY_OTHER })
     }
 
     /// Links to this path, or finds it linked there from before.
@@ -71,6 +78,27 @@ impl NaturalLink {
                 .hint("rbench supports executables for x86-64 and aarch64 Linux")
         })
     }
+}
+
+/// An executable with the functions that are in it.
+pub struct ListedExecutable {
+    /// The file.
+    pub path: PathBuf,
+    /// Its functions, in the order of addresses.
+    pub functions: Vec<KeptFunction>,
+    /// A directory for what is remembered of it.
+    pub home: PathBuf,
+}
+
+/// The executable that [`function_set`] tells the functions of.
+pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutable> {
+    let linker = Linker::of(recipe)?;
+    let functions = NaturalLink::of(recipe, &linker, home)?.kept(recipe)?;
+    Ok(ListedExecutable {
+        path: NaturalLink::place(&linker, home),
+        functions,
+        home: home.to_owned(),
+    })
 }
 
 /// The machine code of each function that the link of `recipe` keeps, read from its inputs and

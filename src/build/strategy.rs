@@ -6,12 +6,12 @@ use super::{
     builds::{BuildRequest, TargetBuilds, VersionBuilds},
     compilation::{Compilation, CompiledTarget, Instance},
     link::Linkable,
-    natural,
+    natural::{self, ListedExecutable},
     workshop::{Source, Workshop},
 };
 use crate::{
     code::FunctionSet,
-    failure::Result,
+    failure::{Exit, Failure, Result},
     model::{BenchTarget, Layout, LayoutSeed, Strategy},
 };
 
@@ -181,6 +181,23 @@ impl Workshop<'_> {
             Ok((compiled.target.clone(), set))
         };
         compilation.record.targets.iter().map(functions).collect()
+    }
+
+    /// The executable of a bench target whose functions [`functions`](Self::functions) has; its compilation
+    /// becomes the active one.
+    pub fn listed_executable(
+        &self,
+        compilation: &Compilation,
+        target: &BenchTarget,
+    ) -> Result<ListedExecutable> {
+        self.activate(&compilation.home)?;
+        let compiled = compilation.record.targets.iter().find(|own| own.target == *target);
+        let compiled = compiled.ok_or_else(|| {
+            Failure::new(Exit::Internal, format!("{target} has not been compiled"))
+        })?;
+        let mut recipe = compilation.recipe(compiled)?;
+        recipe.keep_symbols();
+        natural::listed_executable(&recipe, &compilation.recipe_home(compiled))
     }
 
     /// Every target of each version, ready to be linked; `None` if no linker here can make the layout.

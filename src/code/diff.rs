@@ -41,6 +41,8 @@ pub struct ChangedFunction {
     pub name: Name,
     /// Tells it apart from others of its name: a digest of its symbol in the second build.
     pub instance: u64,
+    /// The same in the first build.
+    pub base_instance: u64,
     /// Its size in the first build, in bytes.
     pub base_size: u64,
     /// Its size in the second build, in bytes.
@@ -114,6 +116,7 @@ impl From<(&FunctionCode, &FunctionCode)> for ChangedFunction {
         Self {
             name: head.name.clone(),
             instance: head.instance,
+            base_instance: base.instance,
             base_size: base.size,
             head_size: head.size,
         }

@@ -278,8 +278,9 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode
     functions
 }
 
-/// The first 64 bits of the digest of a symbol.
-fn instance_of(symbol: &str) -> u64 {
+/// What tells a function with this symbol apart from others of its name, as long as symbols stay:
+/// [`FunctionCode::instance`]. The first 64 bits of a digest.
+pub fn instance_of(symbol: &str) -> u64 {
     let digest = Digest::of(stable_symbol(symbol).as_bytes());
     digest.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -31,7 +31,7 @@ mod testing;
 pub use diff::{ChangedFunction, FunctionDiff, SizedFunction};
 pub use digest::Digest;
 pub use elf::Unreadable;
-pub use functions::{FunctionCode, FunctionSet, code_by_definition};
+pub use functions::{FunctionCode, FunctionSet, code_by_definition, instance_of};
 pub use kept::{KeptFunction, kept_functions};
 pub use link_map::{InputSection, LinkMap, NoMap, OutputSection, Span};
 pub use loadable::loadable_digest;

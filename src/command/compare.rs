@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::{announcement, output::Output, stored, suspicious_builds};
 use crate::{
     cli::{CompareArgs, FailOn},
-    code::FunctionSet,
+    code::{FunctionDiff, FunctionSet},
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
@@ -17,6 +17,7 @@ use crate::{
     model::{BenchTarget, Benchmark, Resources, Stage},
     process::{Interrupt, Kept},
     project::Project,
+    reach::Reach,
     report::{
         CommandLine as _,
         compare::{ComparisonReport, Warning},
@@ -84,7 +85,20 @@ fn compare(
     let [base, head] = args.versions.resolve(resolve, uncommitted)?;
     let versions = [runner.list(base)?, runner.list(head)?];
     let common = common_benchmarks(&versions);
-    announcement::plan(console, &runner.outline(&versions, &common), verdicts.criteria.confirm);
+    let mut report = report_of(&versions, args, verdicts);
+    let functions = functions_that_differ(runner, &versions, &mut report.warnings);
+    let reach = runner.reach(&versions, &functions, &common)?;
+    let is_measured = |(_, reach): &(&Benchmark, &Reach)| args.measure_all || !reach.is_nothing();
+    let measured: Vec<Benchmark> = common
+        .iter()
+        .zip(&reach)
+        .filter(is_measured)
+        .map(|(benchmark, _)| benchmark.clone())
+        .collect();
+    for (b, r) in common.iter().zip(&reach) {
+        eprintln!("{} {r:?}", b.name.id);
+    }
+    announcement::plan(console, &runner.outline(&versions, &measured), verdicts.criteria.confirm);
     if args.experiment.dry_run {
         if common.is_empty() {
             console.line("warning: there is no benchmark in both versions");
@@ -92,35 +106,51 @@ fn compare(
         return Ok(None);
     }
 
-    let mut report = report_of(&versions, args, verdicts);
     report.warnings.extend(changing_ids(runner, &versions[HEAD], &report.added)?);
     if common.is_empty() {
         return Ok(Some(report));
     }
     let builds = runner.link(&versions, runner.first_seeds(&common))?;
     report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
-    let is_identical = |benchmark: &Benchmark| {
+    let verdict = |benchmark: &Benchmark| {
         let programs = |version| builds.programs(version, &benchmark.bench_target());
-        are_identical(&programs(BASE), &programs(HEAD))
+        if are_identical(&programs(BASE), &programs(HEAD)) {
+            Verdict::Identical
+        } else {
+            Verdict::Skipped { reason: "unaffected".to_owned() }
+        }
     };
-    let (identical, changed): (Vec<Benchmark>, Vec<Benchmark>) =
-        common.iter().cloned().partition(is_identical);
-    let mut rows: Vec<JudgedRow> = identical
+    let mut rows: Vec<JudgedRow> = common
         .iter()
-        .map(|benchmark| JudgedRow::of_benchmark(benchmark, Verdict::Identical))
+        .filter(|benchmark| !measured.contains(benchmark))
+        .map(|benchmark| JudgedRow::of_benchmark(benchmark, verdict(benchmark)))
         .collect();
-    if !changed.is_empty() {
+    if !measured.is_empty() {
         // What another program does is not in the functions of a bench target.
-        let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
-        compare_functions(runner, &versions, &changed, runs_itself, &mut report);
-        suspicious_builds::warn_of_addresses(&builds, &changed, &mut report.warnings)?;
+        let is_told = |(target, _): &(BenchTarget, FunctionDiff)| {
+            measured.iter().any(|benchmark| benchmark.bench_target() == *target)
+                && !project.file.runs_other_programs(target)
+        };
+        report.functions = functions.into_iter().filter(is_told).collect();
+        suspicious_builds::warn_of_addresses(&builds, &measured, &mut report.warnings)?;
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
-        report.dimensions = Some(runner.outline(&versions, &changed).dimensions);
-        rows.extend(measure(runner, &versions, &builds, &changed, verdicts, console, &mut report)?);
+        report.dimensions = Some(runner.outline(&versions, &measured).dimensions);
+        rows.extend(measure(
+            runner,
+            &versions,
+            &builds,
+            &measured,
+            verdicts,
+            console,
+            &mut report,
+        )?);
     }
-    let place = |row: &JudgedRow| common.iter().position(|benchmark| *benchmark == row.benchmark);
-    rows.sort_by_key(place);
+    let place = |benchmark: &Benchmark| common.iter().position(|other| other == benchmark);
+    for row in &mut rows {
+        let _ = place(&row.benchmark);
+    }
+    rows.sort_by_key(|row| place(&row.benchmark));
     report.rows = rows;
     Ok(Some(report))
 }
@@ -250,29 +280,25 @@ fn changing_ids(
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
 
-/// Compares the functions of the bench targets that are measured. That they cannot be compared is no reason
+/// How the functions of each bench target of both versions differ. That they cannot be compared is no reason
 /// not to measure.
-fn compare_functions(
+fn functions_that_differ(
     runner: &Runner<'_>,
     [base, head]: &[ListedVersion; 2],
-    measured: &[Benchmark],
-    is_wanted: impl Fn(&BenchTarget) -> bool,
-    report: &mut ComparisonReport,
-) {
+    warnings: &mut Vec<Warning>,
+) -> Vec<(BenchTarget, FunctionDiff)> {
     let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
     let (base, head) = match sets {
         Ok(sets) => sets,
         Err(failure) => {
             let reason = failure.what().to_owned();
-            report.warnings.push(Warning::FunctionsUnknown { reason });
-            return;
+            warnings.push(Warning::FunctionsUnknown { reason });
+            return Vec::new();
         }
     };
-    for (target, base) in &base {
-        let is_measured = measured.iter().any(|benchmark| benchmark.bench_target() == *target);
-        let same = head.iter().find(|(other, _)| other == target);
-        if let Some((_, head)) = same.filter(|_| is_measured && is_wanted(target)) {
-            report.functions.push((target.clone(), FunctionSet::diff(base, head)));
-        }
-    }
+    let of_both = base.iter().filter_map(|(target, base)| {
+        let (_, head) = head.iter().find(|(other, _)| other == target)?;
+        Some((target.clone(), FunctionSet::diff(base, head)))
+    });
+    of_both.collect()
 }

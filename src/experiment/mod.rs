@@ -8,14 +8,17 @@ mod measure;
 mod observer;
 mod outcome;
 mod plan;
+mod reach;
 mod resume;
 pub mod schedule;
 mod seeds;
 mod settings;
 mod subject;
+mod trace;
 mod tune;
 mod turns;
 mod version;
+mod version_files;
 
 use std::time::SystemTime;
 

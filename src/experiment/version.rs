@@ -10,7 +10,7 @@ use crate::{
     build::{Compilation, Source, Workshop},
     code::{Digest, FunctionSet},
     failure::Result,
-    harness::{Conditions, Filter},
+    harness::{Conditions, Executable, Filter},
     model::{BenchTarget, Benchmark, TargetFilter, Version},
     project::{Project, source_of},
     source::Checkout,
@@ -73,6 +73,16 @@ impl ListedVersion {
         let mut seen = HashSet::new();
         let listed = self.listing.targets.iter().flat_map(|target| &target.benchmarks);
         listed.filter(|benchmark| seen.insert(*benchmark)).cloned().collect()
+    }
+
+    /// The variables that processes of a bench target get.
+    pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
+        let is_it = |listed: &&ListedTarget| {
+            let Executable { package, target: name, .. } = &listed.executable;
+            *package == target.package && *name == target.target
+        };
+        let listed = self.listing.targets.iter().find(is_it);
+        listed.map_or(&[], |listed| &listed.executable.variables)
     }
 
     /// The target that a benchmark is listed in.

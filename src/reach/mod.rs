@@ -4,10 +4,12 @@
 //! variables it reads. A benchmark that enters no function that differs, and reads nothing that differs, does
 //! the same in both versions, and need not be measured.
 
+mod decision;
 mod trace;
 
 use crate::code::Name;
 
+pub use decision::{Differences, reach};
 pub use trace::{FileState, Gap, Trace};
 
 /// What of the differences between two versions a benchmark executes or reads.

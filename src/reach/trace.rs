@@ -16,14 +16,27 @@ pub struct Trace {
     /// The functions that were entered before the clock was first read, by
     /// [`instance`](crate::code::FunctionCode::instance).
     pub in_set_up: BTreeSet<u64>,
-    /// The functions that were entered afterwards, by the same.
+    /// The functions that were entered afterwards, or may not have returned by then, by the same.
     pub while_measuring: BTreeSet<u64>,
-    /// The files and directories below the build path that were opened, or looked for, by their path there.
+    /// The files and directories of the version that were opened, or looked for, by their path below the build
+    /// path.
     pub files: BTreeMap<PathBuf, FileState>,
     /// The environment variables that were asked for.
     pub variables: BTreeSet<String>,
     /// Why there may be more.
     pub gaps: Vec<Gap>,
+}
+
+impl Trace {
+    /// A trace that tells nothing, for this reason.
+    pub fn none(reason: String) -> Self {
+        Self { gaps: vec![Gap::Untraced(reason)], ..Self::default() }
+    }
+
+    /// Whether a function was entered at all.
+    pub fn has_entered(&self, instance: u64) -> bool {
+        self.in_set_up.contains(&instance) || self.while_measuring.contains(&instance)
+    }
 }
 
 /// What a path led to.
@@ -34,18 +47,20 @@ pub enum FileState {
     Absent,
     /// A file with these contents.
     File(Digest),
-    /// A directory with these names in it.
-    Directory(Digest),
+    /// A directory; with these names in it, where it was opened.
+    Directory(Option<Digest>),
+    /// Something else.
+    Other,
 }
 
 /// Why a trace may lack something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gap {
-    /// It could not be traced at all, for this reason.
+    /// It could not be traced, for this reason.
     Untraced(String),
-    /// Another program was started.
-    OtherProgram,
-    /// The whole environment was read.
-    WholeEnvironment,
+    /// Something was looked for or asked for under a name that is no text.
+    Unnamed,
+    /// All environment variables were read, or another program was started that may have read any.
+    AnyVariable,
 }

@@ -72,6 +72,15 @@ impl Breakpoints {
         }
     }
 
+    /// Puts into the bytes at an address what stood there before the breakpoint.
+    pub(super) fn restore(&self, address: u64, bytes: &mut [u8]) {
+        let before = self.elsewhere.get(&address).map(Vec::as_slice);
+        let before = before.unwrap_or_else(|| self.code_at(address, address));
+        if let Some(first) = bytes.get_mut(..before.len()) {
+            first.copy_from_slice(before);
+        }
+    }
+
     /// Whether one is, or was, at this address.
     pub(super) fn is_at(&self, address: u64) -> bool {
         self.function_at(address).is_some() || self.elsewhere.contains_key(&address)

@@ -1,7 +1,8 @@
 //! What tracing depends on the processor for.
 
 pub(super) use of_this_processor::{
-    BREAKPOINT, Registers, address_of_breakpoint, argument, go_to, stack_pointer, system_call,
+    BREAKPOINT, INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to,
+    stack_pointer, system_call,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -10,6 +11,35 @@ mod of_this_processor {
 
     /// The instruction that stops: `int3`.
     pub const BREAKPOINT: [u8; 1] = [0xcc];
+
+    /// How many bytes it takes to know an instruction that [`execute`] knows.
+    pub const INSTRUCTION: usize = 4;
+
+    /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
+    /// what it pushes on the stack, if it pushes something.
+    pub const fn execute(
+        instruction: [u8; INSTRUCTION],
+        registers: &mut Registers,
+    ) -> Option<Option<u64>> {
+        let (length, pushed) = match instruction {
+            // endbr64
+            [0xf3, 0x0f, 0x1e, 0xfa] => (4, None),
+            // push rbx, push rbp
+            [0x53, ..] => (1, Some(registers.rbx)),
+            [0x55, ..] => (1, Some(registers.rbp)),
+            // push r12 to r15
+            [0x41, 0x54, ..] => (2, Some(registers.r12)),
+            [0x41, 0x55, ..] => (2, Some(registers.r13)),
+            [0x41, 0x56, ..] => (2, Some(registers.r14)),
+            [0x41, 0x57, ..] => (2, Some(registers.r15)),
+            _ => return None,
+        };
+        registers.rip = registers.rip.wrapping_add(length);
+        if pushed.is_some() {
+            registers.rsp = registers.rsp.wrapping_sub(8);
+        }
+        Some(pushed)
+    }
 
     /// Where the breakpoint stands that has just stopped a thread: the processor is one byte behind it.
     pub const fn address_of_breakpoint(registers: &Registers) -> u64 {
@@ -41,6 +71,23 @@ mod of_this_processor {
 
     /// The instruction that stops: `brk #0`.
     pub const BREAKPOINT: [u8; 4] = 0xd420_0000_u32.to_le_bytes();
+
+    /// How many bytes an instruction has.
+    pub const INSTRUCTION: usize = 4;
+
+    /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
+    /// what it pushes on the stack, if it pushes something.
+    pub const fn execute(
+        instruction: [u8; INSTRUCTION],
+        registers: &mut Registers,
+    ) -> Option<Option<u64>> {
+        // bti c
+        if u32::from_le_bytes(instruction) == 0xd503_245f {
+            registers.pc = registers.pc.wrapping_add(4);
+            return Some(None);
+        }
+        None
+    }
 
     /// Where the breakpoint stands that has just stopped a thread: the processor has not gone on.
     pub const fn address_of_breakpoint(registers: &Registers) -> u64 {

@@ -14,7 +14,9 @@ use super::{
     breakpoints::Breakpoints,
     filter, libraries,
     lookup::{Lookup, lookup},
-    processor::{Registers, address_of_breakpoint, argument, go_to, stack_pointer},
+    processor::{
+        INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to, stack_pointer,
+    },
     ptrace::{self, Change, Memory, Tid},
 };
 use crate::process::reap::Usage;
@@ -195,23 +197,45 @@ impl Tracer {
                 self.observed.in_set_up.insert(function);
             }
         }
-        let is_variable = self.variables.contains(&address);
-        if is_variable {
-            let name = self.memory(tid)?.string(argument(&registers));
-            match name.and_then(|name| String::from_utf8(name).ok()) {
-                Some(name) => _ = self.observed.variables.insert(name),
-                None => self.observed.unnamed += 1,
-            }
+        if self.variables.contains(&address) {
+            self.note_variable(tid, &registers);
+            self.pass(tid, registers, address)?;
+            return Ok(0);
         }
         self.memory(tid)?;
-        let memory = &self.memories[&tid];
-        self.breakpoints.remove(memory, address)?;
+        self.breakpoints.remove(&self.memories[&tid], address)?;
         go_to(&mut registers, address);
         ptrace::set_registers(tid, &mut registers)?;
-        if is_variable {
-            self.step_over(tid, address)?;
-        }
         Ok(0)
+    }
+
+    /// Notes the name that a thread asks for.
+    fn note_variable(&mut self, tid: Tid, registers: &Registers) {
+        let name = self.memory(tid).ok().and_then(|memory| memory.string(argument(registers)));
+        match name.and_then(|name| String::from_utf8(name).ok()) {
+            Some(name) => _ = self.observed.variables.insert(name),
+            None => self.observed.unnamed += 1,
+        }
+    }
+
+    /// Lets a thread pass a breakpoint that stays. Where possible without removing it, since another thread
+    /// might come by meanwhile.
+    fn pass(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<()> {
+        self.memory(tid)?;
+        let memory = &self.memories[&tid];
+        let mut instruction = [0; INSTRUCTION];
+        memory.read(address, &mut instruction)?;
+        self.breakpoints.restore(address, &mut instruction);
+        go_to(&mut registers, address);
+        if let Some(pushed) = execute(instruction, &mut registers) {
+            if let Some(value) = pushed {
+                memory.write(stack_pointer(&registers), &value.to_ne_bytes())?;
+            }
+            return ptrace::set_registers(tid, &mut registers);
+        }
+        self.breakpoints.remove(memory, address)?;
+        ptrace::set_registers(tid, &mut registers)?;
+        self.step_over(tid, address)
     }
 
     /// Lets a thread execute the instruction at a breakpoint that was removed, and sets it again. Another thread

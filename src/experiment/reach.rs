@@ -1,0 +1,122 @@
+//! What of the differences between two versions each of their benchmarks reaches.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+};
+
+use super::{ListedVersion, Runner, version_files::VersionFiles};
+use crate::{
+    code::FunctionDiff,
+    failure::{Exit, Failure, Result},
+    model::{BenchTarget, Benchmark},
+    reach::{Differences, Reach, Trace, reach},
+};
+
+impl Runner<'_> {
+    /// What benchmarks of both versions reach, in their order. `functions` tells how the functions of each
+    /// bench target differ; of a target that is missing there, nothing is known.
+    pub fn reach(
+        &self,
+        versions: &[ListedVersion; 2],
+        functions: &[(BenchTarget, FunctionDiff)],
+        benchmarks: &[Benchmark],
+    ) -> Result<Vec<Reach>> {
+        let [base, head] = versions;
+        let traces = [self.traces(base, benchmarks)?, self.traces(head, benchmarks)?];
+        let targets = targets_of(benchmarks);
+        let differences = targets.into_iter().map(|target| {
+            let diff = functions.iter().find(|(other, _)| *other == target);
+            let of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
+            (target, of_target)
+        });
+        let differences: BTreeMap<BenchTarget, OfTarget> = differences.collect();
+        let files = [&base.files(), &head.files()];
+        let mut all = Vec::with_capacity(benchmarks.len());
+        for (index, benchmark) in benchmarks.iter().enumerate() {
+            let of_benchmark = [&traces[0][index], &traces[1][index]];
+            let of_target = &differences[&benchmark.bench_target()];
+            let differences = Differences {
+                functions: &of_target.functions,
+                files: VersionFiles::that_differ(files, of_benchmark.map(|trace| &trace.files)),
+                variables: &of_target.variables,
+                everywhere: &of_target.everywhere,
+            };
+            all.push(reach(&differences, of_benchmark));
+        }
+        Ok(all)
+    }
+
+    /// The traces of these benchmarks in a version.
+    fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Vec<Trace>> {
+        let count = benchmarks.len();
+        self.observer.traced(&version.version, 0, count);
+        let mut traces = vec![Trace::default(); count];
+        let mut done = 0;
+        for target in targets_of(benchmarks) {
+            let traceable = self.traceable(version, &target)?;
+            let of_target =
+                benchmarks.iter().zip(&mut traces).filter(|(one, _)| one.bench_target() == target);
+            for (benchmark, trace) in of_target {
+                if self.conditions.interrupt.is_set() {
+                    return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
+                }
+                *trace = self.trace(&traceable, benchmark)?;
+                done += 1;
+                self.observer.traced(&version.version, done, count);
+            }
+        }
+        Ok(traces)
+    }
+}
+
+fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
+    benchmarks.iter().map(Benchmark::bench_target).collect()
+}
+
+/// How a bench target differs.
+struct OfTarget {
+    functions: FunctionDiff,
+    variables: BTreeSet<String>,
+    everywhere: Vec<String>,
+}
+
+impl OfTarget {
+    fn new(
+        versions: &[ListedVersion; 2],
+        target: &BenchTarget,
+        functions: Option<&FunctionDiff>,
+    ) -> Self {
+        let [base, head] = versions;
+        let mut everywhere = Vec::new();
+        if base.compilation.record.rustc != head.compilation.record.rustc {
+            everywhere.push("another compiler made it".to_owned());
+        }
+        match functions {
+            None => everywhere.push("its functions cannot be compared".to_owned()),
+            Some(diff) if diff.incomplete => {
+                everywhere.push("some of its functions cannot be compared".to_owned());
+            }
+            Some(_) => {}
+        }
+        Self {
+            functions: functions.cloned().unwrap_or_default(),
+            variables: variables_that_differ(base.variables(target), head.variables(target)),
+            everywhere,
+        }
+    }
+}
+
+/// The names of variables that have another value in the other version, or are in one alone.
+fn variables_that_differ(
+    base: &[(OsString, OsString)],
+    head: &[(OsString, OsString)],
+) -> BTreeSet<String> {
+    let only_in = |one: &[(OsString, OsString)], other: &[(OsString, OsString)]| {
+        let is_alone = |variable: &&(OsString, OsString)| !other.contains(variable);
+        let names =
+            one.iter().filter(is_alone).map(|(name, _)| name.to_string_lossy().into_owned());
+        names.collect::<Vec<String>>()
+    };
+    only_in(base, head).into_iter().chain(only_in(head, base)).collect()
+}

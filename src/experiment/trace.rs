@@ -1,0 +1,178 @@
+//! Traces of benchmarks: one execution of each version, kept for as long as its compilation is.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use super::{ListedVersion, Runner, version_files::VersionFiles};
+use crate::{
+    build::ListedExecutable,
+    code::{Digest, KeptFunction, instance_of},
+    failure::{Exit, Failure, OrFail, Result},
+    harness::{Conditions, Executable, Outcome},
+    model::{BenchTarget, Benchmark},
+    process::{
+        launcher_beside,
+        trace::{Observed, Plan, Tracing},
+    },
+    reach::{Gap, Trace},
+};
+
+/// Raise this when something else is traced.
+const RULES: u32 = 1;
+
+/// A trace as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    rules: u32,
+    trace: Trace,
+}
+
+/// A bench target of a version whose benchmarks can be traced.
+pub(super) struct Traceable<'v> {
+    version: &'v ListedVersion,
+    listed: ListedExecutable,
+    files: VersionFiles,
+    /// The program that traces.
+    tracer: Option<PathBuf>,
+    place: TempDir,
+}
+
+impl Runner<'_> {
+    /// A bench target of a version, ready to be traced. Its compilation becomes the active one.
+    pub(super) fn traceable<'v>(
+        &self,
+        version: &'v ListedVersion,
+        target: &BenchTarget,
+    ) -> Result<Traceable<'v>> {
+        let listed = self.workshop.listed_executable(&version.compilation, target)?;
+        let place = tempfile::tempdir().or_fail(Exit::Usage, || "cannot make a directory")?;
+        let tracer = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
+        let files = version.files();
+        let traceable = Traceable { version, listed, files, tracer, place };
+        let what = || "cannot write what is to be traced";
+        let plan = serde_json::to_vec(&traceable.plan()).or_fail(Exit::Internal, what)?;
+        fs::write(traceable.plan_path(), plan).or_fail(Exit::Usage, what)?;
+        Ok(traceable)
+    }
+
+    /// The trace of a benchmark: kept from before, unless the files that it reads have changed, or of an
+    /// execution now.
+    pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
+        let kept_in = of.kept_in(benchmark);
+        let kept = fs::read(&kept_in).ok().and_then(|kept| serde_json::from_slice(&kept).ok());
+        if let Some(Kept { rules: RULES, trace }) = kept
+            && trace.files == of.files.states(&trace.files)
+        {
+            return Ok(trace);
+        }
+        let trace = self.execute_traced(of, benchmark)?;
+        if !trace.gaps.iter().any(|gap| matches!(gap, Gap::Untraced(_))) {
+            let what = || format!("cannot write {}", kept_in.display());
+            let kept = serde_json::to_vec(&Kept { rules: RULES, trace: trace.clone() })
+                .or_fail(Exit::Internal, what)?;
+            let directory = kept_in.parent().unwrap_or(Path::new(""));
+            fs::create_dir_all(directory).or_fail(Exit::Build, what)?;
+            fs::write(&kept_in, kept).or_fail(Exit::Build, what)?;
+        }
+        Ok(trace)
+    }
+
+    /// The trace of one execution, as it is requested for measuring too.
+    fn execute_traced(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
+        let Some(tracer) = &of.tracer else {
+            return Ok(Trace::none(
+                "rbench-launcher, which traces, is not beside rbench".to_owned(),
+            ));
+        };
+        let target = of.version.target_of(benchmark).ok_or_else(|| {
+            let what = format!("{benchmark} is not in {}", of.version.version);
+            Failure::new(Exit::Internal, what)
+        })?;
+        let _ = fs::remove_file(of.report_path());
+        let tracing = Tracing { tracer: tracer.clone(), plan: of.plan_path() };
+        let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
+        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
+        let request = self.settings.efforts.of(benchmark).request();
+        let outcome = target.harness.execute(&executable, &benchmark.name, &request, &conditions);
+        match outcome {
+            Ok(Outcome::Measured(_)) => {}
+            Ok(Outcome::Skipped(_)) => return Ok(Trace::none("it chose not to run".to_owned())),
+            Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+            Err(_) => return Ok(Trace::none("it fails when it is traced".to_owned())),
+        }
+        let observed = fs::read(of.report_path()).ok();
+        let observed = observed.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(observed.map_or_else(
+            || Trace::none("it could not be traced".to_owned()),
+            |observed| of.trace(observed),
+        ))
+    }
+}
+
+impl Traceable<'_> {
+    fn plan(&self) -> Plan {
+        let addresses_of = |names: &[&str]| -> Vec<u64> {
+            let is_one =
+                |function: &&KeptFunction| function.symbols().any(|symbol| names.contains(&symbol));
+            self.listed.functions.iter().filter(is_one).map(|function| function.address).collect()
+        };
+        Plan {
+            functions: self.listed.functions.iter().map(|function| function.address).collect(),
+            clocks: addresses_of(&["clock_gettime", "gettimeofday"]),
+            variables: addresses_of(&["getenv", "secure_getenv"]),
+            report: self.report_path(),
+        }
+    }
+
+    fn plan_path(&self) -> PathBuf {
+        self.place.path().join("plan.json")
+    }
+
+    fn report_path(&self) -> PathBuf {
+        self.place.path().join("observed.json")
+    }
+
+    fn kept_in(&self, benchmark: &Benchmark) -> PathBuf {
+        let name = Digest::of(benchmark.name.id.as_bytes());
+        self.listed.home.join("traces").join(format!("{name}.json"))
+    }
+
+    /// What was observed, in words that mean the same in every version.
+    fn trace(&self, observed: Observed) -> Trace {
+        let instances = |entered: &std::collections::BTreeSet<usize>| {
+            let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
+            functions.flat_map(KeptFunction::symbols).map(instance_of).collect()
+        };
+        let mut files = BTreeMap::new();
+        let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
+        for (path, is_opened) in observed.looked_for.iter().map(|path| (path, false)).chain(read) {
+            if let Some((place, state)) = self.files.find(path, is_opened) {
+                files.insert(place, state);
+            }
+        }
+        let all = observed.in_set_up.union(&observed.while_measuring);
+        let mut functions = all.filter_map(|index| self.listed.functions.get(*index));
+        let reads_all =
+            |function: &KeptFunction| function.name.as_str().starts_with("std::env::vars");
+        let mut gaps = Vec::new();
+        if observed.unnamed > 0 {
+            gaps.push(Gap::Unnamed);
+        }
+        if !observed.programs.is_empty() || functions.any(reads_all) {
+            gaps.push(Gap::AnyVariable);
+        }
+        Trace {
+            in_set_up: instances(&observed.in_set_up),
+            while_measuring: instances(&observed.while_measuring),
+            files,
+            variables: observed.variables,
+            gaps,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Decides what of the differences between two versions a benchmark reaches.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use super::{Gap, Reach, ReachedFunction, Trace};
+use crate::code::FunctionDiff;
+
+/// How two versions of a bench target differ.
+#[derive(Clone, Debug)]
+pub struct Differences<'d> {
+    /// In their functions.
+    pub functions: &'d FunctionDiff,
+    /// In the files that a benchmark of it reads, by their path below the build path.
+    pub files: BTreeSet<PathBuf>,
+    /// In the environment variables that its processes get.
+    pub variables: &'d BTreeSet<String>,
+    /// In something that may concern every benchmark, as phrases.
+    pub everywhere: &'d [String],
+}
+
+/// What a benchmark reaches that was traced in both versions: base and head.
+pub fn reach(differences: &Differences<'_>, traces: [&Trace; 2]) -> Reach {
+    let asked = |name: &&String| traces.iter().any(|trace| trace.variables.contains(*name));
+    let mut doubts = differences.everywhere.to_vec();
+    for gap in traces.iter().flat_map(|trace| &trace.gaps) {
+        let doubt = match gap {
+            Gap::Untraced(reason) => reason.clone(),
+            Gap::Unnamed => "it looks for something under a name that is no text".to_owned(),
+            Gap::AnyVariable => match differences.variables.first() {
+                None => continue,
+                Some(name) => format!("it may read environment variables that differ, as {name}"),
+            },
+        };
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+    Reach {
+        functions: functions(differences.functions, traces),
+        files: differences.files.iter().map(|file| shown(file)).collect(),
+        variables: differences.variables.iter().filter(asked).cloned().collect(),
+        doubts,
+    }
+}
+
+/// The functions that differ and that were entered.
+fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunction> {
+    let mut reached = Vec::new();
+    let measured = |trace: &Trace, instance| trace.while_measuring.contains(&instance);
+    for function in &diff.changed {
+        let (in_base, in_head) = (function.base_instance, function.instance);
+        if base.has_entered(in_base) || head.has_entered(in_head) {
+            reached.push(ReachedFunction {
+                name: function.name.clone(),
+                base_size: Some(function.base_size),
+                head_size: Some(function.head_size),
+                while_measuring: measured(base, in_base) || measured(head, in_head),
+            });
+        }
+    }
+    for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
+        reached.push(ReachedFunction {
+            name: function.name.clone(),
+            base_size: Some(function.size),
+            head_size: None,
+            while_measuring: measured(base, function.instance),
+        });
+    }
+    for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
+        reached.push(ReachedFunction {
+            name: function.name.clone(),
+            base_size: None,
+            head_size: Some(function.size),
+            while_measuring: measured(head, function.instance),
+        });
+    }
+    reached.sort_by_cached_key(|function| {
+        let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
+        let change = sizes[0].abs_diff(sizes[1]);
+        (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
+    });
+    reached
+}
+
+/// A file of a version as its author knows it: below the root of the repository.
+fn shown(file: &Path) -> String {
+    file.strip_prefix("src").unwrap_or(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{ChangedFunction, Name, SizedFunction};
+
+    fn changed(name: &str, instances: [u64; 2], sizes: [u64; 2]) -> ChangedFunction {
+        let ([base_instance, instance], [base_size, head_size]) = (instances, sizes);
+        let name = Name::of(name);
+        ChangedFunction { name, instance, base_instance, base_size, head_size }
+    }
+
+    fn sized(name: &str, instance: u64) -> SizedFunction {
+        SizedFunction { name: Name::of(name), instance, size: 9 }
+    }
+
+    fn trace(in_set_up: &[u64], while_measuring: &[u64]) -> Trace {
+        Trace {
+            in_set_up: in_set_up.iter().copied().collect(),
+            while_measuring: while_measuring.iter().copied().collect(),
+            ..Trace::default()
+        }
+    }
+
+    fn reached(diff: &FunctionDiff, traces: [&Trace; 2]) -> Vec<(String, bool)> {
+        let differences = Differences {
+            functions: diff,
+            files: BTreeSet::new(),
+            variables: &BTreeSet::new(),
+            everywhere: &[],
+        };
+        let reach = reach(&differences, traces);
+        let name = |function: &ReachedFunction| function.name.to_string();
+        reach.functions.iter().map(|one| (name(one), one.while_measuring)).collect()
+    }
+
+    #[test]
+    fn a_function_that_differs_is_reached_if_either_version_enters_its_own() {
+        let diff = FunctionDiff {
+            changed: vec![changed("a", [1, 11], [10, 20]), changed("b", [2, 12], [10, 40])],
+            removed: vec![sized("gone", 3)],
+            added: vec![sized("new", 14)],
+            ..FunctionDiff::default()
+        };
+        let none = trace(&[], &[]);
+        let is = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
+            names.iter().map(|(name, measured)| ((*name).to_owned(), *measured)).collect()
+        };
+        assert_eq!(reached(&diff, [&none, &none]), []);
+        // The numbers of the other version mean something else.
+        assert_eq!(reached(&diff, [&trace(&[11, 12, 14], &[]), &trace(&[], &[1, 2, 3])]), []);
+        assert_eq!(reached(&diff, [&trace(&[1], &[]), &none]), is(&[("a", false)]));
+        assert_eq!(reached(&diff, [&none, &trace(&[], &[11])]), is(&[("a", true)]));
+        let both = [&trace(&[1, 2, 3], &[]), &trace(&[14], &[14])];
+        let order = [("new", true), ("b", false), ("a", false), ("gone", false)];
+        assert_eq!(
+            reached(&diff, both),
+            is(&order),
+            "measured ones first, then the largest change"
+        );
+    }
+
+    #[test]
+    fn files_and_variables_that_differ_are_reached_and_gaps_are_doubts() {
+        let (functions, everywhere) = (FunctionDiff::default(), ["another compiler".to_owned()]);
+        let variables = BTreeSet::from(["A".to_owned(), "B".to_owned()]);
+        let differences = Differences {
+            functions: &functions,
+            files: BTreeSet::from(["src/data/x".into(), "target/release/y".into()]),
+            variables: &variables,
+            everywhere: &everywhere,
+        };
+        let asking = |name: &str, gaps: &[Gap]| Trace {
+            variables: BTreeSet::from([name.to_owned()]),
+            gaps: gaps.to_vec(),
+            ..Trace::default()
+        };
+        let found = reach(&differences, [&asking("B", &[]), &asking("C", &[])]);
+        assert_eq!(found.files, ["data/x", "target/release/y"]);
+        assert_eq!((found.variables, found.doubts), (vec!["B".to_owned()], everywhere.to_vec()));
+        let untraced = Gap::Untraced("it cannot be traced".to_owned());
+        let gaps = [Gap::Unnamed, Gap::AnyVariable, untraced];
+        let found = reach(&differences, [&asking("B", &gaps), &asking("B", &gaps)]);
+        assert_eq!(found.doubts.len(), 4, "each once: {:?}", found.doubts);
+        let unaffected = Differences {
+            files: BTreeSet::new(),
+            variables: &BTreeSet::new(),
+            everywhere: &[],
+            ..differences
+        };
+        let any = asking("B", &[Gap::AnyVariable]);
+        assert!(reach(&unaffected, [&any, &any]).is_nothing(), "no variable differs");
+    }
+}
