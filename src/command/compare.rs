@@ -95,9 +95,7 @@ fn compare(
         .filter(is_measured)
         .map(|(benchmark, _)| benchmark.clone())
         .collect();
-    for (b, r) in common.iter().zip(&reach) {
-        eprintln!("{} {r:?}", b.name.id);
-    }
+    announcement::unaffected(console, common.len() - measured.len(), common.len());
     announcement::plan(console, &runner.outline(&versions, &measured), verdicts.criteria.confirm);
     if args.experiment.dry_run {
         if common.is_empty() {
@@ -117,7 +115,7 @@ fn compare(
         if are_identical(&programs(BASE), &programs(HEAD)) {
             Verdict::Identical
         } else {
-            Verdict::Skipped { reason: "unaffected".to_owned() }
+            Verdict::Unaffected
         }
     };
     let mut rows: Vec<JudgedRow> = common
@@ -148,7 +146,7 @@ fn compare(
     }
     let place = |benchmark: &Benchmark| common.iter().position(|other| other == benchmark);
     for row in &mut rows {
-        let _ = place(&row.benchmark);
+        row.reach = place(&row.benchmark).map(|index| reach[index].clone());
     }
     rows.sort_by_key(|row| place(&row.benchmark));
     report.rows = rows;
