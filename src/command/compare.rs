@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use super::{announcement, output::Output, stored, suspicious_builds};
 use crate::{
+    build::changed_dependencies,
     cli::{CompareArgs, FailOn},
     code::FunctionSet,
     console::Console,
@@ -110,6 +111,7 @@ fn compare(
         .map(|benchmark| JudgedRow::of_benchmark(benchmark, Verdict::Identical))
         .collect();
     if !changed.is_empty() {
+        announcement::unaffected(console, identical.len(), common.len());
         // What another program does is not in the functions of a bench target.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         compare_functions(runner, &versions, &changed, runs_itself, &mut report);
@@ -227,6 +229,7 @@ fn report_of(
     };
     report.added = only_in(head, base);
     report.removed = only_in(base, head);
+    report.dependencies = changed_dependencies(&base.locked, &head.locked);
     for version in versions {
         report.failed_targets.extend(version.listing.failures.iter().cloned());
     }
