@@ -16,6 +16,8 @@ use crate::{
 pub struct BuildRequest {
     /// Which bench targets, as they were compiled.
     pub filter: TargetFilter,
+    /// Which of these are linked; all when absent.
+    pub only: Option<BTreeSet<BenchTarget>>,
     /// How functions are arranged.
     pub layout: Layout,
     /// Where builds come from.

@@ -67,6 +67,11 @@ impl Workshop<'_> {
         files::write_whole(&resolved, &contents)?;
         Ok(LockFile { path: lock, is_added: true })
     }
+
+    /// The lock file that a version was compiled with, as text; empty if it cannot be read.
+    pub fn locked(&self, source: Source<'_>) -> String {
+        fs::read_to_string(source.checkout.join(&self.workspace).join(NAME)).unwrap_or_default()
+    }
 }
 
 /// Which workspaces of a checkout got a lock file that is none of their version's: a file beside the

@@ -100,7 +100,7 @@ impl Workshop<'_> {
         compilation: &Compilation,
     ) -> Result<Option<Vec<Digest>>> {
         let (version, layout) = ([(source, compilation)], Layout::Natural);
-        let Some(linkables) = self.linkables(&version, layout)? else { return Ok(None) };
+        let Some(linkables) = self.linkables(&version, layout, None)? else { return Ok(None) };
         let seed = LayoutSeed::list(0, 1);
         let linked = self.link_together(&version, layout, linkables, &seed)?;
         Ok(Some(linked.iter().flatten().map(TargetBuilds::digest).collect()))

@@ -33,8 +33,7 @@ impl Workshop<'_> {
         if request.layout == Layout::Salted {
             return salted("requested".to_owned());
         }
-        let Some((layout, linkables)) = self.linkables_of_some_layout(versions, request.layout)?
-        else {
+        let Some((layout, linkables)) = self.linkables_of_some_layout(versions, request)? else {
             let reason = format!("no linker here can make the layout `{}`", request.layout);
             self.warn(&format!(
                 "{reason}: every build is compiled with its own salt, which moves few functions"
@@ -125,7 +124,8 @@ impl Workshop<'_> {
             let compilations = versions.iter().map(compile).collect::<Result<Vec<_>>>()?;
             let sources = versions.iter().map(|(source, _)| *source);
             let compiled: Vec<Compiled<'_>> = sources.zip(&compilations).collect();
-            let linkables = self.linkables(&compiled, layout)?.unwrap_or_default();
+            let wanted = request.only.as_ref();
+            let linkables = self.linkables(&compiled, layout, wanted)?.unwrap_or_default();
             let linked = self.link_together(&compiled, layout, linkables, &[seed])?;
             for ((builds, compilation), targets) in all.iter_mut().zip(compilations).zip(linked) {
                 builds.compilations.push(compilation);
@@ -200,16 +200,20 @@ impl Workshop<'_> {
         natural::listed_executable(&recipe, &compilation.recipe_home(compiled))
     }
 
-    /// Every target of each version, ready to be linked; `None` if no linker here can make the layout.
+    /// The wanted targets of each version, all if none are named, ready to be linked; `None` if no linker here
+    /// can make the layout.
     pub(super) fn linkables(
         &self,
         versions: &[Compiled<'_>],
         layout: Layout,
+        wanted: Option<&BTreeSet<BenchTarget>>,
     ) -> Result<Option<Vec<Vec<Linkable>>>> {
         let mut all = Vec::with_capacity(versions.len());
         for (_, compilation) in versions {
             self.activate(&compilation.home)?;
-            let targets = compilation.record.targets.iter();
+            let is_wanted =
+                |one: &&CompiledTarget| wanted.is_none_or(|wanted| wanted.contains(&one.target));
+            let targets = compilation.record.targets.iter().filter(is_wanted);
             let linkables = targets.map(|target| {
                 Linkable::prepare(compilation, target, layout, self.observer).transpose()
             });
@@ -225,12 +229,13 @@ impl Workshop<'_> {
     fn linkables_of_some_layout(
         &self,
         versions: &[Compiled<'_>],
-        wanted: Layout,
+        request: &BuildRequest,
     ) -> Result<Option<(Layout, Vec<Vec<Linkable>>)>> {
-        if let Some(linkables) = self.linkables(versions, wanted)? {
+        let (wanted, only) = (request.layout, request.only.as_ref());
+        if let Some(linkables) = self.linkables(versions, wanted, only)? {
             return Ok(Some((wanted, linkables)));
         }
-        let Some(linkables) = self.linkables(versions, Layout::Shuffle)? else {
+        let Some(linkables) = self.linkables(versions, Layout::Shuffle, only)? else {
             return Ok(None);
         };
         self.warn(&format!(

@@ -35,6 +35,25 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     ));
 }
 
+/// How many of the benchmarks of both versions are not measured, as they execute and read nothing that differs;
+/// nothing where all are.
+pub fn unaffected(console: &Console, not_measured: usize, of: usize) {
+    if let Some(line) = unaffected_line(not_measured, of) {
+        console.line(&line);
+    }
+}
+
+/// `168 of 172 benchmarks execute nothing that changed, and are not measured`.
+fn unaffected_line(not_measured: usize, of: usize) -> Option<String> {
+    let (execute, are) = match not_measured {
+        0 => return None,
+        1 => ("executes", "is"),
+        _ => ("execute", "are"),
+    };
+    let of = count(of, "benchmark");
+    Some(format!("{not_measured} of {of} {execute} nothing that changed, and {are} not measured"))
+}
+
 /// What is left of an earlier run, and why nothing is, if that was interrupted.
 pub fn resumed(console: &Console, begun: &Begun) {
     if begun.resumed() > 0 {
@@ -63,4 +82,19 @@ pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) 
         count(benchmarks, "flagged benchmark"),
         count(seeds.len(), "build"),
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_measured_is_counted_and_nothing_is_said_where_all_is_measured() {
+        let line = |not_measured, of| unaffected_line(not_measured, of).unwrap();
+        let end = "nothing that changed, and";
+        assert_eq!(line(168, 172), format!("168 of 172 benchmarks execute {end} are not measured"));
+        assert_eq!(line(1, 2), format!("1 of 2 benchmarks executes {end} is not measured"));
+        assert_eq!(line(1, 1), format!("1 of 1 benchmark executes {end} is not measured"));
+        assert_eq!(unaffected_line(0, 172), None);
+    }
 }

@@ -31,6 +31,7 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
 
     let workshop = project.workshop(settings.compile.clone(), &console)?;
     let request = BuildRequest {
+        only: None,
         filter: settings::target_filter(&args.target),
         layout: settings.layout,
         strategy: settings.strategy,

@@ -2,22 +2,21 @@
 
 use std::time::SystemTime;
 
-use super::{announcement, output::Output, stored, suspicious_builds};
+use super::{announcement, output::Output, selection::Selection, stored, suspicious_builds};
 use crate::{
+    build::changed_dependencies,
     cli::{CompareArgs, FailOn},
-    code::{FunctionDiff, FunctionSet},
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef, are_identical},
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     machine::{
         state::{self, MachineState},
         this_machine,
     },
-    model::{BenchTarget, Benchmark, Resources, Stage},
+    model::{BenchTarget, Benchmark, Resources, Sameness, Stage},
     process::{Interrupt, Kept},
     project::Project,
-    reach::Reach,
     report::{
         CommandLine as _,
         compare::{ComparisonReport, Warning},
@@ -84,19 +83,11 @@ fn compare(
     let uncommitted = |words: &[&str]| args.given.suggest("compare", words, &[]);
     let [base, head] = args.versions.resolve(resolve, uncommitted)?;
     let versions = [runner.list(base)?, runner.list(head)?];
-    let common = common_benchmarks(&versions);
     let mut report = report_of(&versions, args, verdicts);
-    let functions = functions_that_differ(runner, &versions, &mut report.warnings);
-    let reach = runner.reach(&versions, &functions, &common)?;
-    let is_measured = |(_, reach): &(&Benchmark, &Reach)| args.measure_all || !reach.is_nothing();
-    let measured: Vec<Benchmark> = common
-        .iter()
-        .zip(&reach)
-        .filter(is_measured)
-        .map(|(benchmark, _)| benchmark.clone())
-        .collect();
+    let chosen = Selection::new(runner, &versions, args.measure_all, &mut report.warnings)?;
+    let (common, measured) = (&chosen.common, &chosen.measured);
     announcement::unaffected(console, common.len() - measured.len(), common.len());
-    announcement::plan(console, &runner.outline(&versions, &measured), verdicts.criteria.confirm);
+    announcement::plan(console, &runner.outline(&versions, measured), verdicts.criteria.confirm);
     if args.experiment.dry_run {
         if common.is_empty() {
             console.line("warning: there is no benchmark in both versions");
@@ -108,82 +99,77 @@ fn compare(
     if common.is_empty() {
         return Ok(Some(report));
     }
-    let builds = runner.link(&versions, runner.first_seeds(&common))?;
+    let linked = chosen.linked();
+    let builds = runner.link(&versions, &linked, runner.first_seeds(&linked))?;
     report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
-    let verdict = |benchmark: &Benchmark| {
-        let programs = |version| builds.programs(version, &benchmark.bench_target());
-        if are_identical(&programs(BASE), &programs(HEAD)) {
-            Verdict::Identical
-        } else {
-            Verdict::Unaffected
-        }
+    let unmeasured = chosen.unmeasured(&builds);
+    let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
+        JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
     };
-    let mut rows: Vec<JudgedRow> = common
-        .iter()
-        .filter(|benchmark| !measured.contains(benchmark))
-        .map(|benchmark| JudgedRow::of_benchmark(benchmark, verdict(benchmark)))
-        .collect();
+    let mut rows: Vec<JudgedRow> = unmeasured.iter().map(row).collect();
     if !measured.is_empty() {
         // What another program does is not in the functions of a bench target.
-        let is_told = |(target, _): &(BenchTarget, FunctionDiff)| {
-            measured.iter().any(|benchmark| benchmark.bench_target() == *target)
-                && !project.file.runs_other_programs(target)
-        };
-        report.functions = functions.into_iter().filter(is_told).collect();
-        suspicious_builds::warn_of_addresses(&builds, &measured, &mut report.warnings)?;
+        let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
+        report.functions = chosen.functions_that_are_told(runs_itself);
+        suspicious_builds::warn_of_addresses(&builds, measured, &mut report.warnings)?;
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
-        report.dimensions = Some(runner.outline(&versions, &measured).dimensions);
-        rows.extend(measure(
-            runner,
-            &versions,
-            &builds,
-            &measured,
-            verdicts,
-            console,
-            &mut report,
-        )?);
+        report.dimensions = Some(runner.outline(&versions, measured).dimensions);
+        let experiment =
+            Experiment { runner, versions: &versions, measured, unmeasured: &unmeasured, verdicts };
+        rows.extend(experiment.measure(&builds, console, &mut report)?);
     }
-    let place = |benchmark: &Benchmark| common.iter().position(|other| other == benchmark);
     for row in &mut rows {
-        row.reach = place(&row.benchmark).map(|index| reach[index].clone());
+        row.reach = chosen.reach_of(&row.benchmark).cloned();
     }
-    rows.sort_by_key(|row| place(&row.benchmark));
+    rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
     report.rows = rows;
     Ok(Some(report))
 }
 
-/// Both stages of the benchmarks whose machine code differs: all of them, then what was flagged.
-fn measure(
-    runner: &Runner<'_>,
-    versions: &[ListedVersion],
-    builds: &Builds,
-    benchmarks: &[Benchmark],
-    verdicts: &VerdictSettings,
-    console: &Console,
-    report: &mut ComparisonReport,
-) -> Result<Vec<JudgedRow>> {
-    let mut begun = runner.begin(versions, benchmarks, builds)?;
-    announcement::resumed(console, &begun);
-    let before = MachineState::now();
-    runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
-    report.add_disturbances(MachineState::now().disturbances_since(&before));
+/// What is measured, and what is not.
+struct Experiment<'e> {
+    runner: &'e Runner<'e>,
+    versions: &'e [ListedVersion],
+    measured: &'e [Benchmark],
+    unmeasured: &'e [(Benchmark, Sameness)],
+    verdicts: &'e VerdictSettings,
+}
 
-    let first = judged(runner, begun.id, benchmarks, verdicts)?;
-    let flagged = needing_confirmation(&first, benchmarks, verdicts);
-    if !flagged.is_empty() {
-        let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
-        announcement::confirmation(console, flagged.len(), &seeds);
-        let fresh = runner.link(versions, seeds)?;
-        suspicious_builds::warn_of_addresses(&fresh, &flagged, &mut report.warnings)?;
-        runner.record_builds(&mut begun, Stage::Second, &fresh)?;
+impl Experiment<'_> {
+    /// Both stages: all that is measured, then what was flagged.
+    fn measure(
+        &self,
+        builds: &Builds,
+        console: &Console,
+        report: &mut ComparisonReport,
+    ) -> Result<Vec<JudgedRow>> {
+        let Self { runner, versions, measured, verdicts, .. } = *self;
+        let mut begun = runner.begin(versions, measured, builds)?;
+        announcement::resumed(console, &begun);
+        for (benchmark, sameness) in self.unmeasured {
+            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
+        }
         let before = MachineState::now();
-        runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;
+        runner.measure(&begun, Stage::First, versions, builds, measured)?;
         report.add_disturbances(MachineState::now().disturbances_since(&before));
+
+        let first = judged(runner, begun.id, measured, verdicts)?;
+        let flagged = needing_confirmation(&first, measured, verdicts);
+        if !flagged.is_empty() {
+            let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
+            announcement::confirmation(console, flagged.len(), &seeds);
+            let fresh = runner.link(versions, &flagged, seeds)?;
+            suspicious_builds::warn_of_addresses(&fresh, &flagged, &mut report.warnings)?;
+            runner.record_builds(&mut begun, Stage::Second, &fresh)?;
+            let before = MachineState::now();
+            runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;
+            report.add_disturbances(MachineState::now().disturbances_since(&before));
+        }
+        runner.finish(&begun)?;
+        report.add_disturbances(preempted(runner, begun.id, measured)?);
+        judged(runner, begun.id, measured, verdicts)
     }
-    runner.finish(&begun)?;
-    report.add_disturbances(preempted(runner, begun.id, benchmarks)?);
-    judged(runner, begun.id, benchmarks, verdicts)
 }
 
 /// What one experiment says of these benchmarks by now.
@@ -255,16 +241,11 @@ fn report_of(
     };
     report.added = only_in(head, base);
     report.removed = only_in(base, head);
+    report.dependencies = changed_dependencies(&base.locked, &head.locked);
     for version in versions {
         report.failed_targets.extend(version.listing.failures.iter().cloned());
     }
     report
-}
-
-/// Benchmarks that both versions have, in the head's order.
-fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
-    let base = base.benchmarks();
-    head.benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
 }
 
 /// A warning where benchmarks that only the head has are called anew each time that they are listed.
@@ -276,27 +257,4 @@ fn changing_ids(
     let changing = runner.with_changing_ids(head, added)?;
     let ids: Vec<String> = changing.into_iter().map(|benchmark| benchmark.name.id).collect();
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
-}
-
-/// How the functions of each bench target of both versions differ. That they cannot be compared is no reason
-/// not to measure.
-fn functions_that_differ(
-    runner: &Runner<'_>,
-    [base, head]: &[ListedVersion; 2],
-    warnings: &mut Vec<Warning>,
-) -> Vec<(BenchTarget, FunctionDiff)> {
-    let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
-    let (base, head) = match sets {
-        Ok(sets) => sets,
-        Err(failure) => {
-            let reason = failure.what().to_owned();
-            warnings.push(Warning::FunctionsUnknown { reason });
-            return Vec::new();
-        }
-    };
-    let of_both = base.iter().filter_map(|(target, base)| {
-        let (_, head) = head.iter().find(|(other, _)| other == target)?;
-        Some((target.clone(), FunctionSet::diff(base, head)))
-    });
-    of_both.collect()
 }

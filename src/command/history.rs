@@ -159,6 +159,8 @@ impl Histories<'_> {
         let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
         let places: Vec<Vec<VersionRef>> =
             self.entries.iter().map(|entry| of_benchmark.among(&entry.measured)).collect();
+        let same = self.same(&of_benchmark)?;
+        let sources = sources(&of_benchmark, &places, &same);
         let Some(newest) = places.iter().rev().find_map(|places| places.last()).copied() else {
             return Ok(Vec::new());
         };
@@ -172,6 +174,8 @@ impl Histories<'_> {
                 all: self,
                 benchmark: &of_benchmark,
                 places: &places,
+                same: &same,
+                sources: &sources,
                 metric,
                 newest,
                 criteria,
@@ -179,6 +183,28 @@ impl Histories<'_> {
             histories.push(history.report()?);
         }
         Ok(histories)
+    }
+
+    /// For each entry, the nearest one before it in which the benchmark does the same, as an experiment on both
+    /// says that did not measure it for that reason.
+    fn same(&self, benchmark: &BenchmarkResults<'_>) -> Result<Vec<Option<usize>>> {
+        let mut same = Vec::with_capacity(self.entries.len());
+        for entry in self.entries {
+            let mut places = Vec::new();
+            for place in &entry.measured {
+                let known = self.results.sameness(place.experiment, &benchmark.benchmark)?;
+                places.extend(known.map(|_| *place));
+            }
+            let mut before = entry.follows.filter(|_| !places.is_empty());
+            while let Some(index) = before {
+                if benchmark.same_in([&self.entries[index].measured, &places])?.is_some() {
+                    break;
+                }
+                before = self.entries[index].follows;
+            }
+            same.push(before);
+        }
+        Ok(same)
     }
 
     /// Every metric that any version has; wall time where the benchmark failed in all of them.
@@ -215,12 +241,36 @@ impl Histories<'_> {
     }
 }
 
+/// For each entry, the one whose measurements are its value: its own, or else those of one before it in which the
+/// benchmark does the same.
+fn sources(
+    benchmark: &BenchmarkResults<'_>,
+    places: &[Vec<VersionRef>],
+    same: &[Option<usize>],
+) -> Vec<Option<usize>> {
+    let mut sources: Vec<Option<usize>> = Vec::with_capacity(places.len());
+    for (index, own) in places.iter().enumerate() {
+        let carried = || {
+            let source = (*sources.get(same[index]?)?)?;
+            let place = places[source].last()?;
+            benchmark.unmeasured(*place).is_none().then_some(source)
+        };
+        let source = if own.is_empty() { carried() } else { Some(index) };
+        sources.push(source);
+    }
+    sources
+}
+
 /// The history of one benchmark in one metric.
 struct History<'h> {
     all: &'h Histories<'h>,
     benchmark: &'h BenchmarkResults<'h>,
     /// For each entry, where the benchmark was measured, oldest first.
     places: &'h [Vec<VersionRef>],
+    /// For each entry, the nearest one before it in which the benchmark does the same, if that is known.
+    same: &'h [Option<usize>],
+    /// For each entry, the one whose measurements are its value.
+    sources: &'h [Option<usize>],
     metric: Metric,
     newest: VersionRef,
     criteria: &'h Criteria,
@@ -265,29 +315,34 @@ impl History<'_> {
         self.benchmark.session_variance(newest, &self.metric, interleave, self.criteria)
     }
 
-    /// The row of an entry, and where it was measured; none if the benchmark was not measured there.
+    /// The row of an entry, and where its value was measured; none if the benchmark was not measured there, nor in
+    /// a version before it in which it does the same.
     fn row(&self, index: usize) -> Result<Option<(VersionRef, HistoryRow)>> {
         let results = self.all.results;
-        let Some(last) = self.places[index].last().copied() else { return Ok(None) };
+        let Some(source) = self.sources[index] else { return Ok(None) };
         let entry = &self.all.entries[index];
         let base = self.base_of(index);
-        let relation = base.and_then(|base| {
-            Relation::of(&self.places[base], &self.places[index], &results.experiments)
-        });
-        let place = relation.as_ref().map_or(last, |relation| relation.versions()[HEAD]);
+        let relation = self.relation(base, index)?;
         let against = match (&relation, base) {
             (Some(relation), Some(base)) => self.against(relation, base)?,
             _ => None,
         };
-        let stored = &results.experiments[place.experiment];
+        let Some(place) = self.place(source)? else { return Ok(None) };
+        // Where it was compared, if it was not measured itself.
+        let compared = relation.filter(|_| source != index);
+        let compared = compared.map_or(place, |relation| relation.versions()[HEAD]);
+        let stored = &results.experiments[compared.experiment];
         let judge = &self.all.judge;
         let (stage, summary) = judge.value(self.benchmark, place, &self.metric, self.criteria)?;
+        if source != index && summary.is_none() {
+            return Ok(None);
+        }
         let row = HistoryRow {
             version: entry.version.clone(),
             in_repository: entry.in_repository,
             measured: stored.begun,
             machine: stored.plan.machine.clone(),
-            toolchain: stored.plan.versions[place.version].toolchain.clone(),
+            toolchain: stored.plan.versions[compared.version].toolchain.clone(),
             summary,
             interleaving: self.benchmark.interleaving(&[place], stage).ok().flatten(),
             failure: self.benchmark.unmeasured(place),
@@ -297,15 +352,37 @@ impl History<'_> {
         Ok(Some((place, row)))
     }
 
-    /// The nearest entry before it where the benchmark did not fail.
+    /// How an entry and its base are compared, if there is one.
+    fn relation(&self, base: Option<usize>, index: usize) -> Result<Option<Relation>> {
+        let Some(base) = base else { return Ok(None) };
+        let entries = self.all.entries;
+        self.benchmark.relation(
+            [&entries[base].measured, &entries[index].measured],
+            [&self.places[base], &self.places[index]],
+        )
+    }
+
+    /// Where the value of an entry was measured: with its base, if it was.
+    fn place(&self, index: usize) -> Result<Option<VersionRef>> {
+        let relation = self.relation(self.base_of(index), index)?;
+        let with_base = relation.map(|relation| relation.versions()[HEAD]);
+        let with_base = with_base.filter(|place| self.places[index].contains(place));
+        Ok(with_base.or(self.places[index].last().copied()))
+    }
+
+    /// The nearest entry before it where the benchmark did not fail, or in which it does the same as in it.
     fn base_of(&self, index: usize) -> Option<usize> {
         let entries = self.all.entries;
-        let is_measured = |index: &usize| {
-            let place = self.places[*index].last();
+        if self.places[index].is_empty() {
+            return self.same[index];
+        }
+        let same = self.same[index].filter(|same| self.sources[*same].is_some());
+        let is_measured = |index: usize| {
+            let place = self.places[index].last();
             place.is_some_and(|place| self.benchmark.unmeasured(*place).is_none())
         };
         std::iter::successors(entries[index].follows, |before| entries[*before].follows)
-            .find(is_measured)
+            .find(|before| is_measured(*before) || same == Some(*before))
     }
 
     fn against(&self, relation: &Relation, base: usize) -> Result<Option<Against>> {

@@ -12,6 +12,7 @@ mod history;
 mod list;
 mod output;
 mod run;
+mod selection;
 mod show;
 mod stored;
 mod suspicious_builds;

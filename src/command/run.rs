@@ -182,7 +182,7 @@ impl Run<'_> {
         let builds = if benchmarks.is_empty() {
             None
         } else {
-            Some(self.runner.link(&versions, self.runner.first_seeds(&benchmarks))?)
+            Some(self.runner.link(&versions, &benchmarks, self.runner.first_seeds(&benchmarks))?)
         };
         Ok(Some(Prepared { versions, wanted, benchmarks, builds }))
     }

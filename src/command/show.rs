@@ -127,7 +127,8 @@ impl<'s> Shown<'s> {
         Self { store, version: version.clone(), results, places, command_line }
     }
 
-    /// The benchmarks that were measured or failed, in the order of definition; none, if the version could
+    /// The benchmarks that were measured or failed, in the order of definition, then those that were not measured
+    /// because they do the same as in another version; none, if the version could
     /// not be built.
     fn benchmarks(&self, filter: &Filter) -> Result<Vec<Benchmark>> {
         let mut benchmarks: Vec<Benchmark> = Vec::new();
@@ -139,6 +140,8 @@ impl<'s> Shown<'s> {
                 let measured = self.store.measured_metrics(stored.id)?;
                 of_experiment.extend(measured.into_iter().map(|measured| measured.benchmark));
             }
+            let unmeasured = self.store.unmeasured(stored.id)?;
+            of_experiment.extend(unmeasured.into_iter().map(|(benchmark, _)| benchmark));
             of_experiment.retain(|benchmark| !benchmarks.contains(benchmark));
             benchmarks.extend(of_experiment);
         }
@@ -198,7 +201,9 @@ impl<'s> Shown<'s> {
     ) -> Result<Vec<ShownBenchmark>> {
         let experiments = 0..self.results.experiments.len();
         let of_benchmark = self.results.of_benchmark(benchmark, experiments)?;
-        let Some((index, place)) = self.newest(&of_benchmark) else { return Ok(Vec::new()) };
+        let Some((index, place)) = self.newest(&of_benchmark) else {
+            return Ok(self.unmeasured(benchmark)?.into_iter().collect());
+        };
         let criteria = verdicts.of(benchmark);
         let newest = Newest { results: &of_benchmark, judge, place, index };
         let all = of_benchmark.metrics(&[place]);
@@ -208,6 +213,17 @@ impl<'s> Shown<'s> {
             return Ok(vec![newest.row(None, detailed, &criteria)?]);
         }
         metrics.into_iter().map(|metric| newest.row(Some(metric), detailed, &criteria)).collect()
+    }
+
+    /// That a benchmark was never measured in this version, as it does the same in another one, by the newest
+    /// experiment that says so.
+    fn unmeasured(&self, benchmark: &Benchmark) -> Result<Option<ShownBenchmark>> {
+        for (index, place) in self.places.iter().enumerate().rev() {
+            if let Some(sameness) = self.results.sameness(place.experiment, benchmark)? {
+                return Ok(Some(ShownBenchmark::unmeasured(benchmark, index, sameness)));
+            }
+        }
+        Ok(None)
     }
 
     fn newest(&self, benchmark: &BenchmarkResults<'_>) -> Option<(usize, VersionRef)> {
@@ -283,6 +299,7 @@ impl Newest<'_> {
             summary,
             failures,
             skipped,
+            unmeasured: None,
             throughput: executions()
                 .next_back()
                 .map(|last| last.throughput.clone())

@@ -161,19 +161,16 @@ impl<'r> Comparison<'r> {
         } else if head.is_empty() {
             head = self.planned_with(&base, benchmark, &self.measured[1]);
         }
-        let relation = match (base.is_empty(), head.is_empty()) {
-            (true, true) => None,
-            (true, false) => {
-                self.report.added.push(benchmark.clone());
-                None
+        let [all_base, all_head] = &self.measured;
+        let relation = of_benchmark.relation([all_base, all_head], [&base, &head])?;
+        let Some(relation) = relation else {
+            match (base.is_empty(), head.is_empty()) {
+                (true, false) => self.report.added.push(benchmark.clone()),
+                (false, true) => self.report.removed.push(benchmark.clone()),
+                _ => {}
             }
-            (false, true) => {
-                self.report.removed.push(benchmark.clone());
-                None
-            }
-            (false, false) => Relation::of(&base, &head, &self.results.experiments),
+            return Ok(());
         };
-        let Some(relation) = relation else { return Ok(()) };
         let rows = self.judge.rows(&of_benchmark, &relation, &self.verdicts.of(benchmark))?;
         self.used.extend(relation.versions().map(|place| place.experiment));
         let stored = relation.versions().map(|place| of_benchmark.rows(place));
@@ -265,7 +262,7 @@ mod tests {
         cli::{CriteriaOptions, GivenOptions},
         judge::testing::{Filling, benchmark, version},
         machine::disturbance::Disturbance,
-        model::{Execution, Stage},
+        model::{Execution, Sameness, Stage},
         settings::BenchToml,
     };
 
@@ -299,6 +296,27 @@ mod tests {
         let reasons = ["A", "B"].map(|cpu| format!("machine: CPU: {cpu}, not C"));
         let expected = Warning::DifferentConditions { reasons: reasons.into() };
         assert_eq!(comparison.finish().warnings, [expected]);
+    }
+
+    #[test]
+    fn a_benchmark_that_was_not_measured_because_nothing_affects_it_is_no_new_one() {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["other"]);
+        store.record_unmeasured(filling.id, &benchmark("a"), Sameness::Unaffected).unwrap();
+        // It is known in the head alone.
+        let alone = Filling::begin(&store, &["head"], &["a"]);
+        alone.measure("a", 0, Stage::First, &[("wall", 100.0)]);
+        let results = Results::new(&store, store.experiments().unwrap());
+        let verdicts =
+            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
+        let (versions, given) = ([version("base"), version("head")], GivenOptions::default());
+        let (options, given) = (JudgeOptions::default(), Rc::new(given));
+        let mut comparison =
+            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
+        comparison.add(&benchmark("a")).unwrap();
+        let report = comparison.finish();
+        assert_eq!(report.rows, [JudgedRow::of_benchmark(&benchmark("a"), Verdict::Unaffected)]);
+        assert_eq!((report.added, report.stored.len()), (vec![], 1));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
     build::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
     code::Digest,
     failure::Result,
-    model::{BenchTarget, Layout, LayoutSeed},
+    model::{BenchTarget, Benchmark, Layout, LayoutSeed},
     store::RecordedBuild,
 };
 
@@ -20,9 +20,15 @@ pub struct Builds {
 }
 
 impl Runner<'_> {
-    /// The builds of all versions with these seeds.
-    pub fn link(&self, versions: &[ListedVersion], seeds: Vec<LayoutSeed>) -> Result<Builds> {
+    /// The builds of all versions with these seeds, of the bench targets of these benchmarks.
+    pub fn link(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+        seeds: Vec<LayoutSeed>,
+    ) -> Result<Builds> {
         let request = BuildRequest {
+            only: Some(benchmarks.iter().map(Benchmark::bench_target).collect()),
             filter: self.settings.targets.clone(),
             layout: self.settings.builds.layout,
             strategy: self.settings.builds.strategy,

@@ -25,6 +25,8 @@ pub struct ListedVersion {
     pub compilation: Compilation,
     /// The variables that cargo's configuration sets for its processes.
     configured: Vec<(OsString, OsString)>,
+    /// The lock file that it was compiled with, as text.
+    pub locked: String,
     /// Its benchmarks.
     pub listing: Listing,
 }
@@ -41,6 +43,7 @@ impl ListedVersion {
         let checkout = project.checkout(&version, workshop.observer)?;
         let source = source_of(&version, &checkout);
         let compilation = workshop.compile(source, targets)?;
+        let locked = workshop.locked(source);
         let workspace = workshop.workspace(source)?;
         let configured = workshop.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {
@@ -53,7 +56,7 @@ impl ListedVersion {
             manifest: project.manifest.as_deref(),
         };
         let listing = compiled.list(filter, conditions)?;
-        Ok(Self { version, checkout, compilation, configured, listing })
+        Ok(Self { version, checkout, compilation, configured, locked, listing })
     }
 
     /// A digest of what its files decide of the variables that processes of a bench target get; none if

@@ -12,6 +12,7 @@ mod programs;
 mod relation;
 mod results;
 mod row;
+mod sameness;
 #[cfg(test)]
 pub(crate) mod testing;
 mod timeline;

@@ -9,7 +9,7 @@ use std::{
 use super::{programs::Programs, relation::VersionRef};
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{BenchTarget, Benchmark, Metric, Version},
+    model::{BenchTarget, Benchmark, Metric, Sameness, Version},
     store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Store, StoredExperiment},
 };
 
@@ -28,6 +28,8 @@ pub struct Results<'s> {
     /// For each experiment that was asked for, the versions that were measured more than once under its
     /// conditions.
     repeats: RefCell<HashMap<usize, Rc<[Vec<VersionRef>]>>>,
+    /// For each experiment that was asked for, what it did not measure, and why.
+    sameness: RefCell<HashMap<usize, HashMap<Benchmark, Sameness>>>,
 }
 
 impl<'s> Results<'s> {
@@ -39,6 +41,7 @@ impl<'s> Results<'s> {
             unfinished: 0,
             builds: RefCell::default(),
             repeats: RefCell::default(),
+            sameness: RefCell::default(),
         }
     }
 
@@ -133,6 +136,18 @@ impl<'s> Results<'s> {
         let ids = self.store.experiments_with(benchmark)?;
         let all = self.experiments.iter().enumerate();
         Ok(all.filter(|(_, stored)| ids.contains(&stored.id)).map(|(index, _)| index).collect())
+    }
+
+    /// Why an experiment did not measure a benchmark, if it did not because it does the same in all versions.
+    pub fn sameness(&self, experiment: usize, benchmark: &Benchmark) -> Result<Option<Sameness>> {
+        if let Some(known) = self.sameness.borrow().get(&experiment) {
+            return Ok(known.get(benchmark).copied());
+        }
+        let unmeasured = self.store.unmeasured(self.experiments[experiment].id)?;
+        let unmeasured: HashMap<Benchmark, Sameness> = unmeasured.into_iter().collect();
+        let sameness = unmeasured.get(benchmark).copied();
+        self.sameness.borrow_mut().insert(experiment, unmeasured);
+        Ok(sameness)
     }
 
     /// The newest versions of which a benchmark was measured more than once under the conditions of an

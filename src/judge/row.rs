@@ -3,6 +3,7 @@
 use super::interleaving::Interleaving;
 use crate::{
     model::{Benchmark, Metric, Throughput},
+    reach::Reach,
     stats::{Assessment, Summary, Verdict},
 };
 
@@ -11,8 +12,8 @@ use crate::{
 pub struct JudgedRow {
     /// The benchmark.
     pub benchmark: Benchmark,
-    /// The metric; absent where the verdict is about the benchmark as a whole: identical machine code, a
-    /// failure, results that must not be compared.
+    /// The metric; absent where the verdict is about the benchmark as a whole: identical machine code, nothing
+    /// that differs in what it executes, a failure, results that must not be compared.
     pub metric: Option<Metric>,
     /// The verdict.
     pub verdict: Verdict,
@@ -25,6 +26,9 @@ pub struct JudgedRow {
     pub work: Option<[Throughput; 2]>,
     /// How the executions of the stage that decides were interleaved; absent where nothing was judged.
     pub interleaving: Option<Interleaving>,
+    /// What of the differences between the versions the benchmark executes or reads; absent where that is not
+    /// known, as of stored results.
+    pub reach: Option<Reach>,
 }
 
 /// One stage of judging a benchmark in one metric.
@@ -67,6 +71,7 @@ impl JudgedRow {
             advice: None,
             work: None,
             interleaving: None,
+            reach: None,
         }
     }
 

@@ -110,11 +110,17 @@ impl<'r> Judge<'r> {
             Some(Unmeasured::Skipped(reason)) => return Ok(Some(Verdict::Skipped { reason })),
             None => {}
         }
+        if let Some(sameness) = benchmark.sameness([base, head])? {
+            return Ok(Some(sameness.into()));
+        }
         let same_files = self.results.version(base).tree == self.results.version(head).tree;
         let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
             Ok(benchmark.linked(place)?.iter().map(|build| (build.seed, build.digest)).collect())
         };
-        if same_files || are_identical(&programs(base)?, &programs(head)?) {
+        // Equal programs that were measured together all the same may have read different files.
+        let is_measured = matches!(relation, Relation::SameExperiment(_))
+            && [base, head].iter().all(|place| !benchmark.rows(*place).is_empty());
+        if same_files || !is_measured && are_identical(&programs(base)?, &programs(head)?) {
             return Ok(Some(Verdict::Identical));
         }
         if is_mixed(benchmark, relation) {

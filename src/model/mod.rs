@@ -2,12 +2,14 @@
 
 mod benchmark;
 mod compile;
+mod dependency;
 mod execution;
 mod experiment;
 mod layout;
 mod machine;
 mod metric;
 pub mod nanoseconds;
+mod sameness;
 pub mod secret;
 mod settings;
 mod target;
@@ -18,11 +20,13 @@ mod version;
 
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
+pub use dependency::DependencyChange;
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
 pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
 pub use layout::{Layout, LayoutSeed, Strategy};
 pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};
+pub use sameness::Sameness;
 pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
 pub use turns::{Interleave, Obstacle, Turns};

@@ -285,6 +285,7 @@ enum Ground {
         min_effect: f64,
     },
     SameMachineCode,
+    NothingReached,
     Skipped,
     Failed,
     NotComparable,
@@ -336,6 +337,7 @@ impl Reason {
                 }
             },
             Verdict::Identical => Ground::SameMachineCode,
+            Verdict::Unaffected => Ground::NothingReached,
             Verdict::Skipped { .. } => Ground::Skipped,
             Verdict::Failed { .. } => Ground::Failed,
             Verdict::NotComparable { .. } => Ground::NotComparable,

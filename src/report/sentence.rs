@@ -36,6 +36,9 @@ pub fn verdict(verdict: &Verdict) -> String {
             }
         }
         Verdict::Identical => "both versions have the same machine code".to_owned(),
+        Verdict::Unaffected => {
+            "it executes no machine code and reads no data that differs".to_owned()
+        }
         Verdict::Skipped { reason }
         | Verdict::Failed { reason }
         | Verdict::NotComparable { reason } => visible_lines(reason).into_owned(),
@@ -164,6 +167,7 @@ mod tests {
             inconclusive(Doubt::Weak { first, p: 0.241, needed }),
             inconclusive(Doubt::Shrunk { first, min_effect }),
             Verdict::Identical,
+            Verdict::Unaffected,
             Verdict::Skipped { reason: "no GPU here".to_owned() },
             Verdict::Failed { reason: reason() },
             Verdict::NotComparable { reason: "another CPU".to_owned() },

@@ -102,6 +102,7 @@ pub fn judged_in(
         advice: None,
         work: None,
         interleaving: None,
+        reach: None,
     }
 }
 

@@ -22,6 +22,8 @@ pub enum VerdictKind {
     Inconclusive,
     /// It costs the same.
     Unchanged,
+    /// It neither executes nor reads anything that differs.
+    Unaffected,
     /// It has the same machine code.
     Identical,
     /// It chose not to be measured.
@@ -30,13 +32,14 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Regressed,
         Self::Failed,
         Self::Improved,
         Self::NotComparable,
         Self::Inconclusive,
         Self::Unchanged,
+        Self::Unaffected,
         Self::Identical,
         Self::Skipped,
     ];
@@ -49,6 +52,7 @@ impl VerdictKind {
             Verdict::Unchanged { .. } => Self::Unchanged,
             Verdict::Inconclusive { .. } => Self::Inconclusive,
             Verdict::Identical => Self::Identical,
+            Verdict::Unaffected => Self::Unaffected,
             Verdict::Skipped { .. } => Self::Skipped,
             Verdict::Failed { .. } => Self::Failed,
             Verdict::NotComparable { .. } => Self::NotComparable,
@@ -64,6 +68,7 @@ impl VerdictKind {
             Self::NotComparable => "not comparable",
             Self::Inconclusive => "inconclusive",
             Self::Unchanged => "unchanged",
+            Self::Unaffected => "unaffected",
             Self::Identical => "identical",
             Self::Skipped => "skipped",
         }
@@ -75,7 +80,7 @@ impl VerdictKind {
             Self::Regressed => style::BAD,
             Self::Improved => style::GOOD,
             Self::Failed | Self::NotComparable | Self::Inconclusive => style::DOUBTFUL,
-            Self::Unchanged | Self::Identical | Self::Skipped => Style::new(),
+            Self::Unchanged | Self::Unaffected | Self::Identical | Self::Skipped => Style::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     criteria::Criteria,
     refusal::Refusal,
 };
+use crate::model::Sameness;
 
 /// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +47,8 @@ pub enum Verdict {
     },
     /// Both versions have the same machine code in every layout: nothing was measured.
     Identical,
+    /// None of the machine code that it executes, and none of the data that it reads, differs: not measured.
+    Unaffected,
     /// The benchmark chose not to be measured here.
     Skipped {
         /// Why, as it says.
@@ -230,10 +233,20 @@ impl Verdict {
             Self::Improved { .. } => "improved",
             Self::Unchanged { .. } => "unchanged",
             Self::Inconclusive { .. } => "inconclusive",
-            Self::Identical => "identical",
+            Self::Identical => Sameness::Identical.name(),
+            Self::Unaffected => Sameness::Unaffected.name(),
             Self::Skipped { .. } => "skipped",
             Self::Failed { .. } => "failed",
             Self::NotComparable { .. } => "not-comparable",
+        }
+    }
+}
+
+impl From<Sameness> for Verdict {
+    fn from(sameness: Sameness) -> Self {
+        match sameness {
+            Sameness::Identical => Self::Identical,
+            Sameness::Unaffected => Self::Unaffected,
         }
     }
 }

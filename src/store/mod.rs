@@ -17,6 +17,7 @@ mod read;
 mod record;
 mod schema;
 mod tuning;
+mod unmeasured;
 
 use std::{
     fmt,

@@ -117,7 +117,10 @@ impl Store<'_> {
     }
 }
 
-fn refuse_if_finished(connection: &Connection, experiment: ExperimentId) -> Result<(), Error> {
+pub(super) fn refuse_if_finished(
+    connection: &Connection,
+    experiment: ExperimentId,
+) -> Result<(), Error> {
     let mut statement =
         connection.prepare_cached("SELECT finished_ns IS NULL FROM experiment WHERE id = ?")?;
     match statement.query_row([experiment.0], |row| row.get(0)).optional()? {

@@ -5,10 +5,20 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::Error;
 use crate::failure::{Exit, Failure};
 
-const SCHEMA: &str = include_str!("schema.sql");
+const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
+
+/// From schema 2 to schema 3: it only adds a table.
+const FROM_2_TO_3: &str = include_str!("schema_3.sql");
 
 /// The version of the schema: raised whenever it changes.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
+
+/// The oldest version that is brought up to date when it is opened, and that can be read where nothing can be
+/// written.
+const OLDEST: i64 = 2;
+
+/// The first version that knows which benchmarks were not measured.
+pub(super) const WITH_UNMEASURED: i64 = 3;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
@@ -30,7 +40,7 @@ impl Kind {
         let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
         let application: i32 =
             moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        let version = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let version = version(&moment)?;
         let tables: u32 =
             moment.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
         Ok(match (application, version, tables) {
@@ -44,7 +54,7 @@ impl Kind {
     pub(super) fn refusal(self, shown: &str) -> Option<Failure> {
         let failure = Failure::new(Exit::Usage, format!("cannot use {shown} as the store"));
         match self {
-            Self::Empty | Self::Store(VERSION) => None,
+            Self::Empty | Self::Store(OLDEST..=VERSION) => None,
             Self::Foreign => Some(
                 failure
                     .because("it is an SQLite database of another program")
@@ -70,11 +80,25 @@ impl Kind {
     }
 }
 
+/// The version of the schema of a store.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings the schema of an older rbench up to date, unless another process has done so since.
+pub(super) fn upgrade(connection: &Connection) -> Result<(), Error> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    if version(&transaction)? == OLDEST {
+        transaction.execute_batch(FROM_2_TO_3)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(transaction.commit()?)
+}
+
 /// Makes the schema, unless another process has made it since.
 pub(super) fn create(connection: &Connection) -> Result<(), Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version == 0 {
+    if version(&transaction)? == 0 {
         transaction.execute_batch(SCHEMA)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;

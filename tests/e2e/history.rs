@@ -94,6 +94,17 @@ impl Lines {
         }}));
     }
 
+    /// That the last experiment did not measure a benchmark.
+    fn unmeasured(&mut self, id: &str, verdict: &str) {
+        self.push(&json!({"unmeasured": {
+            "benchmark": {
+                "package": "p", "target": "t", "id": id,
+                "group": null, "function": null, "parameter": null,
+            },
+            "verdict": verdict,
+        }}));
+    }
+
     fn skip(&mut self, id: &str, seed: u32, reason: &str) {
         self.push(&json!({"skip": {
             "benchmark": {
@@ -180,6 +191,38 @@ fn the_repository_decides_the_order_and_consecutive_versions_are_judged() {
     text.assert_stdout_has(&[&format!("cargo rbench run {}", &ids[1][..7])]);
     let overview = project.rbench(&["history", "--no-confirm"]).ok();
     overview.assert_stdout_has(&["parse/1", "▁▁█", "regressed"]);
+}
+
+#[test]
+fn a_version_that_does_the_same_as_the_one_before_has_its_value() {
+    let (project, commits) = project(4);
+    let version = |index: usize, value: f64| (&*commits[index].0, &*commits[index].1, value);
+    let mut lines = Lines::new();
+    lines.session(&Session { identity: "1", machine: "A", versions: &[version(0, 100.0)] });
+    for (identity, index, verdict) in [("2", 0, "unaffected"), ("3", 1, "identical")] {
+        lines.id = "other";
+        let versions = [version(index, 7.0), version(index + 1, 7.0)];
+        lines.session(&Session { identity, machine: "A", versions: &versions });
+        lines.unmeasured("parse/1", verdict);
+    }
+    lines.id = "parse/1";
+    let versions = [version(2, 100.0), version(3, 150.0)];
+    lines.session(&Session { identity: "4", machine: "A", versions: &versions });
+    import(&project, lines);
+
+    let versions = history(&project, &["parse", "--no-confirm"]);
+    let verdicts = field(&versions, "/against/verdict");
+    assert_eq!(verdicts, ["-", "unaffected", "identical", "regressed"]);
+    assert_eq!(versions[1]["result"], versions[0]["result"]);
+    let text = project.rbench(&["history", "parse", "--no-confirm"]).ok();
+    text.assert_stdout_has(&["▁▁▁█", "unaffected"]);
+    assert!(!text.stdout().contains('~'), "{}", text.told());
+
+    let stored = ["compare", "HEAD~3", "HEAD~2", "--stored"];
+    let compared = project.rbench(&stored).ok();
+    compared.assert_stdout_has(&["nothing that changed, not measured: parse/1"]);
+    let shown = project.rbench(&["show", "HEAD~2"]).ok();
+    shown.assert_stdout_has(&["parse/1: unaffected: not measured, because it executes and reads"]);
 }
 
 #[test]

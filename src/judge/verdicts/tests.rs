@@ -129,15 +129,35 @@ fn equal_programs_are_one_build_in_every_report() {
 }
 
 #[test]
-fn the_same_programs_are_identical_whatever_was_measured() {
+fn the_same_programs_are_identical_unless_they_were_measured_together_all_the_same() {
+    let same_programs = |filling: &Filling<'_>, versions: usize| {
+        for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
+            for version in 0..versions {
+                filling.build(version, seed, &format!("program {seed}"));
+            }
+        }
+    };
+    // They may read different files.
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
-    for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
-        filling.build(0, seed, &format!("program {seed}"));
-        filling.build(1, seed, &format!("program {seed}"));
+    same_programs(&filling, 2);
+    for stage in [Stage::First, Stage::Second] {
+        measure(&filling, stage, 0.5);
     }
-    measure(&filling, Stage::First, 0.5);
-    assert_eq!(verdict(&filling), Verdict::Identical);
+    assert!(matches!(verdict(&filling), Verdict::Regressed { .. }), "{:?}", verdict(&filling));
+
+    let store = Store::in_memory().unwrap();
+    for (name, value) in [("base", 100.0), ("head", 150.0)] {
+        let filling = Filling::begin(&store, &[name], &["a"]);
+        same_programs(&filling, 1);
+        filling.measure("a", 0, Stage::First, &[(WALL, value)]);
+    }
+    let results = Results::new(&store, store.experiments().unwrap());
+    let judge = Judge::new(&results, JudgeOptions::default());
+    let of_benchmark = results.of_benchmark(&benchmark("a"), [0, 1]).unwrap();
+    let relation = Relation::AcrossExperiments([place(0, 0), place(1, 0)]);
+    let rows = judge.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
+    assert_eq!(rows[0].verdict, Verdict::Identical);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     failure::Result,
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
-    model::Dimensions,
+    model::{DependencyChange, Dimensions},
+    reach::{Reach, ReachedFunction},
     report::{
         json::{
             self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
@@ -35,6 +36,7 @@ struct Comparison<'r> {
     counts: Counts,
     geometric_means: Vec<GeometricMean>,
     functions: Vec<Functions<'r>>,
+    dependencies: Vec<Dependency<'r>>,
     benchmarks: Vec<Row<'r>>,
     added: Vec<FullName<'r>>,
     removed: Vec<FullName<'r>>,
@@ -67,6 +69,30 @@ struct Functions<'r> {
     unchanged: usize,
 }
 
+#[derive(Serialize)]
+struct Dependency<'r> {
+    name: &'r str,
+    base: &'r [String],
+    head: &'r [String],
+}
+
+/// What of the differences a benchmark executes or reads.
+#[derive(Serialize)]
+struct ReachFields<'r> {
+    functions: Vec<ReachedFields<'r>>,
+    files: &'r [String],
+    variables: &'r [String],
+    doubts: &'r [String],
+}
+
+#[derive(Serialize)]
+struct ReachedFields<'r> {
+    name: &'r str,
+    base_size_bytes: Option<u64>,
+    head_size_bytes: Option<u64>,
+    while_measuring: bool,
+}
+
 /// One benchmark in one metric.
 #[derive(Serialize)]
 struct Row<'r> {
@@ -83,6 +109,7 @@ struct Row<'r> {
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
+    reach: Option<ReachFields<'r>>,
     advice: Option<AdviceFields>,
     /// The first, and the second where there was one. The last one decides.
     stages: Vec<Stage>,
@@ -133,6 +160,7 @@ impl ComparisonReport {
             counts: self.counts(),
             geometric_means: self.geometric_means(),
             functions: self.function_fields(),
+            dependencies: self.dependencies.iter().map(Dependency::from).collect(),
             benchmarks: self.rows.iter().map(|row| self.row(row)).collect(),
             added: self.added.iter().map(FullName::from).collect(),
             removed: self.removed.iter().map(FullName::from).collect(),
@@ -180,6 +208,7 @@ impl ComparisonReport {
             base: value(0),
             head: value(1),
             change: Change::of(row),
+            reach: row.reach.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
             stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),
         }
@@ -211,6 +240,24 @@ impl ComparisonReport {
             variance: Shares::of_change(stage),
             smallest_detectable: assessment.smallest_detectable(),
         }
+    }
+}
+
+impl<'r> From<&'r DependencyChange> for Dependency<'r> {
+    fn from(DependencyChange { name, base, head }: &'r DependencyChange) -> Self {
+        Self { name, base, head }
+    }
+}
+
+impl<'r> From<&'r Reach> for ReachFields<'r> {
+    fn from(Reach { functions, files, variables, doubts }: &'r Reach) -> Self {
+        let function = |function: &'r ReachedFunction| ReachedFields {
+            name: function.name.as_str(),
+            base_size_bytes: function.base_size,
+            head_size_bytes: function.head_size,
+            while_measuring: function.while_measuring,
+        };
+        Self { functions: functions.iter().map(function).collect(), files, variables, doubts }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The comparison for pull requests: short, what needs attention first, the rest folded, and never longer
 //! than a comment may be.
 
-use super::{ComparisonReport, notes::ground, summary::name};
+use super::{ComparisonReport, notes::ground, reach::Form, summary::name};
 use crate::{
     judge::JudgedRow,
     model::Version,
@@ -16,16 +16,19 @@ use crate::{
     },
 };
 
-/// Comments on GitHub hold 65,536 characters. The parts below, of which there are four with names, have fewer
+/// Comments on GitHub hold 65,536 characters. The parts below, of which there are five with names, have fewer
 /// bytes than that together.
-const LOUD: usize = 24_000;
-const CALM: usize = 12_000;
-const DETAILS: usize = 14_000;
+const LOUD: usize = 18_000;
+const CALM: usize = 10_000;
+const DETAILS: usize = 13_000;
+const REACH: usize = 3_000;
+const CALM_REACH: usize = 1_500;
 const NAMES: usize = 1_000;
 const WARNINGS: usize = 3_000;
 const MEANS: usize = 1_000;
 const OBSTACLES: usize = 2_000;
 const FUNCTIONS: usize = 1_500;
+const DEPENDENCIES: usize = 500;
 const STEPS: usize = 3_000;
 
 /// The longest id, and the longest reason of a failure.
@@ -64,6 +67,7 @@ impl ComparisonReport {
         if !loud.is_empty() {
             text += &self.markdown_table(&loud, LOUD);
         }
+        text += &self.markdown_reach(true, REACH);
         text += &self.details(&loud);
         if !calm.is_empty() {
             let kinds = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
@@ -71,13 +75,23 @@ impl ComparisonReport {
             let counts = counts.iter().filter(|(count, _)| *count > 0);
             let counts: Vec<String> =
                 counts.map(|(count, word)| format!("{count} {word}")).collect();
-            text += &folded(&counts.join(", "), &self.markdown_table(&calm, CALM));
+            let table = self.markdown_table(&calm, CALM) + &self.markdown_reach(false, CALM_REACH);
+            text += &folded(&counts.join(", "), &table);
         }
         let obstacles = self.obstacle_notes().into_iter();
         let obstacles = obstacles.map(|note| format!("\n{}.\n", escaped(&capitalised(&note))));
         text += &cut(obstacles, OBSTACLES, "notes");
         text += &self.not_judged();
         text + &self.folded_steps()
+    }
+
+    /// What the benchmarks execute and read that differs: of those that got faster or slower, or of those that are
+    /// inconclusive.
+    fn markdown_reach(&self, is_changed: bool, room: usize) -> String {
+        let notes = self.reach_notes(Form::Markdown).into_iter();
+        let notes = notes.filter(|note| note.is_changed == is_changed);
+        let items = cut(notes.map(|note| format!("- {}\n", note.text)), room, "notes");
+        if items.is_empty() { items } else { format!("\n{items}") }
     }
 
     /// A table with the columns that fit into a pull request.
@@ -141,7 +155,11 @@ impl ComparisonReport {
         let names = self.names();
         let with_verdict = |kind| self.with_verdict(kind).map(|row| name(&names, row)).collect();
         let only = |of: &Version| format!("only in {}", version(of));
-        let lists: [(Vec<String>, String); 4] = [
+        let lists: [(Vec<String>, String); 5] = [
+            (
+                with_verdict(VerdictKind::Unaffected),
+                "executing and reading nothing that changed, not measured".to_owned(),
+            ),
             (
                 with_verdict(VerdictKind::Identical),
                 "identical machine code, not measured".to_owned(),
@@ -161,6 +179,10 @@ impl ComparisonReport {
             let [all, counts] = [&functions, counts].map(escaped);
             let functions = if all.len() <= FUNCTIONS { all } else { counts };
             text += &format!("\nMachine code: {functions}.\n");
+        }
+        if let Some(dependencies) = self.dependencies_note() {
+            let dependencies = escaped(&shorten(&visible(&dependencies), DEPENDENCIES));
+            text += &format!("\nDependencies: {dependencies}.\n");
         }
         text
     }

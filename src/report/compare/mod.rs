@@ -1,9 +1,11 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod dependencies;
 mod json;
 mod markdown;
 mod notes;
+mod reach;
 mod summary;
 mod text;
 mod warning;
@@ -19,7 +21,9 @@ use crate::{
     failure::{Failure, Result},
     judge::JudgedRow,
     machine::disturbance::Disturbance,
-    model::{BenchTarget, Benchmark, Dimensions, Layout, Machine, Throughput, Version},
+    model::{
+        BenchTarget, Benchmark, DependencyChange, Dimensions, Layout, Machine, Throughput, Version,
+    },
     stats::Criteria,
 };
 
@@ -44,6 +48,9 @@ pub struct ComparisonReport {
     pub warnings: Vec<Warning>,
     /// How the functions of each bench target differ that was measured because its programs differ.
     pub functions: Vec<(BenchTarget, FunctionDiff)>,
+    /// The packages from elsewhere of which the versions use other versions, in the order of names; empty for
+    /// stored results, of which that is not known.
+    pub dependencies: Vec<DependencyChange>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
     /// Benchmarks that only the head has.
@@ -73,6 +80,7 @@ impl ComparisonReport {
             stored: Vec::new(),
             warnings: Vec::new(),
             functions: Vec::new(),
+            dependencies: Vec::new(),
             rows: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),

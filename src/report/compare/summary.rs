@@ -20,7 +20,7 @@ use crate::{
 /// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Rows with this verdict; so for the next seven.
+    /// Rows with this verdict; so for the next eight.
     pub regressed: usize,
     #[expect(missing_docs)]
     pub improved: usize,
@@ -34,6 +34,8 @@ pub struct Counts {
     pub inconclusive: usize,
     #[expect(missing_docs)]
     pub unchanged: usize,
+    #[expect(missing_docs)]
+    pub unaffected: usize,
     #[expect(missing_docs)]
     pub identical: usize,
     /// Benchmarks that only the head has.
@@ -67,6 +69,7 @@ impl ComparisonReport {
             not_comparable: of(VerdictKind::NotComparable),
             inconclusive: of(VerdictKind::Inconclusive),
             unchanged: of(VerdictKind::Unchanged),
+            unaffected: of(VerdictKind::Unaffected),
             identical: of(VerdictKind::Identical),
             added: self.added.len(),
             removed: self.removed.len(),
@@ -181,10 +184,10 @@ impl ComparisonReport {
     /// The rows of the table: what regressed, then all others in the order of definition, but none where
     /// there was nothing to measure.
     pub(super) fn ordered(&self) -> Vec<&JudgedRow> {
-        use VerdictKind::{Identical, Regressed, Skipped};
+        use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
         let others = self.rows.iter().filter(|row| {
             let kind = VerdictKind::of(&row.verdict);
-            !matches!(kind, Regressed | Identical | Skipped)
+            !matches!(kind, Regressed | Unaffected | Identical | Skipped)
         });
         self.with_verdict(Regressed).chain(others).collect()
     }

@@ -3,6 +3,7 @@
 mod advice;
 mod comment;
 mod notes;
+mod reach;
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     ComparisonReport, StoredExperiment, Warning,
     notes::{ground, list},
+    reach::Form,
     summary::name,
     warning::sentence,
 };
@@ -219,6 +220,9 @@ impl ComparisonReport {
                 text += &filled(&format!("{head} {note}"), columns);
             }
         }
+        for note in self.reach_notes(Form::Text) {
+            text += &filled(&note.text, columns);
+        }
         for note in self.obstacle_notes() {
             text += &filled(&note, columns);
         }
@@ -229,10 +233,14 @@ impl ComparisonReport {
     fn not_measured(&self, columns: usize) -> String {
         let names = self.names();
         let mut lines = Vec::new();
-        let identical =
-            list(self.with_verdict(VerdictKind::Identical).map(|row| name(&names, row)));
-        if !identical.is_empty() {
-            lines.push(format!("identical machine code, not measured: {identical}"));
+        for (kind, why) in [
+            (VerdictKind::Unaffected, "executing and reading nothing that changed"),
+            (VerdictKind::Identical, "identical machine code"),
+        ] {
+            let same = list(self.with_verdict(kind).map(|row| name(&names, row)));
+            if !same.is_empty() {
+                lines.push(format!("{why}, not measured: {same}"));
+            }
         }
         for row in self.with_verdict(VerdictKind::Skipped) {
             lines.push(format!("{}: {}", visible(&name(&names, row)), sentence::row(row)));
@@ -245,6 +253,9 @@ impl ComparisonReport {
         }
         if let Some(functions) = self.functions_note() {
             lines.push(format!("machine code: {}", visible(&functions)));
+        }
+        if let Some(dependencies) = self.dependencies_note() {
+            lines.push(format!("dependencies: {}", visible(&dependencies)));
         }
         lines.iter().map(|line| filled(line, columns)).collect()
     }

@@ -151,7 +151,10 @@ impl Against {
     /// Whether the verdict is about results of two experiments.
     fn is_across(&self) -> bool {
         self.relation != Relation::SameExperiment
-            && !matches!(self.row.verdict, Verdict::Identical | Verdict::Skipped { .. })
+            && !matches!(
+                self.row.verdict,
+                Verdict::Identical | Verdict::Unaffected | Verdict::Skipped { .. }
+            )
     }
 }
 

@@ -59,6 +59,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
         advice: None,
         work: None,
         interleaving: None,
+        reach: None,
     }
 }
 

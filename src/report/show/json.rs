@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     code::Digest,
-    model::{Dimensions, Layout, Stage},
+    model::{Dimensions, Layout, Sameness, Stage},
     report::{
         json::{
             self, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Throughput,
@@ -59,6 +59,7 @@ struct Benchmark<'r> {
     peak_memory_bytes: Option<u64>,
     failures: &'r [String],
     skipped: Option<&'r str>,
+    unmeasured: Option<Sameness>,
     impact: ImpactFields,
     builds: Vec<Build>,
 }
@@ -122,6 +123,7 @@ impl ShowReport {
             peak_memory_bytes: shown.peak_memory,
             failures: &shown.failures,
             skipped: shown.skipped.as_deref(),
+            unmeasured: shown.unmeasured,
             impact: ImpactFields {
                 executions: shown.impact.executions.as_ref().map(Factors::from),
                 builds: shown.impact.builds.as_ref().map(Factors::from),

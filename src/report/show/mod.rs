@@ -18,7 +18,9 @@ use crate::{
     code::Digest,
     failure::Result,
     judge::Interleaving,
-    model::{Benchmark, Dimensions, Layout, LayoutSeed, Machine, Stage, Throughput, Version},
+    model::{
+        Benchmark, Dimensions, Layout, LayoutSeed, Machine, Sameness, Stage, Throughput, Version,
+    },
     stats::{Criteria, Summary, impact::Impact},
 };
 
@@ -83,6 +85,8 @@ pub struct ShownBenchmark {
     pub failures: Vec<String>,
     /// Why the benchmark chose not to run, if it did.
     pub skipped: Option<String>,
+    /// Why it was not measured, if it does the same in all versions of the experiment.
+    pub unmeasured: Option<Sameness>,
     /// How much one iteration processes.
     pub throughput: Vec<Throughput>,
     /// The most memory that any execution had resident, in bytes.
@@ -124,6 +128,27 @@ pub struct ShownBuild {
     pub peak_memory: Option<u64>,
     /// The CPU time of its executions.
     pub cpu_time: Duration,
+}
+
+impl ShownBenchmark {
+    /// A benchmark that an experiment, the one with this index, did not measure, since it does the same in all
+    /// of its versions.
+    pub fn unmeasured(benchmark: &Benchmark, experiment: usize, sameness: Sameness) -> Self {
+        Self {
+            benchmark: benchmark.clone(),
+            experiment,
+            stage: Stage::First,
+            interleaving: None,
+            summary: None,
+            failures: Vec::new(),
+            skipped: None,
+            unmeasured: Some(sameness),
+            throughput: Vec::new(),
+            peak_memory: None,
+            impact: ImpactFactors::default(),
+            builds: Vec::new(),
+        }
+    }
 }
 
 impl ShowReport {

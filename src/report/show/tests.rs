@@ -46,6 +46,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
         summary: Some(summary(metric, value, 0.05, 0.01, 0)),
         failures: Vec::new(),
         skipped: None,
+        unmeasured: None,
         throughput: vec![Throughput::Bytes(4096)],
         peak_memory: Some(3 << 20),
         impact: ImpactFactors::default(),
@@ -83,6 +84,12 @@ fn report(detailed: bool) -> ShowReport {
         ..failed.clone()
     };
     let skipped = ShownBenchmark { benchmark: benchmark("on a GPU"), ..skipped };
+    let unaffected = ShownBenchmark {
+        benchmark: benchmark("elsewhere"),
+        skipped: None,
+        unmeasured: Some(Sameness::Unaffected),
+        ..skipped.clone()
+    };
     let mut wall = shown("words/1024", Metric::wall(), 4384.0);
     if detailed {
         let impact = Impact { factor: 1.8, without_shift: f64::INFINITY };
@@ -106,7 +113,7 @@ fn report(detailed: bool) -> ShowReport {
                 ..experiment("3c4d")
             },
         ],
-        benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed, skipped],
+        benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed, skipped, unaffected],
         detailed,
         command_line: given("show HEAD words -p parser"),
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
-    model::{Dimensions, Metric, Stage, Unit, Version, settings_words},
+    model::{Dimensions, Metric, Sameness, Stage, Unit, Version, settings_words},
     report::{
         date,
         names::{Names, metric_name},
@@ -118,9 +118,10 @@ impl ShowReport {
             let name = Cell::from(names.name(&shown.benchmark));
             let number = Cell::from((shown.experiment + 1).to_string());
             let Some(summary) = &shown.summary else {
-                let kind = match shown.skipped {
-                    Some(_) => VerdictKind::Skipped,
-                    None => VerdictKind::Failed,
+                let kind = match (&shown.skipped, shown.unmeasured) {
+                    (Some(_), _) => VerdictKind::Skipped,
+                    (None, Some(sameness)) => VerdictKind::of(&sameness.into()),
+                    (None, None) => VerdictKind::Failed,
                 };
                 let mut cells =
                     vec![name, Cell::default(), Cell::styled(kind.style(), kind.name())];
@@ -235,7 +236,17 @@ impl ShownBenchmark {
             let line = format!("{}: skipped: {}", visible(name), visible_lines(reason));
             first_line_filled(&line, columns)
         };
-        self.failures.iter().map(failure).chain(self.skipped.iter().map(skipped)).collect()
+        let unmeasured = |sameness: &Sameness| {
+            let reason = match sameness {
+                Sameness::Identical => "it has the same machine code",
+                Sameness::Unaffected => "it executes and reads nothing that differs",
+            };
+            let head = format!("{}: {sameness}: not measured", visible(name));
+            let versions = "in the versions of this experiment";
+            first_line_filled(&format!("{head}, because {reason} {versions}"), columns)
+        };
+        let reasons = self.failures.iter().map(failure).chain(self.skipped.iter().map(skipped));
+        reasons.chain(self.unmeasured.iter().map(unmeasured)).collect()
     }
 
     fn has_second_stage(&self) -> bool {

@@ -43,6 +43,9 @@ impl Store<'_> {
             for build in self.builds(id)? {
                 lines.write(&Line::Build(build))?;
             }
+            for (benchmark, verdict) in self.unmeasured(id)? {
+                lines.write(&Line::Unmeasured { benchmark, verdict })?;
+            }
             for measured in self.measured_metrics(id)? {
                 let benchmark = measured.benchmark;
                 for Row { slot, outcome, .. } in self.rows(&benchmark, &[id])? {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     failure::Result,
     model::{Benchmark, Dimensions, Execution, Slot, Unmeasured},
-    store::{ExperimentId, Store, error::Error, experiment, read, record, tuning},
+    store::{ExperimentId, Store, error::Error, experiment, read, record, tuning, unmeasured},
 };
 
 /// How many bytes a line may have: more than any execution takes, and little enough to be held in memory.
@@ -98,6 +98,12 @@ impl Import<'_> {
                 let &mut Current { id, closed, .. } = self.current(build.version)?;
                 if !closed {
                     record::insert_build(self.connection, id, &build)?;
+                }
+            }
+            Line::Unmeasured { benchmark, verdict } => {
+                let &mut Current { id, closed, .. } = self.current(0)?;
+                if !closed {
+                    unmeasured::insert(self.connection, id, &benchmark, verdict)?;
                 }
             }
             Line::Execution(line) => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::{
         Benchmark, Dimensions, Execution, ExperimentPlan, Machine, PlannedBenchmark,
-        PlannedVersion, Slot, Version, nanoseconds,
+        PlannedVersion, Sameness, Slot, Version, nanoseconds,
     },
     store::{RecordedBuild, StoredExperiment, tuning::Tuning},
 };
@@ -31,6 +31,10 @@ pub(super) enum Line {
     },
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
+    Unmeasured {
+        benchmark: Benchmark,
+        verdict: Sameness,
+    },
     Execution(Box<ExecutionLine>),
     Failure {
         benchmark: Benchmark,

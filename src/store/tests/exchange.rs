@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     code::Digest,
     failure::{Exit, Failure},
-    model::{BenchTarget, Layout, Obstacle, Throughput, Unmeasured},
+    model::{BenchTarget, Layout, Obstacle, Sameness, Throughput, Unmeasured},
 };
 
 /// A store with something of everything.
@@ -18,6 +18,7 @@ fn full() -> (TempDir, Store<'static>) {
     let (seed, digest) = (LayoutSeed::new(5).unwrap(), Digest::of(b"code"));
     let build = RecordedBuild { version: 1, target, seed, layout: Layout::Pad, digest };
     store.record_builds(finished, [build]).unwrap();
+    store.record_unmeasured(finished, &benchmark("print"), Sameness::Unaffected).unwrap();
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
@@ -173,8 +174,9 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         assert!(text.contains(from), "{from} is not in\n{text}");
         text.replacen(from, to, 1)
     };
-    assert_refused(&changed("\"schema_version\":3", "\"schema_version\":4"), "reads up to 3");
-    assert_refused(&changed("\"schema_version\":3", "\"schema_version\":0"), "reads up to 3");
+    assert_refused(&changed("\"schema_version\":4", "\"schema_version\":5"), "reads up to 4");
+    assert_refused(&changed("\"schema_version\":4", "\"schema_version\":0"), "reads up to 4");
+    assert_refused(&changed("\"unaffected\"", "\"unchanged\""), "unknown variant `unchanged`");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[-50.0,"), "is -50 ns");
@@ -192,7 +194,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("\"digest\":\"", "\"digest\":\"x"), "64 hexadecimal digits");
     assert_refused(&changed("\"reason\":", "\"reasons\":"), "unknown field `reasons`");
     assert_refused(&changed("\"identity\":\"", "\"identity\":\"x"), "no identity of 32");
-    let end = "\"lines\":17";
+    let end = "\"lines\":18";
     assert_refused(&changed(end, "\"lines\":18446744073709551615"), "lines were exported, but");
     for builds in ["18446744073709551615", "1000001"] {
         let builds = format!("{{\"builds\":{builds}");
@@ -269,7 +271,7 @@ fn an_export_of_schema_1_is_imported_whole() {
 #[test]
 fn an_export_of_schema_2_knows_no_turns() {
     let (_from, from) = full();
-    let text = export(&from).replace("\"schema_version\":3", "\"schema_version\":2");
+    let text = export(&from).replace("\"schema_version\":4", "\"schema_version\":2");
     let turns = [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#];
     let text =
         turns.iter().fold(text, |text, told| text.replace(&format!(",\"turns\":{told}"), ""));

@@ -4,6 +4,7 @@ mod exchange;
 mod files;
 mod killed;
 mod results;
+mod unmeasured;
 mod unwritable;
 
 use std::time::{Duration, SystemTime};

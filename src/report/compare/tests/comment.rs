@@ -43,6 +43,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
             JudgedRow { benchmark: benchmark.clone(), ..regressed.clone() },
             JudgedRow::of_benchmark(&benchmark, skipped.clone()),
             identical(&id(index)),
+            JudgedRow::of_benchmark(&benchmark, Verdict::Unaffected),
             failed(&id(index), "`".repeat(1000)),
         ]);
         report.added.push(benchmark.clone());
@@ -66,7 +67,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
     for (kind, least) in [("next steps", 1), ("more rows", 2), ("more reasons", 1)] {
         assert!(markdown.matches(kind).count() >= least, "{kind}");
     }
-    assert_eq!(markdown.matches("more benchmarks").count(), 4);
+    assert_eq!(markdown.matches("more benchmarks").count(), 5);
 }
 
 #[test]

@@ -1,0 +1,110 @@
+//! Which benchmarks of two versions are measured: those that reach something that differs.
+
+use crate::{
+    code::{FunctionDiff, FunctionSet},
+    experiment::{Builds, ListedVersion, Runner},
+    failure::Result,
+    judge::are_identical,
+    model::{BenchTarget, Benchmark, Sameness},
+    reach::Reach,
+    report::compare::Warning,
+};
+
+/// The benchmarks of two versions, and which of them are measured.
+pub struct Selection {
+    /// The benchmarks that both versions have, in the head's order.
+    pub common: Vec<Benchmark>,
+    /// Those of them that are measured.
+    pub measured: Vec<Benchmark>,
+    /// What each of the common ones reaches.
+    reach: Vec<Reach>,
+    /// How the functions of each bench target differ, as far as they can be compared.
+    functions: Vec<(BenchTarget, FunctionDiff)>,
+}
+
+impl Selection {
+    /// Compares functions, and traces what has not been traced yet. With `all`, benchmarks are measured that
+    /// reach nothing that differs, too.
+    pub fn new(
+        runner: &Runner<'_>,
+        versions: &[ListedVersion; 2],
+        all: bool,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self> {
+        let common = common_benchmarks(versions);
+        let functions = functions_that_differ(runner, versions, warnings);
+        let reach = runner.reach(versions, &functions, &common)?;
+        let is_measured = |(_, reach): &(&Benchmark, &Reach)| all || !reach.is_nothing();
+        let measured = common.iter().zip(&reach).filter(is_measured);
+        let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();
+        Ok(Self { common, measured, reach, functions })
+    }
+
+    /// What one of the common benchmarks reaches.
+    pub fn reach_of(&self, benchmark: &Benchmark) -> Option<&Reach> {
+        let place = self.common.iter().position(|other| other == benchmark)?;
+        self.reach.get(place)
+    }
+
+    /// The benchmarks whose bench targets are linked: what is measured, and what may be the same program.
+    pub fn linked(&self) -> Vec<Benchmark> {
+        let may_be_identical = |benchmark: &Benchmark| {
+            let target = benchmark.bench_target();
+            let diff = self.functions.iter().find(|(other, _)| *other == target);
+            diff.is_none_or(|(_, diff)| diff.is_empty())
+        };
+        let is_linked = |one: &&Benchmark| self.measured.contains(one) || may_be_identical(one);
+        self.common.iter().filter(is_linked).cloned().collect()
+    }
+
+    /// The benchmarks that are not measured, and why. What was not linked is known to differ.
+    pub fn unmeasured(&self, builds: &Builds) -> Vec<(Benchmark, Sameness)> {
+        let sameness = |benchmark: &Benchmark| {
+            let target = benchmark.bench_target();
+            let [base, head] = [0, 1].map(|version| builds.programs(version, &target));
+            if are_identical(&base, &head) { Sameness::Identical } else { Sameness::Unaffected }
+        };
+        let is_unmeasured = |benchmark: &&Benchmark| !self.measured.contains(benchmark);
+        let unmeasured = self.common.iter().filter(is_unmeasured);
+        unmeasured.map(|benchmark| (benchmark.clone(), sameness(benchmark))).collect()
+    }
+
+    /// How functions differ in the bench targets that are measured, of those that `is_told` wants.
+    pub fn functions_that_are_told(
+        &self,
+        is_told: impl Fn(&BenchTarget) -> bool,
+    ) -> Vec<(BenchTarget, FunctionDiff)> {
+        let is_measured =
+            |target: &BenchTarget| self.measured.iter().any(|one| one.bench_target() == *target);
+        let told = self.functions.iter().filter(|(one, _)| is_measured(one) && is_told(one));
+        told.cloned().collect()
+    }
+}
+
+fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
+    let base = base.benchmarks();
+    head.benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
+}
+
+/// How the functions of each bench target of both versions differ. That they cannot be compared is no reason
+/// not to measure.
+fn functions_that_differ(
+    runner: &Runner<'_>,
+    [base, head]: &[ListedVersion; 2],
+    warnings: &mut Vec<Warning>,
+) -> Vec<(BenchTarget, FunctionDiff)> {
+    let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
+    let (base, head) = match sets {
+        Ok(sets) => sets,
+        Err(failure) => {
+            let reason = failure.what().to_owned();
+            warnings.push(Warning::FunctionsUnknown { reason });
+            return Vec::new();
+        }
+    };
+    let of_both = base.iter().filter_map(|(target, base)| {
+        let (_, head) = head.iter().find(|(other, _)| other == target)?;
+        Some((target.clone(), FunctionSet::diff(base, head)))
+    });
+    of_both.collect()
+}
