@@ -101,6 +101,7 @@ impl Reached<'_> {
                 let measured = self.enters("", true);
                 self.has_only(&["functions"]) && self.enters(part, false) && !measured
             }
+            By::Passed(part) => self.has_only(&["functions"]) && self.enters(part, false),
             By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
             By::Variable(name) => self.has_only(&["variables"]) && self.list("variables") == [name],
         }
