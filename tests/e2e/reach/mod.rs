@@ -1,0 +1,177 @@
+//! Of the benchmarks of two versions, exactly those are measured that execute or read what differs.
+//!
+//! The fixture `kinds-of-change` has a benchmark for each kind of change that a commit can make. Its repository
+//! gets one commit for each kind, all on top of the first; the table in `kinds.rs` says what each affects.
+
+mod kinds;
+
+use serde_json::Value;
+
+use crate::support::TestProject;
+use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, IN_DOUBT, Kind, OF_CODE, OF_DATA, OF_NOTHING};
+
+/// As little as can be measured: what is told does not depend on the times.
+const LITTLE: [&str; 14] = [
+    "--strategy",
+    "relink",
+    "-l",
+    "2",
+    "-m",
+    "1",
+    "-n",
+    "2",
+    "--warm-up",
+    "100us",
+    "--floor",
+    "10us",
+    "--no-confirm",
+    "--advisory",
+];
+
+/// The verdicts on what was measured.
+const MEASURED: [&str; 4] = ["regressed", "improved", "unchanged", "inconclusive"];
+
+/// The fixture with a tag for each commit, and `base` for the one below all of them.
+fn project() -> TestProject {
+    TestProject::shared("kinds-of-change", "kinds-of-change", |project| {
+        project.git(&["tag", "base"]);
+        for kind in OF_CODE.iter().chain(&OF_DATA).chain(&FROM_OUTSIDE).chain(&OF_NOTHING) {
+            project.git(&["checkout", "--quiet", "--detach", "base"]);
+            for (file, old, new) in kind.edits {
+                if old.is_empty() {
+                    project.write(file, new);
+                } else {
+                    project.replace(file, old, new);
+                }
+            }
+            project.commit(kind.name);
+            project.git(&["tag", &kind.tag()]);
+        }
+        project.git(&["checkout", "--quiet", "main"]);
+    })
+}
+
+impl Kind {
+    fn tag(&self) -> String {
+        self.name.replace(' ', "-")
+    }
+
+    /// By what this benchmark is affected, if it is.
+    fn on(&self, id: &str) -> Option<By> {
+        let mut affected = self.affected.iter();
+        affected.find(|(name, _)| *name == id || *name == EVERY).map(|(_, by)| *by)
+    }
+}
+
+/// The report on the base and a commit.
+#[track_caller]
+fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
+    let tag = kind.tag();
+    let arguments = [&["compare", "base", &tag, "--format", "json"], &LITTLE[..], more].concat();
+    project.rbench(&arguments).ok().json("compare")
+}
+
+/// What is reached, without what is there in any case.
+struct Reached<'r>(&'r Value);
+
+impl Reached<'_> {
+    fn list(&self, key: &str) -> &[Value] {
+        self.0[key].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether these lists, and no others, have something.
+    fn has_only(&self, keys: &[&str]) -> bool {
+        let all = ["functions", "files", "variables", "doubts"];
+        all.iter().all(|key| self.list(key).is_empty() != keys.contains(key))
+    }
+
+    /// Whether a function whose name has this part is entered then.
+    fn enters(&self, part: &str, while_measuring: bool) -> bool {
+        self.list("functions").iter().any(|function| {
+            let name = function["name"].as_str().unwrap();
+            name.contains(part) && function["while_measuring"] == while_measuring
+        })
+    }
+
+    /// Whether it is this and nothing else.
+    fn is(&self, by: By) -> bool {
+        match by {
+            By::Measured(part) => self.has_only(&["functions"]) && self.enters(part, true),
+            By::SetUp(part) => {
+                let measured = self.enters("", true);
+                self.has_only(&["functions"]) && self.enters(part, false) && !measured
+            }
+            By::Passed(part) => self.has_only(&["functions"]) && self.enters(part, false),
+            By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
+            By::Variable(name) => self.has_only(&["variables"]) && self.list("variables") == [name],
+        }
+    }
+}
+
+/// What the report says of each benchmark and should not say.
+fn wrong(kind: &Kind, report: &Value) -> Vec<String> {
+    let rows = report["benchmarks"].as_array().unwrap();
+    let mut wrong = Vec::new();
+    if rows.len() != BENCHMARKS {
+        wrong.push(format!("{}: {} benchmarks", kind.name, rows.len()));
+    }
+    for row in rows {
+        let (id, verdict) = (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap());
+        let (reached, is_measured) = (Reached(&row["reach"]), MEASURED.contains(&verdict));
+        let by = kind.on(id);
+        let is_right = match by {
+            _ if id == IN_DOUBT => is_measured && !reached.list("doubts").is_empty(),
+            Some(by) => is_measured && reached.is(by),
+            None => verdict == kind.others && reached.has_only(&[]),
+        };
+        if !is_right {
+            let expected = by.map_or_else(|| kind.others.to_owned(), |by| format!("{by:?}"));
+            let reach = reached.0;
+            wrong.push(format!("{}: {id}: {verdict}, not {expected}: {reach}", kind.name));
+        }
+    }
+    wrong
+}
+
+#[track_caller]
+fn assert_right(kinds: &[Kind]) {
+    let project = project();
+    let wrong: Vec<String> =
+        kinds.iter().flat_map(|kind| wrong(kind, &compare(&project, kind, &[]))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_change_of_machine_code_affects_those_who_execute_it() {
+    assert_right(&OF_CODE);
+}
+
+#[test]
+fn a_change_of_data_affects_those_who_execute_what_refers_to_it() {
+    assert_right(&OF_DATA);
+}
+
+#[test]
+fn a_change_outside_of_the_program_affects_those_who_read_it() {
+    assert_right(&FROM_OUTSIDE);
+}
+
+#[test]
+fn a_comment_affects_nobody_and_another_benchmark_all_who_pass_by() {
+    assert_right(&OF_NOTHING);
+}
+
+#[test]
+fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
+    let project = project();
+    let [kind, ..] = &OF_CODE;
+    let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--measure-all"])];
+    let [usual, all] = reports.each_ref().map(|report| report["benchmarks"].as_array().unwrap());
+    assert_eq!(usual.len(), all.len());
+    for (usual, all) in usual.iter().zip(all) {
+        assert_eq!(usual["id"], all["id"]);
+        let nothing = [usual, all].map(|row| Reached(&row["reach"]).has_only(&[]));
+        assert!(nothing == [true; 2] || usual["reach"] == all["reach"], "{usual:#}\n{all:#}");
+        assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
+    }
+}
