@@ -102,3 +102,33 @@ fn several_files_of_one_comparison_say_the_same() {
         }
     }
 }
+
+#[test]
+fn packages_of_which_the_versions_use_other_versions_are_told() {
+    let project = TestProject::of("published-dependency");
+    project.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n",
+    );
+    project.write("vendor/leaf/.cargo-checksum.json", "{\"files\":{}}");
+    project.write("vendor/leaf/src/lib.rs", "pub fn answer() -> &'static str { \"one\" }\n");
+    for version in ["1.0.0", "1.0.1"] {
+        let manifest = format!("[package]\nname = 'leaf'\nversion = '{version}'\n");
+        project.write("vendor/leaf/Cargo.toml", &manifest);
+        project.write(
+            "Cargo.lock",
+            &format!(
+                "version = 4\n\n[[package]]\nname = \"leaf\"\nversion = \"{version}\"\nsource = \
+                 \"registry+https://github.com/rust-lang/crates.io-index\"\n\n[[package]]\nname = \
+                 \"published-dependency\"\nversion = \"1.0.0\"\ndependencies = [\"leaf\"]\n"
+            ),
+        );
+        project.commit("Take another leaf");
+    }
+    // The benchmark of the fixture cannot be listed.
+    let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
+    let expected = serde_json::json!([{ "name": "leaf", "base": ["1.0.0"], "head": ["1.0.1"] }]);
+    assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.told());
+    let text = project.rbench(&QUICK).run();
+    text.assert_stdout_has(&["dependencies: leaf 1.0.0 -> 1.0.1"]);
+}

@@ -221,8 +221,9 @@ fn a_version_that_does_the_same_as_the_one_before_has_its_value() {
     let stored = ["compare", "HEAD~3", "HEAD~2", "--stored"];
     let compared = project.rbench(&stored).ok();
     compared.assert_stdout_has(&["nothing that changed, not measured: parse/1"]);
+    // By the newest of its two experiments.
     let shown = project.rbench(&["show", "HEAD~2"]).ok();
-    shown.assert_stdout_has(&["parse/1: unaffected: not measured, because it executes and reads"]);
+    shown.assert_stdout_has(&["parse/1: identical: not measured, because it has the same"]);
 }
 
 #[test]

@@ -50,8 +50,7 @@ impl ComparisonReport {
             let mut own = rows.iter().filter(|other| other.benchmark == row.benchmark);
             let is_changed = own.any(|row| has_changed(row));
             let text = form.words(reach, is_changed);
-            match notes.iter_mut().find(|(changed, of, _)| (*changed, &*of) == (is_changed, &text))
-            {
+            match notes.iter_mut().find(|(changed, of, _)| (*changed, of) == (is_changed, &text)) {
                 Some((.., benchmarks)) if benchmarks.contains(&&row.benchmark) => {}
                 Some((.., benchmarks)) => benchmarks.push(&row.benchmark),
                 None => notes.push((is_changed, text, vec![&row.benchmark])),

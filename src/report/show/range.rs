@@ -36,7 +36,9 @@ impl Report for RangeReport {
         for ShowReport { version, benchmarks, .. } in &self.versions {
             let ids = |failed: bool| {
                 let is_meant = move |shown: &&ShownBenchmark| {
-                    super::has_failed(shown) == failed && shown.skipped.is_none()
+                    super::has_failed(shown) == failed
+                        && shown.skipped.is_none()
+                        && shown.unmeasured.is_none()
                 };
                 let mut ids: Vec<_> =
                     benchmarks.iter().filter(is_meant).map(|shown| &shown.benchmark).collect();

@@ -180,7 +180,7 @@ fn values_that_could_not_have_been_recorded_are_refused() {
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
     assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[-50.0,"), "is -50 ns");
-    assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[null,"), "line 4: ");
+    assert_refused(&changed("\"measurements\":[50.0,", "\"measurements\":[null,"), "line 5: ");
     assert_refused(
         &changed("\"measurements\":[50.0,", "\"measurements\":["),
         "2 measurements but 3",
