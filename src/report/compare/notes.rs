@@ -146,7 +146,7 @@ impl ComparisonReport {
         let counts: Vec<String> = counts.collect();
         let mut text = format!("{}, {same} the same", counts.join(", "));
         if changed.len() <= MOST_FUNCTIONS {
-            for (diff, ChangedFunction { name, instance, base_size, head_size }) in changed {
+            for (diff, ChangedFunction { name, instance, base_size, head_size, .. }) in changed {
                 let name = label(name, *instance, &diff.shared_names());
                 text += &format!("; {name}: {base_size} -> {head_size} bytes");
             }
