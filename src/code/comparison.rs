@@ -1,8 +1,12 @@
 //! Compares functions of two builds by what they consist of and what that refers to, however far away.
 //!
-//! Two functions are the same if their bytes are, and if each reference leads to functions that are a pair, to
-//! data that is the same, or to one symbol outside. Data is the same by the same rule, so where data refers to
-//! itself, pairs are taken for the same until something shows that they are not.
+//! Two functions are the same if their bytes are, and if each reference leads to functions that are partners or
+//! the same, to data that is the same, or to one symbol outside. Data is the same by the same rule, so where
+//! things refer to themselves, pairs are taken for the same until something shows that they are not.
+//!
+//! Partners need not be the same, since an execution shows whether it enters them. Functions that are not
+//! partners have to be: codegen units often have copies of one function, which get other partners when one
+//! copy is added, and whose callers do the same as before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -96,9 +100,9 @@ impl<'r> Comparison<'r> {
                     pair.is_some_and(|&pair| !self.pairs[pair].differs)
                 })
         };
-        let only_head = self.head.unreferenced.iter().filter(|(section, _)| {
-            self.base.unreferenced.iter().all(|(other, _)| other != section)
-        });
+        let only_head = self.head.unreferenced.iter();
+        let only_head =
+            only_head.filter(|(section, _)| unreferenced_in(self.base, section).is_empty());
         let all = self.base.unreferenced.iter().chain(only_head);
         all.map(|(section, _)| section.as_str()).filter(move |section| !is_same(section))
     }
@@ -158,7 +162,8 @@ impl<'r> Comparison<'r> {
         match (base.to, head.to) {
             (To::Entry(base), To::Entry(head)) => {
                 let partner = self.partners.get(base as usize).copied().flatten();
-                (partner == Some(head)).then_some(None)
+                let items = (Item::Function(base), Item::Function(head));
+                Some((partner != Some(head)).then_some(items))
             }
             // Who goes there passes no start of a function that could be seen.
             (To::Inside(base), To::Inside(head)) => {
@@ -226,8 +231,8 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    /// The nearest thing with a name that differs and that a pair refers to. If it is a function, into whose
-    /// middle the other jumps, that is a difference in code.
+    /// The nearest data with a name that differs and that a pair refers to. Another function in the place of
+    /// one is a difference in code.
     fn first_difference(&self, pair: usize) -> Difference<'r> {
         let mut waiting = VecDeque::from([pair]);
         let mut met = HashSet::from([pair]);
@@ -243,7 +248,7 @@ impl<'r> Comparison<'r> {
                         }
                     }
                     _ if index == pair => return Difference::Code,
-                    _ => {}
+                    _ => continue,
                 }
                 if met.insert(other) {
                     waiting.push_back(other);
@@ -273,6 +278,7 @@ impl References {
 }
 
 fn unreferenced_in<'r>(references: &'r References, section: &str) -> &'r [u32] {
-    let found = references.unreferenced.iter().find(|(name, _)| name == section);
-    found.map_or(&[], |(_, pieces)| pieces)
+    let all = &references.unreferenced;
+    let found = all.binary_search_by(|(name, _)| name.as_str().cmp(section));
+    found.map_or(&[], |place| &all[place].1)
 }

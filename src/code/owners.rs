@@ -164,12 +164,12 @@ impl<'o, 'data> Owners<'o, 'data> {
     /// The symbols of a piece by which programmers know it, in the order of offsets.
     pub(super) fn symbols_of(&self, piece: Piece) -> impl Iterator<Item = &'o Symbol<'data>> {
         let Relocatable { sections, symbols, .. } = &self.objects[piece.object];
-        let inside = sections[piece.section].symbols.iter().map(|&index| &symbols[index]);
-        inside.filter(move |symbol| {
-            (symbol.value >= piece.start && symbol.value < piece.end.max(piece.start + 1))
-                && symbol.kind != Kind::Section
-                && !is_anonymous(symbol)
-        })
+        let inside = &sections[piece.section].symbols;
+        let first = inside.partition_point(|&index| symbols[index].value < piece.start);
+        let inside = inside[first..].iter().map(|&index| &symbols[index]);
+        inside
+            .take_while(move |symbol| symbol.value < piece.end || symbol.value == piece.start)
+            .filter(|symbol| !is_anonymous(symbol))
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) struct References {
     pub(super) data: Vec<Data>,
     /// Symbols that no input defines.
     pub(super) outside: Vec<String>,
-    /// What is executed or read without any reference to it, by the section that it is in.
+    /// What is executed or read without any reference to it, by the section that it is in, in the order
+    /// of these.
     pub(super) unreferenced: Vec<(String, Vec<u32>)>,
 }
 

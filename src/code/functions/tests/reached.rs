@@ -96,6 +96,25 @@ fn a_caller_that_calls_another_namesake_is_changed() {
 }
 
 #[test]
+fn a_caller_of_another_copy_of_the_same_function_is_unchanged() {
+    let copy = |user: &str| {
+        let copy = function("help", "nop").replace(".globl help\n", "");
+        function(user, "call help") + &copy.replace(".text.help", &format!(".text.help.{user}"))
+    };
+    let scratch = Scratch::new();
+    let set = |users: &[&str]| {
+        let objects = users.iter().map(|user| scratch.assembled(user, &copy(user)));
+        let objects: Vec<Vec<u8>> = objects.collect();
+        let objects: Vec<&[u8]> = objects.iter().map(Vec::as_slice).collect();
+        let inputs = objects.iter().map(|object| ("object.o", *object));
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+    };
+    let diff = FunctionSet::diff(&set(&["one", "three"]), &set(&["one", "two", "three"]));
+    assert_changed(&diff, &[]);
+    assert_eq!(diff.added.len(), 2, "{diff:#?}");
+}
+
+#[test]
 fn callees_that_only_one_version_has_are_named() {
     let of =
         |code: &str| function("one", "nop") + &function("two", "nop") + &function("user", code);
