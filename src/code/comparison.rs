@@ -40,6 +40,9 @@ struct Pair {
     refers_to: Vec<usize>,
 }
 
+/// Two references differ by themselves.
+struct Differs;
+
 /// Why two functions are not the same.
 pub(super) enum Difference<'r> {
     /// Their code, or which functions it refers to.
@@ -131,50 +134,47 @@ impl<'r> Comparison<'r> {
             }
             _ => false,
         };
-        let needed = both.filter(|(base, head)| {
+        let alike = both.filter(|(base, head)| {
             is_alike && base.body == head.body && base.references.len() == head.references.len()
         });
-        let needed = needed.and_then(|(base, head)| {
+        let needed = alike.ok_or(Differs).and_then(|(base, head)| {
             let both = base.references.iter().zip(&head.references);
-            both.map(|(base, head)| self.needed(base, head)).collect::<Option<Vec<_>>>()
+            both.map(|(base, head)| self.needed(base, head)).collect::<Result<Vec<_>, Differs>>()
         });
-        match needed {
-            Some(needed) => {
-                let needed = needed.into_iter().flatten();
-                let mut refers_to: Vec<_> =
-                    needed.map(|(base, head)| self.pair(base, head)).collect();
-                refers_to.sort_unstable();
-                refers_to.dedup();
-                self.pairs[index].refers_to = refers_to;
-            }
-            None => {
-                self.pairs[index].differs = true;
-                self.pairs[index].by_itself = true;
-            }
+        if let Ok(needed) = needed {
+            let needed = needed.into_iter().flatten();
+            let mut refers_to: Vec<_> = needed.map(|(base, head)| self.pair(base, head)).collect();
+            refers_to.sort_unstable();
+            refers_to.dedup();
+            self.pairs[index].refers_to = refers_to;
+        } else {
+            self.pairs[index].differs = true;
+            self.pairs[index].by_itself = true;
         }
     }
 
-    /// What has to be the same for two references to be; `None` if they are different anyway.
-    fn needed(&self, base: &Reference, head: &Reference) -> Option<Option<(Item, Item)>> {
+    /// What has to be the same for two references to be, if anything does.
+    fn needed(&self, base: &Reference, head: &Reference) -> Result<Option<(Item, Item)>, Differs> {
         if base.distance != head.distance {
-            return None;
+            return Err(Differs);
         }
         match (base.to, head.to) {
             (To::Entry(base), To::Entry(head)) => {
                 let partner = self.partners.get(base as usize).copied().flatten();
                 let items = (Item::Function(base), Item::Function(head));
-                Some((partner != Some(head)).then_some(items))
+                Ok((partner != Some(head)).then_some(items))
             }
             // Who goes there passes no start of a function that could be seen.
             (To::Inside(base), To::Inside(head)) => {
-                Some(Some((Item::Function(base), Item::Function(head))))
+                Ok(Some((Item::Function(base), Item::Function(head))))
             }
-            (To::Data(base), To::Data(head)) => Some(Some((Item::Data(base), Item::Data(head)))),
+            (To::Data(base), To::Data(head)) => Ok(Some((Item::Data(base), Item::Data(head)))),
             (To::Outside(base), To::Outside(head)) => {
-                let symbols = (self.base.symbol(base)?, self.head.symbol(head)?);
-                (symbols.0 == symbols.1).then_some(None)
+                let symbols = self.base.symbol(base).zip(self.head.symbol(head));
+                let is_same = symbols.is_some_and(|(base, head)| base == head);
+                if is_same { Ok(None) } else { Err(Differs) }
             }
-            _ => None,
+            _ => Err(Differs),
         }
     }
 

@@ -97,17 +97,19 @@ pub(super) fn is_padding(machine: Machine, mut bytes: &[u8]) -> bool {
         });
     }
     while let [first, rest @ ..] = bytes {
-        bytes = match (first, rest) {
-            // A zero, a trap, `nop`; and prefixes, which are no filling by themselves, but change none.
-            (0 | 0xcc | 0x90 | 0x66 | 0x2e, rest) => rest,
-            // `nop` with an operand in memory, given by a byte and, unless that says there is none, others.
-            (0x0f, [0x1f, 0x00, rest @ ..])
-            | (0x0f, [0x1f, 0x40, _, rest @ ..])
-            | (0x0f, [0x1f, 0x44, _, _, rest @ ..])
-            | (0x0f, [0x1f, 0x80, _, _, _, _, rest @ ..])
-            | (0x0f, [0x1f, 0x84, _, _, _, _, _, rest @ ..]) => rest,
+        // How many bytes are behind the first: none if it is a zero, a trap, `nop`, or a prefix, which changes
+        // none of these. A `nop` with an operand in memory has more, as its third byte tells.
+        let behind = match (first, rest) {
+            (0 | 0xcc | 0x90 | 0x66 | 0x2e, _) => 0,
+            (0x0f, [0x1f, 0x00, ..]) => 2,
+            (0x0f, [0x1f, 0x40, ..]) => 3,
+            (0x0f, [0x1f, 0x44, ..]) => 4,
+            (0x0f, [0x1f, 0x80, ..]) => 6,
+            (0x0f, [0x1f, 0x84, ..]) => 7,
             _ => return false,
         };
+        let Some(rest) = rest.get(behind..) else { return false };
+        bytes = rest;
     }
     true
 }
