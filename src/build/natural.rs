@@ -1,6 +1,7 @@
 //! Links in the linker's own order, which tell what a link keeps.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -13,7 +14,7 @@ use super::{
     tool,
 };
 use crate::{
-    code::{self, FunctionSet, KeptFunction},
+    code::{self, FunctionSet, KeptFunction, LinkMap},
     failure::{Exit, Failure, OrFail, Result},
 };
 
@@ -108,12 +109,39 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     if let Some(set) = files::read_json(&remembered) {
         return Ok(set);
     }
-    let kept = NaturalLink::of(recipe, &Linker::of(recipe)?, home)?.kept(recipe)?;
-    let inputs = read_inputs(recipe)?;
+    let natural = NaturalLink::of(recipe, &Linker::of(recipe)?, home)?;
+    let kept = natural.kept(recipe)?;
+    let mut inputs = read_inputs(recipe)?;
+    let others = other_inputs(&natural.map, &inputs);
+    inputs.extend(others);
     let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
     let set = FunctionSet::from_link_inputs(inputs, &kept);
-    files::write_json(&remembered, &set)?;
+    let what = || format!("cannot write {}", remembered.display());
+    // In one line, since it is large and nobody reads it.
+    let json = serde_json::to_vec(&set).or_fail(Exit::Internal, what)?;
+    files::write_whole(&remembered, &json)?;
     Ok(set)
+}
+
+/// The inputs that no argument names as a file: start-up code that the driver adds, and static libraries that
+/// the linker looked for. Only LLD's map tells; what else there is, is in the set as unseen.
+fn other_inputs(map: &str, known: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let Ok(map) = LinkMap::parse(map) else { return Vec::new() };
+    let mut others: Vec<&str> = Vec::new();
+    let mut met: HashSet<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    for input in map.sections.iter().flat_map(|section| &section.inputs) {
+        let origin = input.origin.as_str();
+        let file = match origin.rsplit_once('(') {
+            Some((file, _)) if origin.ends_with(')') => file,
+            _ => origin,
+        };
+        if met.insert(file) && Path::new(file).is_absolute() {
+            others.push(file);
+        }
+    }
+    // A file that went meanwhile, or is none, leaves functions unseen.
+    let read = |name: &str| Some((name.to_owned(), fs::read(name).ok()?));
+    others.into_iter().filter_map(read).collect()
 }
 
 /// The inputs of a link: names and contents.

@@ -4,21 +4,32 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::callees::{callees_gained, callees_lost};
+use super::comparison::{Comparison, Difference};
+use super::elsewhere::elsewhere;
 use super::functions::{FunctionCode, FunctionSet};
 use super::name::Name;
 use super::pairing::{Identified, pair};
+use super::references::number;
 
 /// The difference between the machine code of two builds, function by function.
+///
+/// If an execution of the first build enters no function that is changed or removed, and one of the second no
+/// function that is changed or added, and nothing differs `elsewhere`, then both execute the same instructions
+/// on the same initial data, up to addresses and the lines and columns that messages have of the source. (What
+/// is loaded beside the executable, and what it reads, is not part of this.)
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FunctionDiff {
     /// Functions that only the second build has, in the order of names.
     pub added: Vec<SizedFunction>,
     /// Functions that only the first build has, in the order of names.
     pub removed: Vec<SizedFunction>,
-    /// Functions of both builds whose code differs, in the order of names.
+    /// Functions of both builds whose code differs, or data that they refer to, in the order of names.
     pub changed: Vec<ChangedFunction>,
-    /// The number of functions with the same code in both.
+    /// The number of functions with the same code in both, that refer to the same data.
     pub unchanged: usize,
+    /// What else differs, or may differ, that is executed or read: each a phrase that names it.
+    pub elsewhere: Vec<String>,
     /// Whether inputs of either build could not be read, so that there may be other functions.
     pub incomplete: bool,
 }
@@ -34,23 +45,42 @@ pub struct SizedFunction {
     pub size: u64,
 }
 
-/// A function with other code, and its sizes.
+/// A function with other code or other data, and its sizes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ChangedFunction {
     /// Its demangled name.
     pub name: Name,
     /// Tells it apart from others of its name: a digest of its symbol in the second build.
     pub instance: u64,
-    /// The same in the first build.
+    /// The same of its symbol in the first build.
     pub base_instance: u64,
     /// Its size in the first build, in bytes.
     pub base_size: u64,
     /// Its size in the second build, in bytes.
     pub head_size: u64,
+    /// What of it differs.
+    pub cause: Cause,
+    /// The functions that only the second build refers to here, in the order of names: it calls them, or did
+    /// so already in a function that became a part of it.
+    pub callees_gained: Vec<Name>,
+    /// The functions that only the first build refers to here, in the order of names: inlined, or not called
+    /// any more.
+    pub callees_lost: Vec<Name>,
+}
+
+/// What of a function differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Its code, or which functions it refers to.
+    #[default]
+    Code,
+    /// Only the contents of data that it refers to: the static with this name, if it has one.
+    Data(Option<Name>),
 }
 
 impl FunctionDiff {
-    /// Whether both builds have the same functions with the same code.
+    /// Whether both builds have the same functions with the same code and data.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
@@ -67,59 +97,85 @@ impl FunctionDiff {
 impl FunctionSet {
     /// Compares two builds.
     ///
-    /// Functions are [paired](pair) by name, and those of one name by their code first.
+    /// Functions are [paired](pair) by name, and those of one name by their code first. A pair is the same if
+    /// its bytes are, and if what these refer to is: the same pairs of functions, equal data, and the same
+    /// symbols outside.
     pub fn diff(base: &Self, head: &Self) -> FunctionDiff {
-        let paired = pair(base.functions(), head.functions());
-        let is_incomplete = |set: &Self| !set.not_comparable().is_empty();
-        let (same, changed): (Vec<_>, Vec<_>) =
-            paired.pairs.into_iter().partition(|(base, head)| base.digest == head.digest);
-        let mut diff = FunctionDiff {
-            added: paired.only_head.into_iter().map(SizedFunction::from).collect(),
-            removed: paired.only_base.into_iter().map(SizedFunction::from).collect(),
-            changed: changed.into_iter().map(ChangedFunction::from).collect(),
-            unchanged: same.len(),
-            incomplete: is_incomplete(base) || is_incomplete(head),
+        let (of_base, of_head) = (numbered(base), numbered(head));
+        let paired = pair(&of_base, &of_head);
+        let mut partners = vec![None; of_base.len()];
+        for (base, head) in &paired.pairs {
+            partners[base.index as usize] = Some(head.index);
+        }
+        let comparison = Comparison::new(base.references(), head.references(), &partners);
+        let changed = |(own, other): &(&Numbered, &Numbered)| {
+            let cause = match comparison.difference(own.index, other.index)? {
+                Difference::Code => Cause::Code,
+                Difference::Data(name) => Cause::Data(name.cloned()),
+            };
+            Some(ChangedFunction {
+                name: other.code.name.clone(),
+                instance: other.code.instance,
+                base_instance: own.code.instance,
+                base_size: own.code.size,
+                head_size: other.code.size,
+                cause,
+                callees_gained: callees_gained((base, own.index), (head, other.index), &partners),
+                callees_lost: callees_lost((base, own.index), (head, other.index), &partners),
+            })
         };
-        diff.added.sort_unstable();
-        diff.removed.sort_unstable();
-        diff.changed.sort_unstable();
-        diff
+        let is_incomplete = |set: &Self| !set.not_comparable().is_empty();
+        let sized = |functions: Vec<&Numbered>| -> Vec<SizedFunction> {
+            let mut sized: Vec<_> =
+                functions.into_iter().map(|function| SizedFunction::from(function.code)).collect();
+            sized.sort_unstable();
+            sized
+        };
+        let mut changed: Vec<_> = paired.pairs.iter().filter_map(changed).collect();
+        changed.sort_unstable();
+        FunctionDiff {
+            added: sized(paired.only_head),
+            removed: sized(paired.only_base),
+            unchanged: paired.pairs.len() - changed.len(),
+            changed,
+            elsewhere: elsewhere(base, head, &comparison),
+            incomplete: is_incomplete(base) || is_incomplete(head),
+        }
     }
 }
 
-impl Identified for FunctionCode {
+fn numbered(set: &FunctionSet) -> Vec<Numbered<'_>> {
+    let functions = set.functions().iter().enumerate();
+    functions.map(|(index, code)| Numbered { index: number(index), code }).collect()
+}
+
+/// A function, and its place in its set.
+struct Numbered<'f> {
+    index: u32,
+    code: &'f FunctionCode,
+}
+
+impl Identified for Numbered<'_> {
     fn name(&self) -> &Name {
-        &self.name
+        &self.code.name
     }
 
     fn code(&self) -> impl Ord {
-        self.digest
+        self.code.digest
     }
 
     fn instance(&self) -> impl Ord {
-        self.instance
+        self.code.instance
     }
 
     fn size(&self) -> u64 {
-        self.size
+        self.code.size
     }
 }
 
 impl From<&FunctionCode> for SizedFunction {
     fn from(function: &FunctionCode) -> Self {
         Self { name: function.name.clone(), instance: function.instance, size: function.size }
-    }
-}
-
-impl From<(&FunctionCode, &FunctionCode)> for ChangedFunction {
-    fn from((base, head): (&FunctionCode, &FunctionCode)) -> Self {
-        Self {
-            name: head.name.clone(),
-            instance: head.instance,
-            base_instance: base.instance,
-            base_size: base.size,
-            head_size: head.size,
-        }
     }
 }
 

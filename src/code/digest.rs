@@ -28,6 +28,11 @@ impl Digest {
         format!("{self:.12}")
     }
 
+    /// The first 64 bits.
+    pub(super) fn first_bits(&self) -> u64 {
+        self.0.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+
     /// The digest itself.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

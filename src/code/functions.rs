@@ -10,9 +10,10 @@ use super::defined::{DefinedFunction, defined_functions};
 use super::digest::Digest;
 use super::elf::Unreadable;
 use super::kept::KeptFunction;
-use super::members::{Member, NotComparable, members};
+use super::members::{Member, NotComparable, Unread, members};
 use super::name::{Name, stable_symbol};
-use super::relocatable::{Kind, Relocatable};
+use super::references::References;
+use super::relocatable::Relocatable;
 use super::target::{Piece, SymbolPlace, Targets, is_anonymous};
 
 /// The code of one function.
@@ -48,17 +49,21 @@ pub struct FunctionSet {
     rules: Rules,
     functions: Vec<FunctionCode>,
     not_comparable: Vec<NotComparable>,
-    unseen: Vec<Name>,
+    /// The digests of the inputs that could not be read, in the order of `not_comparable`.
+    unread: Vec<Digest>,
+    /// With their sizes.
+    unseen: Vec<(Name, u64)>,
+    references: References,
 }
 
 /// The rules by which digests are made, numbered: [`Rules::CURRENT`] grows whenever the digest of
-/// some function changes.
+/// some function changes, or what is known of what functions refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 struct Rules;
 
 impl Rules {
-    const CURRENT: u32 = 1;
+    const CURRENT: u32 = 2;
 }
 
 impl TryFrom<u32> for Rules {
@@ -90,12 +95,23 @@ impl FunctionSet {
         kept: &[KeptFunction],
     ) -> Self {
         let wanted = wanted(kept);
-        let Definitions { instances, mut not_comparable } = Definitions::read(inputs, &wanted);
-        let unseen = unseen(kept, &instances);
-        let mut functions = select(instances, &wanted);
-        functions.sort_unstable();
+        let definitions = Definitions::read(inputs, &wanted);
+        let unseen = unseen(kept, &definitions.instances);
+        let mut not_comparable = definitions.not_comparable;
         not_comparable.sort_unstable();
-        Self { rules: Rules, functions, not_comparable, unseen }
+        let (not_comparable, unread) = not_comparable.into_iter().unzip();
+        let mut selected = select(definitions.instances, &wanted);
+        selected.sort_unstable_by(|(one, at), (other, there)| {
+            one.cmp(other).then_with(|| at.in_order().cmp(&there.in_order()))
+        });
+        let (functions, pieces): (Vec<_>, Vec<_>) = selected.into_iter().unzip();
+        let references = References::gather(
+            &definitions.objects,
+            &definitions.is_certain,
+            &promoted_constants(&definitions.objects),
+            &pieces,
+        );
+        Self { rules: Rules, functions, not_comparable, unread, unseen, references }
     }
 
     /// The functions in the order of their names.
@@ -109,9 +125,19 @@ impl FunctionSet {
     }
 
     /// The functions of the executable that are in no input: start-up code that the linker's driver
-    /// adds, or what came from inputs that could not be read.
-    pub fn unseen(&self) -> &[Name] {
+    /// adds, or what came from inputs that could not be read. Each with its size in bytes.
+    pub fn unseen(&self) -> &[(Name, u64)] {
         &self.unseen
+    }
+
+    /// The inputs that could not be read, with the digests of their bytes.
+    pub(super) fn unread(&self) -> impl Iterator<Item = (&NotComparable, Digest)> {
+        self.not_comparable.iter().zip(self.unread.iter().copied())
+    }
+
+    /// What the functions refer to.
+    pub(super) fn references(&self) -> &References {
+        &self.references
     }
 }
 
@@ -136,8 +162,11 @@ type Wanted<'k> = HashMap<&'k [u8], Vec<u64>>;
 
 /// What the inputs of a link define.
 struct Definitions<'data> {
+    objects: Vec<Relocatable<'data>>,
+    /// Which objects are linked in any case, since they are in no archive.
+    is_certain: Vec<bool>,
     instances: Vec<Instance<'data>>,
-    not_comparable: Vec<NotComparable>,
+    not_comparable: Vec<Unread>,
 }
 
 impl<'data> Definitions<'data> {
@@ -146,17 +175,20 @@ impl<'data> Definitions<'data> {
         wanted: &Wanted<'_>,
     ) -> Self {
         let (members, mut not_comparable) = members(inputs);
-        let parsed: Vec<_> = members.par_iter().map(|member| parse(member, wanted)).collect();
+        let parsed: Vec<_> = members.par_iter().map(parse).collect();
         let (mut objects, mut origins) = (Vec::new(), Vec::new());
+        let mut is_certain = Vec::new();
         for (member, parsed) in members.into_iter().zip(parsed) {
             match parsed {
                 Ok(Some(object)) => {
                     objects.push(object);
+                    is_certain.push(!member.archived);
                     origins.push(Arc::from(member.origin));
                 }
                 Ok(None) => {}
                 Err(reason) => {
-                    not_comparable.push(NotComparable { input: member.origin, reason });
+                    let unread = NotComparable { input: member.origin, reason };
+                    not_comparable.push((unread, Digest::of(member.bytes)));
                 }
             }
         }
@@ -165,7 +197,7 @@ impl<'data> Definitions<'data> {
             .into_par_iter()
             .flat_map_iter(|index| instances(&objects, &origins[index], index, &promoted, wanted))
             .collect();
-        Self { instances, not_comparable }
+        Self { objects, is_certain, instances, not_comparable }
     }
 }
 
@@ -178,6 +210,7 @@ struct Instance<'data> {
     weak: bool,
     size: u64,
     digest: Digest,
+    piece: Piece,
 }
 
 fn wanted(kept: &[KeptFunction]) -> Wanted<'_> {
@@ -190,25 +223,13 @@ fn wanted(kept: &[KeptFunction]) -> Wanted<'_> {
     wanted
 }
 
-/// Takes a member apart, if it defines a wanted function or a constant that others refer to.
-fn parse<'data>(
-    member: &Member<'data>,
-    wanted: &Wanted<'_>,
-) -> Result<Option<Relocatable<'data>>, Unreadable> {
+/// Takes a member apart, unless it is a shared object.
+fn parse<'data>(member: &Member<'data>) -> Result<Option<Relocatable<'data>>, Unreadable> {
     const SHARED_OBJECT: u16 = 3;
-    let object = match Relocatable::parse(member.bytes) {
-        Err(Unreadable::Type(SHARED_OBJECT)) => return Ok(None),
-        object => object?,
-    };
-    let matters = object.symbols.iter().any(|symbol| {
-        symbol.section.is_some()
-            && match symbol.kind {
-                Kind::Function => wanted.contains_key(symbol.name),
-                Kind::Section => false,
-                Kind::Other => !symbol.local && is_anonymous(symbol),
-            }
-    });
-    Ok(matters.then_some(object))
+    match Relocatable::parse(member.bytes) {
+        Err(Unreadable::Type(SHARED_OBJECT)) => Ok(None),
+        object => object.map(Some),
+    }
 }
 
 /// The constants that thin LTO made visible to other objects, by symbol.
@@ -236,19 +257,23 @@ fn instances<'data>(
     let mut targets = Targets::new(objects, promoted);
     defined_functions(&objects[index], |symbol| wanted.contains_key(symbol))
         .into_iter()
-        .map(|DefinedFunction { section, start, end, symbols: aliases }| Instance {
-            origin: Arc::clone(origin),
-            weak: symbols[aliases[0]].weak,
-            symbols: aliases.into_iter().map(|alias| symbols[alias].name).collect(),
-            size: end - start,
-            digest: targets.function(Piece { object: index, section, start, end }).into(),
+        .map(|DefinedFunction { section, start, end, symbols: aliases }| {
+            let piece = Piece { object: index, section, start, end };
+            Instance {
+                origin: Arc::clone(origin),
+                weak: symbols[aliases[0]].weak,
+                symbols: aliases.into_iter().map(|alias| symbols[alias].name).collect(),
+                size: end - start,
+                digest: targets.function(piece).into(),
+                piece,
+            }
         })
         .collect()
 }
 
 /// Of several definitions of one symbol, as many as the linker kept: those of the right sizes
 /// first, strong ones before weak ones, and in the order of inputs.
-fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode> {
+fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<(FunctionCode, Piece)> {
     let mut by_symbol: HashMap<&[u8], Vec<Instance<'_>>> = HashMap::new();
     for instance in instances {
         by_symbol.entry(instance.symbols[0]).or_default().push(instance);
@@ -268,11 +293,8 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode
             }
         }
         chosen.extend(candidates.into_iter().take(missing));
-        functions.extend(chosen.into_iter().map(|Instance { size, digest, .. }| FunctionCode {
-            name: name.clone(),
-            instance,
-            size,
-            digest,
+        functions.extend(chosen.into_iter().map(|Instance { size, digest, piece, .. }| {
+            (FunctionCode { name: name.clone(), instance, size, digest }, piece)
         }));
     }
     functions
@@ -281,20 +303,19 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<FunctionCode
 /// What tells a function with this symbol apart from others of its name, as long as symbols stay:
 /// [`FunctionCode::instance`]. The first 64 bits of a digest.
 pub fn instance_of(symbol: &str) -> u64 {
-    let digest = Digest::of(stable_symbol(symbol).as_bytes());
-    digest.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+    Digest::of(stable_symbol(symbol).as_bytes()).first_bits()
 }
 
-fn unseen(kept: &[KeptFunction], instances: &[Instance<'_>]) -> Vec<Name> {
+fn unseen(kept: &[KeptFunction], instances: &[Instance<'_>]) -> Vec<(Name, u64)> {
     let seen: HashSet<&[u8]> =
         instances.iter().flat_map(|instance| instance.symbols.iter().copied()).collect();
     let is_seen = |function: &&KeptFunction| {
         function.symbols().any(|symbol| seen.contains(symbol.as_bytes()))
     };
-    let mut unseen: Vec<Name> = kept
+    let mut unseen: Vec<(Name, u64)> = kept
         .iter()
         .filter(|function| !is_seen(function))
-        .map(|function| function.name.clone())
+        .map(|function| (function.name.clone(), function.size))
         .collect();
     unseen.sort_unstable();
     unseen
@@ -315,7 +336,9 @@ impl From<FunctionCode> for (Name, u64, u64, Digest) {
 #[cfg(test)]
 impl FromIterator<FunctionCode> for FunctionSet {
     fn from_iter<I: IntoIterator<Item = FunctionCode>>(functions: I) -> Self {
-        Self { functions: functions.into_iter().collect(), ..Self::default() }
+        let functions: Vec<_> = functions.into_iter().collect();
+        let references = References::of_code(functions.iter().map(|function| function.digest));
+        Self { functions, references, ..Self::default() }
     }
 }
 

@@ -85,9 +85,48 @@ pub(super) fn immediate_behind(before: &[u8]) -> i64 {
     }
 }
 
+/// Whether bytes are what assemblers fill the space between two functions with: instructions that do nothing,
+/// zeros, and traps.
+pub(super) fn is_padding(machine: Machine, mut bytes: &[u8]) -> bool {
+    if machine == EM_AARCH64 {
+        const FILLING: [u32; 3] = [0xd503_201f, 0, 0xd420_0000];
+        let mut words = bytes.chunks(4);
+        return words.all(|word| {
+            let word = word.try_into().map_or(u32::MAX, u32::from_le_bytes);
+            FILLING.contains(&word)
+        });
+    }
+    while let [first, rest @ ..] = bytes {
+        // How many bytes are behind the first: none if it is a zero, a trap, `nop`, or a prefix, which changes
+        // none of these. A `nop` with an operand in memory has more, as its third byte tells.
+        let behind = match (first, rest) {
+            (0 | 0xcc | 0x90 | 0x66 | 0x2e, _) => 0,
+            (0x0f, [0x1f, 0x00, ..]) => 2,
+            (0x0f, [0x1f, 0x40, ..]) => 3,
+            (0x0f, [0x1f, 0x44, ..]) => 4,
+            (0x0f, [0x1f, 0x80, ..]) => 6,
+            (0x0f, [0x1f, 0x84, ..]) => 7,
+            _ => return false,
+        };
+        let Some(rest) = rest.get(behind..) else { return false };
+        bytes = rest;
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn padding_is_told_from_code() {
+        let long = [0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0, 0x90, 0xcc, 0];
+        assert!(is_padding(EM_X86_64, &long));
+        assert!(!is_padding(EM_X86_64, &[0x90, 0xc3]));
+        assert!(!is_padding(EM_X86_64, &[0x0f, 0x1f]));
+        assert!(is_padding(EM_AARCH64, &[0x1f, 0x20, 0x03, 0xd5]));
+        assert!(!is_padding(EM_AARCH64, &[0xc0, 0x03, 0x5f, 0xd6]));
+    }
 
     #[test]
     fn x86_calls_jumps_and_conditional_jumps_are_found() {

@@ -3,6 +3,7 @@
 use object::read::archive::ArchiveFile;
 use serde::{Deserialize, Serialize};
 
+use super::digest::Digest;
 use super::elf::Unreadable;
 
 /// A link input, or a member of one, whose code nothing is known about.
@@ -18,12 +19,17 @@ pub struct NotComparable {
 pub(super) struct Member<'data> {
     pub(super) origin: String,
     pub(super) bytes: &'data [u8],
+    /// Whether it is in an archive, so that the linker may leave it there.
+    pub(super) archived: bool,
 }
+
+/// An input that could not be read, with the digest of its bytes.
+pub(super) type Unread = (NotComparable, Digest);
 
 /// Lists the objects of link inputs, in order.
 pub(super) fn members<'data, N: AsRef<str>>(
     inputs: impl IntoIterator<Item = (N, &'data [u8])>,
-) -> (Vec<Member<'data>>, Vec<NotComparable>) {
+) -> (Vec<Member<'data>>, Vec<Unread>) {
     let mut members = Vec::new();
     let mut not_comparable = Vec::new();
     for (name, bytes) in inputs {
@@ -32,12 +38,13 @@ pub(super) fn members<'data, N: AsRef<str>>(
             [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => expand(name, bytes, &mut members),
             [b'!', b'<', b't', b'h', b'i', b'n', b'>', ..] => Err(Unreadable::ThinArchive),
             _ => {
-                members.push(Member { origin: name.to_owned(), bytes });
+                members.push(Member { origin: name.to_owned(), bytes, archived: false });
                 Ok(())
             }
         };
         if let Err(reason) = expanded {
-            not_comparable.push(NotComparable { input: name.to_owned(), reason });
+            let unread = NotComparable { input: name.to_owned(), reason };
+            not_comparable.push((unread, Digest::of(bytes)));
         }
     }
     (members, not_comparable)
@@ -55,7 +62,7 @@ fn expand<'data>(
             continue;
         }
         let origin = format!("{name}({})", String::from_utf8_lossy(member.name()));
-        members.push(Member { origin, bytes: member.data(bytes)? });
+        members.push(Member { origin, bytes: member.data(bytes)?, archived: true });
     }
     Ok(())
 }

@@ -7,19 +7,25 @@
 //! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
 //! [`Unreadable`].
 
+mod callees;
+mod comparison;
 mod defined;
 mod diff;
 mod digest;
 mod elf;
+mod elsewhere;
 mod functions;
+mod gather;
 mod instruction;
 mod kept;
 mod link_map;
 mod loadable;
 mod members;
 mod name;
+mod owners;
 mod pairing;
 mod placement;
+mod references;
 mod relocatable;
 mod relocation;
 mod sections;
@@ -27,8 +33,9 @@ mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
+mod unreferenced;
 
-pub use diff::{ChangedFunction, FunctionDiff, SizedFunction};
+pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
 pub use digest::Digest;
 pub use elf::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, code_by_definition, instance_of};

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use object::elf::{
-    EM_X86_64, Machine, SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS, SHT_NOBITS, STT_FILE,
-    STT_FUNC, STT_GNU_IFUNC, STT_SECTION,
+    EM_X86_64, Machine, SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS, SHF_WRITE, SHT_NOBITS,
+    STT_FILE, STT_FUNC, STT_GNU_IFUNC, STT_SECTION,
 };
 use object::read::elf::{SectionHeader, Sym};
 
@@ -15,7 +15,7 @@ use super::relocation::{Relocation, check_relocations, relocations_of};
 /// A relocatable object.
 pub(super) struct Relocatable<'data> {
     elf: Elf<'data>,
-    machine: Machine,
+    pub(super) machine: Machine,
     pub(super) sections: Vec<Section<'data>>,
     pub(super) symbols: Vec<Symbol<'data>>,
     /// Per section, the sorted offsets at which something starts that is not a symbol.
@@ -24,11 +24,14 @@ pub(super) struct Relocatable<'data> {
 
 /// A section of an object.
 pub(super) struct Section<'data> {
+    pub(super) name: &'data [u8],
     /// Its bytes; none if it has no bytes in the file (`.bss`).
     pub(super) bytes: &'data [u8],
     pub(super) size: u64,
     pub(super) code: bool,
-    loaded: bool,
+    pub(super) loaded: bool,
+    /// Whether its flags allow the program to write to it.
+    pub(super) writable: bool,
     pub(super) merging: Merging,
     /// The symbols defined in it, in the order of their offsets.
     pub(super) symbols: Vec<usize>,
@@ -261,10 +264,12 @@ fn sections_of<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>, Unreadabl
             (false, _) => Merging::None,
         };
         Ok(Section {
+            name: elf.elf_section_table().section_name(LE, header).unwrap_or_default(),
             bytes,
             size: if nobits { header.sh_size(LE) } else { bytes.len() as u64 },
             code: loaded && flags.contains(SHF_EXECINSTR),
             loaded,
+            writable: flags.contains(SHF_WRITE),
             merging,
             symbols: Vec::new(),
             relocations: OnceLock::new(),

@@ -42,6 +42,13 @@ enum Target {
     Nowhere,
 }
 
+impl Piece {
+    /// Equal for no two pieces, and in the order of objects.
+    pub(super) const fn in_order(&self) -> (usize, usize, u64, u64) {
+        (self.object, self.section, self.start, self.end)
+    }
+}
+
 impl<'o, 'data> Targets<'o, 'data> {
     pub(super) fn new(
         objects: &'o [Relocatable<'data>],
@@ -70,6 +77,19 @@ impl<'o, 'data> Targets<'o, 'data> {
     /// A piece as bytes that tell all that matters about it.
     fn told(&mut self, piece: Piece, depth: u8) -> Vec<u8> {
         let object = &self.objects[piece.object];
+        let mut told = self.masked(piece);
+        for relocation in object.relocations_in(piece.section, piece.start, piece.end) {
+            told.extend_from_slice(&(relocation.offset - piece.start).to_le_bytes());
+            told.extend_from_slice(&relocation.kind.0.to_le_bytes());
+            self.tell_target(piece, relocation, depth, &mut told);
+        }
+        told
+    }
+
+    /// The size and the bytes of a piece, with relocated fields masked, and without the lines and columns
+    /// that only say where something stands in the source.
+    pub(super) fn masked(&self, piece: Piece) -> Vec<u8> {
+        let object = &self.objects[piece.object];
         let section = &object.sections[piece.section];
         let relocations = object.relocations_in(piece.section, piece.start, piece.end);
         let mut told = (piece.end - piece.start).to_le_bytes().to_vec();
@@ -94,11 +114,6 @@ impl<'o, 'data> Targets<'o, 'data> {
             if is_in_test(word) && self.is_path(piece, file) {
                 told[start..][IN_TEST.start as usize..IN_TEST.end as usize].fill(0);
             }
-        }
-        for relocation in relocations {
-            told.extend_from_slice(&(relocation.offset - piece.start).to_le_bytes());
-            told.extend_from_slice(&relocation.kind.0.to_le_bytes());
-            self.tell_target(piece, relocation, depth, &mut told);
         }
         told
     }

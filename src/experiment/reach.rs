@@ -97,7 +97,10 @@ impl OfTarget {
             Some(diff) if diff.incomplete => {
                 everywhere.push("some of its functions cannot be compared".to_owned());
             }
-            Some(_) => {}
+            Some(diff) => {
+                everywhere
+                    .extend(diff.elsewhere.iter().map(|phrase| format!("{phrase} may differ")));
+            }
         }
         Self {
             functions: functions.cloned().unwrap_or_default(),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Gap, Reach, ReachedFunction, Trace};
-use crate::code::FunctionDiff;
+use crate::code::{Cause, FunctionDiff, SizedFunction};
 
 /// How two versions of a bench target differ.
 #[derive(Clone, Debug)]
@@ -58,24 +58,27 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
                 base_size: Some(function.base_size),
                 head_size: Some(function.head_size),
                 while_measuring: measured(base, in_base) || measured(head, in_head),
+                cause: function.cause.clone(),
+                callees_gained: function.callees_gained.clone(),
+                callees_lost: function.callees_lost.clone(),
             });
         }
     }
-    for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
-        reached.push(ReachedFunction {
+    let alone =
+        |function: &SizedFunction, trace: &Trace, sizes: [Option<u64>; 2]| ReachedFunction {
             name: function.name.clone(),
-            base_size: Some(function.size),
-            head_size: None,
-            while_measuring: measured(base, function.instance),
-        });
+            base_size: sizes[0],
+            head_size: sizes[1],
+            while_measuring: measured(trace, function.instance),
+            cause: Cause::Code,
+            callees_gained: Vec::new(),
+            callees_lost: Vec::new(),
+        };
+    for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
+        reached.push(alone(function, base, [Some(function.size), None]));
     }
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
-        reached.push(ReachedFunction {
-            name: function.name.clone(),
-            base_size: None,
-            head_size: Some(function.size),
-            while_measuring: measured(head, function.instance),
-        });
+        reached.push(alone(function, head, [None, Some(function.size)]));
     }
     reached.sort_by_cached_key(|function| {
         let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
@@ -93,12 +96,21 @@ fn shown(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{ChangedFunction, Name, SizedFunction};
+    use crate::code::{ChangedFunction, Name};
 
     fn changed(name: &str, instances: [u64; 2], sizes: [u64; 2]) -> ChangedFunction {
         let ([base_instance, instance], [base_size, head_size]) = (instances, sizes);
         let name = Name::of(name);
-        ChangedFunction { name, instance, base_instance, base_size, head_size }
+        ChangedFunction {
+            name,
+            instance,
+            base_instance,
+            base_size,
+            head_size,
+            cause: Cause::Code,
+            callees_gained: vec![Name::of("gained")],
+            callees_lost: Vec::new(),
+        }
     }
 
     fn sized(name: &str, instance: u64) -> SizedFunction {

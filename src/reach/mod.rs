@@ -7,7 +7,7 @@
 mod decision;
 mod trace;
 
-use crate::code::Name;
+use crate::code::{Cause, Name};
 
 pub use decision::{Differences, reach};
 pub use trace::{FileState, Gap, Trace};
@@ -37,6 +37,12 @@ pub struct ReachedFunction {
     pub head_size: Option<u64>,
     /// Whether it is entered after the clock was first read: otherwise only in set-up.
     pub while_measuring: bool,
+    /// What of it differs.
+    pub cause: Cause,
+    /// The functions that only the head's refers to.
+    pub callees_gained: Vec<Name>,
+    /// The functions that only the base's refers to: inlined, or not called any more.
+    pub callees_lost: Vec<Name>,
 }
 
 impl Reach {

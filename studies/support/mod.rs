@@ -108,6 +108,7 @@ impl Project {
             observer: &(),
         };
         let request = BuildRequest {
+            only: None,
             filter: TargetFilter::default(),
             layout,
             strategy: Strategy::Relink,

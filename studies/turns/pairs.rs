@@ -88,7 +88,8 @@ pub fn measure(
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];
-    let builds = runner.link(&versions, runner.first_seeds(&versions[0].benchmarks()))?;
+    let benchmarks = versions[0].benchmarks();
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
     let library = runner.turns_library(&versions[0])?;
     let mut all = Vec::new();
     for listed in &versions[0].listing.targets {

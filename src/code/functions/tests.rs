@@ -3,6 +3,7 @@
 mod assembled;
 mod damage;
 mod inputs;
+mod reached;
 mod stored;
 
 use super::super::diff::FunctionDiff;

@@ -8,6 +8,7 @@ use super::{
     summary::{Counts, GeometricMean},
 };
 use crate::{
+    code::{Cause, Name},
     failure::Result,
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{DependencyChange, Dimensions},
@@ -91,6 +92,10 @@ struct ReachedFields<'r> {
     base_size_bytes: Option<u64>,
     head_size_bytes: Option<u64>,
     while_measuring: bool,
+    differs: &'static str,
+    data: Option<&'r str>,
+    callees_gained: Vec<&'r str>,
+    callees_lost: Vec<&'r str>,
 }
 
 /// One benchmark in one metric.
@@ -256,6 +261,16 @@ impl<'r> From<&'r Reach> for ReachFields<'r> {
             base_size_bytes: function.base_size,
             head_size_bytes: function.head_size,
             while_measuring: function.while_measuring,
+            differs: match function.cause {
+                Cause::Code => "code",
+                Cause::Data(_) => "data",
+            },
+            data: match &function.cause {
+                Cause::Code => None,
+                Cause::Data(name) => name.as_ref().map(Name::as_str),
+            },
+            callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
+            callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
         };
         Self { functions: functions.iter().map(function).collect(), files, variables, doubts }
     }

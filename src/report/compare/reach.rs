@@ -2,6 +2,7 @@
 
 use super::{ComparisonReport, notes::MOST_NAMES};
 use crate::{
+    code::Cause,
     judge::JudgedRow,
     model::Benchmark,
     reach::{Reach, ReachedFunction},
@@ -124,6 +125,12 @@ impl Form {
     /// A function and its sizes: `fold (624 -> 524 bytes)`.
     fn function(self, function: &ReachedFunction) -> String {
         let name = self.name(function.name.as_str());
+        if let Cause::Data(data) = &function.cause {
+            return match data {
+                Some(data) => format!("{name} (its data differs: {})", self.name(data.as_str())),
+                None => format!("{name} (its data differs)"),
+            };
+        }
         match (function.base_size, function.head_size) {
             (Some(base), Some(head)) if base == head => format!("{name} (changed, {head} bytes)"),
             (Some(base), Some(head)) => format!("{name} ({base} -> {head} bytes)"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    code::{ChangedFunction, Name, SizedFunction},
+    code::{Cause, ChangedFunction, Name, SizedFunction},
     failure::Exit,
     judge::{Interleaving, Repetition},
     model::{Interleave, Metric, Obstacle},
@@ -34,11 +34,16 @@ fn diff() -> FunctionDiff {
             .map(|name| ChangedFunction {
                 name: Name::of(name),
                 instance: 1,
+                base_instance: 1,
                 base_size: 8,
                 head_size: 9,
+                cause: Cause::Code,
+                callees_gained: vec![],
+                callees_lost: vec![],
             })
             .into(),
         unchanged: 4309,
+        elsewhere: vec![],
         incomplete: false,
     }
 }

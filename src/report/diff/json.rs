@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{DiffReport, TargetDiff};
 use crate::{
-    code::{ChangedFunction, SizedFunction},
+    code::{Cause, ChangedFunction, Name, SizedFunction},
     failure::Result,
     model::BenchTarget,
     report::json::{Version, document},
@@ -27,6 +27,7 @@ struct TargetFields<'r> {
     added: Vec<Sized<'r>>,
     removed: Vec<Sized<'r>>,
     unchanged: usize,
+    elsewhere: &'r [String],
     not_comparable: Vec<Input<'r>>,
 }
 
@@ -34,8 +35,13 @@ struct TargetFields<'r> {
 struct Changed<'r> {
     name: &'r str,
     instance: String,
+    base_instance: String,
     base_bytes: u64,
     head_bytes: u64,
+    differs: &'static str,
+    data: Option<&'r str>,
+    callees_gained: Vec<&'r str>,
+    callees_lost: Vec<&'r str>,
 }
 
 #[derive(Serialize)]
@@ -68,8 +74,19 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
         let changed = |function: &'r ChangedFunction| Changed {
             name: function.name.as_str(),
             instance: format!("{:016x}", function.instance),
+            base_instance: format!("{:016x}", function.base_instance),
             base_bytes: function.base_size,
             head_bytes: function.head_size,
+            differs: match function.cause {
+                Cause::Code => "code",
+                Cause::Data(_) => "data",
+            },
+            data: match &function.cause {
+                Cause::Code => None,
+                Cause::Data(name) => name.as_ref().map(Name::as_str),
+            },
+            callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
+            callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
         };
         let sized = |SizedFunction { name, instance, size }: &'r SizedFunction| Sized {
             name: name.as_str(),
@@ -83,6 +100,7 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             added: diff.added.iter().map(sized).collect(),
             removed: diff.removed.iter().map(sized).collect(),
             unchanged: diff.unchanged,
+            elsewhere: &diff.elsewhere,
             not_comparable: inputs
                 .map(|one| Input { input: &one.input, reason: one.reason.to_string() })
                 .collect(),

@@ -72,7 +72,7 @@ impl Report for DiffReport {
 mod tests {
     use super::*;
     use crate::{
-        code::{ChangedFunction, SizedFunction},
+        code::{Cause, ChangedFunction, SizedFunction},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, target, version},
@@ -83,15 +83,35 @@ mod tests {
         let changed = |name: &str, head_size| ChangedFunction {
             name: Name::of(name),
             instance: 0x1a2b_3c4d << 32,
+            base_instance: 0x1a2b_3c4d << 32,
             base_size: 2316,
             head_size,
+            cause: Cause::Code,
+            callees_gained: vec![],
+            callees_lost: vec![],
+        };
+        let reads = |name: &str, data: Option<&str>| ChangedFunction {
+            cause: Cause::Data(data.map(Name::of)),
+            ..changed(name, 2316)
+        };
+        let inlines = ChangedFunction {
+            callees_gained: ["a", "b", "c", "d", "e", "f", "g"].map(Name::of).into(),
+            callees_lost: vec![Name::of(name)],
+            ..changed("inlines", 5000)
         };
         let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
         let diff = FunctionDiff {
             added: vec![sized("new")],
             removed: vec![sized("old")],
-            changed: vec![changed(name, 2352), changed("same_size", 2316)],
+            changed: vec![
+                changed(name, 2352),
+                changed("same_size", 2316),
+                reads("reads", Some(name)),
+                reads("reads_other", None),
+                inlines,
+            ],
             unchanged: 4309,
+            elsewhere: vec![format!("the section {name}")],
             incomplete: false,
         };
         let same = FunctionDiff { unchanged: 12, ..FunctionDiff::default() };

@@ -2,9 +2,12 @@
 
 use super::{DiffReport, TargetDiff, label};
 use crate::{
-    code::{FunctionDiff, SizedFunction},
+    code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     report::visible::visible,
 };
+
+/// How many callees of a function are named at most.
+const MOST_CALLEES: usize = 5;
 
 impl DiffReport {
     pub(super) fn write_text(&self) -> String {
@@ -40,17 +43,42 @@ impl TargetDiff {
                 format!("{} -> {} bytes", function.base_size, function.head_size)
             };
             text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
+            text += &what_differs(function)
+                .map_or_else(String::new, |what| format!("      {}\n", visible(&what)));
         }
         for (sign, functions) in [('+', added), ('-', removed)] {
             for SizedFunction { name, instance, size } in functions {
                 text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
             }
         }
+        for what in &self.diff.elsewhere {
+            text += &format!("  ~ {}\n", visible(what));
+        }
         for input in &self.not_comparable {
             let input = format!("{}: {}", input.input, input.reason);
             text += &format!("  ? {}\n", visible(&input));
         }
         text
+    }
+}
+
+/// The data that differs, or which functions only one version refers to, if there are any.
+fn what_differs(function: &ChangedFunction) -> Option<String> {
+    let callees = |verb: &str, names: &[Name]| {
+        let shown: Vec<&str> = names.iter().take(MOST_CALLEES).map(Name::as_str).collect();
+        let more = names.len().checked_sub(MOST_CALLEES + 1).map(|more| more + 1);
+        let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
+        (!names.is_empty()).then(|| format!("{verb} {}{more}", shown.join(", ")))
+    };
+    match &function.cause {
+        Cause::Data(Some(name)) => Some(format!("the same code; static {name} differs")),
+        Cause::Data(None) => Some("the same code; data without a name differs".to_owned()),
+        Cause::Code => {
+            let gained = callees("now refers to", &function.callees_gained);
+            let lost = callees("no longer refers to", &function.callees_lost);
+            let parts: Vec<String> = gained.into_iter().chain(lost).collect();
+            (!parts.is_empty()).then(|| parts.join("; "))
+        }
     }
 }
 

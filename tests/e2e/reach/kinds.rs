@@ -1,6 +1,6 @@
 //! The kinds of change, and which benchmarks of the fixture each of them affects.
 
-use By::{File, Measured, Passed, SetUp, Variable};
+use By::{Doubt, File, Measured, Passed, SetUp, Variable};
 
 /// A commit on top of the fixture.
 pub struct Kind {
@@ -21,13 +21,14 @@ pub enum By {
     Measured(&'static str),
     /// It enters a function whose name has this part before it is measured, and none while it is.
     SetUp(&'static str),
-    /// It enters a function whose name has this part before it is measured. Afterwards it may enter a namesake of
-    /// one that differs: closures of one function have one name.
+    /// It enters a function whose name has this part, and perhaps others.
     Passed(&'static str),
     /// It reads or looks for this file or directory.
     File(&'static str),
     /// It reads this variable.
     Variable(&'static str),
+    /// More than is known, for a reason with this part.
+    Doubt(&'static str),
 }
 
 /// How many benchmarks the fixture has.
@@ -35,9 +36,6 @@ pub const BENCHMARKS: usize = 29;
 
 /// In place of an id: all benchmarks.
 pub const EVERY: &str = "*";
-
-/// The benchmark that starts another program. Of that one nothing is known, so this one is always measured.
-pub const IN_DOUBT: &str = "child";
 
 const CODE: &str = "src/code.rs";
 const DATA: &str = "src/data.rs";
@@ -199,7 +197,7 @@ pub const FROM_OUTSIDE: [Kind; 5] = [
     Kind {
         name: "a file that a child process reads",
         edits: &[("data/say.sh", "echo said", "echo said more")],
-        affected: &[],
+        affected: &[("child", File("data/say.sh"))],
         others: IDENTICAL,
     },
     Kind {
@@ -208,6 +206,8 @@ pub const FROM_OUTSIDE: [Kind; 5] = [
         affected: &[
             ("version", Measured("data::version")),
             ("variable", Variable("CARGO_PKG_VERSION")),
+            // Another program may read any variable.
+            ("child", Doubt("CARGO_PKG_VERSION")),
         ],
         others: UNAFFECTED,
     },

@@ -8,7 +8,7 @@ mod kinds;
 use serde_json::Value;
 
 use crate::support::TestProject;
-use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, IN_DOUBT, Kind, OF_CODE, OF_DATA, OF_NOTHING};
+use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, Kind, OF_CODE, OF_DATA, OF_NOTHING};
 
 /// As little as can be measured: what is told does not depend on the times.
 const LITTLE: [&str; 14] = [
@@ -101,7 +101,14 @@ impl Reached<'_> {
                 let measured = self.enters("", true);
                 self.has_only(&["functions"]) && self.enters(part, false) && !measured
             }
-            By::Passed(part) => self.has_only(&["functions"]) && self.enters(part, false),
+            By::Passed(part) => {
+                let enters = self.enters(part, false) || self.enters(part, true);
+                self.has_only(&["functions"]) && enters
+            }
+            By::Doubt(part) => {
+                let has = |doubt: &Value| doubt.as_str().is_some_and(|text| text.contains(part));
+                self.has_only(&["doubts"]) && self.list("doubts").iter().any(has)
+            }
             By::File(path) => self.has_only(&["files"]) && self.list("files") == [path],
             By::Variable(name) => self.has_only(&["variables"]) && self.list("variables") == [name],
         }
@@ -120,7 +127,6 @@ fn wrong(kind: &Kind, report: &Value) -> Vec<String> {
         let (reached, is_measured) = (Reached(&row["reach"]), MEASURED.contains(&verdict));
         let by = kind.on(id);
         let is_right = match by {
-            _ if id == IN_DOUBT => is_measured && !reached.list("doubts").is_empty(),
             Some(by) => is_measured && reached.is(by),
             None => verdict == kind.others && reached.has_only(&[]),
         };

@@ -38,7 +38,7 @@ fn a_constant_that_refers_to_itself_has_a_digest() {
     let base = set_of(&scratch.assembled("ring", source));
     assert_eq!(base.functions().len(), 1);
     let shifted = source.replace("\"aw\"\n", "\"aw\"\n .quad 5\n");
-    assert_eq!(set_of(&scratch.assembled("ring", &shifted)), base);
+    assert_eq!(set_of(&scratch.assembled("ring", &shifted)).functions(), base.functions());
 }
 
 #[test]
@@ -103,7 +103,8 @@ fn a_table_of_jumps_refers_to_its_function_wherever_both_lie() {
     };
     let base = set("", "one", "nop\n");
     assert_eq!(base.functions().len(), 1);
-    assert_eq!(set("nop", "one", "nop\n"), base);
+    // What stands before the function belongs to no function.
+    assert_eq!(set("nop", "one", "nop\n").functions(), base.functions());
     assert_eq!(set("", "two", "nop\n"), base);
     assert_ne!(set("", "one", "nop\n nop\n"), base);
 }
@@ -118,5 +119,5 @@ fn it_does_not_matter_to_a_caller_which_object_its_callee_is_in() {
     let together = scratch.assembled("object", &together);
     let kept = all_kept(&[&apart]);
     let set = |object: &[u8]| FunctionSet::from_link_inputs([("object.o", object)], &kept);
-    assert_eq!(set(&together), set(&apart));
+    assert_eq!(set(&together).functions(), set(&apart).functions());
 }

@@ -1,5 +1,6 @@
 //! What must stay the same for ever: digests, and how they are stored.
 
+use super::super::super::references::{Body, Contents, Data, Reference, To};
 use super::*;
 
 /// An aarch64 object: `user` loads the address of a constant and calls `callee`.
@@ -52,7 +53,8 @@ fn aarch64_functions_are_digested_by_the_same_rules() {
     let base = set_of(&aarch64(".Lanon.0.1", b"content", "callee", 0));
     // The same for ever, unless the rules get another number.
     assert_eq!(base.functions()[0].digest.short(), "7b419873df8d");
-    assert_eq!(set_of(&aarch64(".Lanon.0.2", b"content", "callee", 24)), base);
+    let moved = set_of(&aarch64(".Lanon.0.2", b"content", "callee", 24));
+    assert_eq!(moved.functions(), base.functions());
     assert_ne!(set_of(&aarch64(".Lanon.0.1", b"Content", "callee", 0)), base);
     assert_ne!(set_of(&aarch64(".Lanon.0.1", b"content", "other", 0)), base);
 }
@@ -65,22 +67,42 @@ fn a_set_is_stored_as_names_with_instance_size_and_digest() {
         size,
         digest: Digest::of(name.as_bytes()),
     };
+    let contents = |body: &[u8], to: &[To]| Contents {
+        body: Body::of(body),
+        references: to.iter().map(|&to| Reference { to, distance: -4 }).collect(),
+    };
     let reason = Unreadable::Bitcode;
     let set = FunctionSet {
         rules: Rules,
         functions: vec![function("a", 16), function("b", 3)],
         not_comparable: vec![NotComparable { input: "lto.o".to_owned(), reason }],
-        unseen: vec![Name::of("_start")],
+        unread: vec![Digest::of(b"")],
+        unseen: vec![(Name::of("_start"), 34)],
+        references: References {
+            functions: vec![contents(b"a", &[To::Entry(1), To::Inside(0)]), contents(b"b", &[])],
+            data: vec![Data {
+                contents: contents(b"data", &[To::Data(0), To::Outside(0), To::Nowhere]),
+                name: Some(Name::of("TABLE")),
+                variable: None,
+            }],
+            outside: vec!["memcpy".to_owned()],
+            unreferenced: vec![("the section .init_array".to_owned(), vec![0])],
+        },
     };
     let json = serde_json::to_string(&set).unwrap();
     assert_eq!(
         json,
-        "{\"rules\":1,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\"],\
+        "{\"rules\":2,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\"],\
          [\"b\",7,3,\"10e5cf3d3c8a4f9f3468c8cc58eea84892a22fdadbc1acb22410190044c1d553\"]],\
-         \"not-comparable\":[{\"input\":\"lto.o\",\"reason\":\"bitcode\"}],\"unseen\":[\"_start\"]}"
+         \"not-comparable\":[{\"input\":\"lto.o\",\"reason\":\"bitcode\"}],\"unread\":[\"af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262\"],\
+         \"unseen\":[[\"_start\",34]],\"references\":{\
+         \"functions\":[[\"17762fddd969a453925d65717ac3eea2\",[[0,1,-4],[1,0,-4]]],[\"10e5cf3d3c8a4f9f3468c8cc58eea848\",[]]],\
+         \"data\":[[[\"28a249c2e4d3a92bc0a16ed8f1b5cf83\",[[2,0,-4],[3,0,-4],[4,0,-4]]],\"TABLE\",null]],\
+         \"outside\":[\"memcpy\"],\"unreferenced\":[[\"the section .init_array\",[0]]]}}"
     );
     assert_eq!(serde_json::from_str::<FunctionSet>(&json).unwrap(), set);
 
-    let error = serde_json::from_str::<FunctionSet>(&json.replace(":1,", ":99,")).unwrap_err();
-    assert!(error.to_string().starts_with("functions were digested by rules 99, not 1"), "{error}");
+    let error = serde_json::from_str::<FunctionSet>(&json.replace("\"rules\":2,", "\"rules\":99,"))
+        .unwrap_err();
+    assert!(error.to_string().starts_with("functions were digested by rules 99, not 2"), "{error}");
 }

@@ -2,13 +2,22 @@
 
 use super::*;
 use crate::{
+    code::Cause,
     model::DependencyChange,
     reach::{Reach, ReachedFunction},
 };
 
 fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
     let [base_size, head_size] = sizes;
-    ReachedFunction { name: Name::of(name), base_size, head_size, while_measuring }
+    ReachedFunction {
+        name: Name::of(name),
+        base_size,
+        head_size,
+        while_measuring,
+        cause: Cause::Code,
+        callees_gained: Vec::new(),
+        callees_lost: Vec::new(),
+    }
 }
 
 /// So many functions that grew.
