@@ -27,6 +27,8 @@ impl store::Observer for Silent {
 }
 
 impl Observer for Silent {
+    fn traced(&self, _: &cargo_rbench::model::Version, _: usize, _: usize) {}
+
     fn executed(&self, _: usize, _: usize) {}
     fn incident(&self, _: &Benchmark, _: &Incident) {}
     fn note(&self, _: &str) {}
