@@ -177,6 +177,7 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
     assert_eq!(reach["functions"].as_array().unwrap().len(), 6);
     let last = serde_json::json!({
         "name": "g", "base_size_bytes": null, "head_size_bytes": 9, "while_measuring": false,
+        "differs": "code", "data": null, "callees_gained": [], "callees_lost": [],
     });
     assert_eq!(reach["functions"][5], last);
     assert_eq!([&reach["files"][0], &reach["variables"][0]], ["data", "SIZE"]);
