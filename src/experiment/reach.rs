@@ -110,16 +110,44 @@ impl OfTarget {
     }
 }
 
-/// The names of variables that have another value in the other version, or are in one alone.
+/// The names of variables that have another value in the other version, or are in one alone. That the files of
+/// a build script are in another directory is no difference: what is read there is compared.
 fn variables_that_differ(
     base: &[(OsString, OsString)],
     head: &[(OsString, OsString)],
 ) -> BTreeSet<String> {
-    let only_in = |one: &[(OsString, OsString)], other: &[(OsString, OsString)]| {
-        let is_alone = |variable: &&(OsString, OsString)| !other.contains(variable);
-        let names =
-            one.iter().filter(is_alone).map(|(name, _)| name.to_string_lossy().into_owned());
-        names.collect::<Vec<String>>()
+    let [base, head] = [base, head].map(placed);
+    let only_in = |one: &BTreeSet<(String, String)>, other: &BTreeSet<(String, String)>| {
+        one.difference(other).map(|(name, _)| name.clone()).collect::<Vec<String>>()
     };
-    only_in(base, head).into_iter().chain(only_in(head, base)).collect()
+    only_in(&base, &head).into_iter().chain(only_in(&head, &base)).collect()
+}
+
+/// Variables with the directory of the build script's files called by its name.
+fn placed(variables: &[(OsString, OsString)]) -> BTreeSet<(String, String)> {
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let made = variables.iter().find(|(name, _)| name == "OUT_DIR").map(|(_, value)| text(value));
+    let placed = |value: &OsString| match &made {
+        Some(made) => text(value).replace(made, "OUT_DIR"),
+        None => text(value),
+    };
+    variables.iter().map(|(name, value)| (text(name), placed(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_differ_by_their_values_and_not_by_where_a_build_script_writes() {
+        let variables = |pairs: &[(&str, &str)]| -> Vec<(OsString, OsString)> {
+            pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+        };
+        let base = variables(&[("OUT_DIR", "/at/x-1/out"), ("DATA", "/at/x-1/out/d"), ("A", "1")]);
+        let head = variables(&[("OUT_DIR", "/at/x-2/out"), ("DATA", "/at/x-2/out/d"), ("A", "1")]);
+        assert_eq!(variables_that_differ(&base, &head), BTreeSet::new());
+        let head = variables(&[("OUT_DIR", "/at/x-2/out"), ("A", "2"), ("B", "3")]);
+        let differ = ["A", "B", "DATA"].map(str::to_owned);
+        assert_eq!(variables_that_differ(&base, &head), BTreeSet::from(differ));
+    }
 }

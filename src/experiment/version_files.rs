@@ -34,8 +34,8 @@ impl VersionFiles {
         Some((place, state(below, is_opened)))
     }
 
-    /// The paths that are not the same in two versions, of what was read in either. What was read in one alone
-    /// is looked up in the other.
+    /// The paths that are not the same in two versions, or not known to be, of what was read in either. What was
+    /// read in one alone is looked up in the other.
     pub(super) fn that_differ(
         versions: [&Self; 2],
         [base, head]: [&BTreeMap<PathBuf, FileState>; 2],
@@ -46,7 +46,7 @@ impl VersionFiles {
             let states = [(base, versions[0]), (head, versions[1])].map(|(own, version)| {
                 own.get(path).copied().unwrap_or_else(|| version.state(path, is_opened))
             });
-            if states[0] != states[1] {
+            if states[0] != states[1] || states.contains(&FileState::Other) {
                 differ.insert(path.clone());
             }
         }
@@ -76,7 +76,11 @@ impl VersionFiles {
 fn state(path: &Path, is_opened: bool) -> FileState {
     let found = match fs::metadata(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return FileState::Absent,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return FileState::Absent;
+        }
         Err(_) => return FileState::Other,
     };
     if found.is_dir() {
@@ -101,7 +105,10 @@ fn names(directory: &Path) -> Option<Digest> {
 /// A path without symbolic links, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|ancestor| {
-        Some(ancestor.canonicalize().ok()?.join(path.strip_prefix(ancestor).ok()?))
+        let real = ancestor.canonicalize().ok()?;
+        let rest = path.strip_prefix(ancestor).ok()?;
+        // To join nothing would add a slash, which only a directory can have.
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
     resolved.unwrap_or_else(|| path.to_owned())
 }

@@ -49,7 +49,7 @@ pub enum FileState {
     File(Digest),
     /// A directory; with these names in it, where it was opened.
     Directory(Option<Digest>),
-    /// Something else.
+    /// Something else, or something that cannot be read.
     Other,
 }
 

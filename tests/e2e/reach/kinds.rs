@@ -221,7 +221,8 @@ pub const OF_NOTHING: [Kind; 2] = [
             (CODE, "//! Machine code.", "// Moves all lines.\n//! Machine code of all kinds."),
             ("tests/code.rs", "assert_eq!", "// This turns nothing.\n    assert_eq!"),
         ],
-        affected: &[],
+        // Another program may read any variable: also the one that names a README.
+        affected: &[("child", Doubt("CARGO_PKG_README"))],
         others: IDENTICAL,
     },
     // The function that registers the benchmarks has another one to register, and everybody enters it.
