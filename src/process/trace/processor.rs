@@ -1,5 +1,13 @@
 //! What tracing depends on the processor for.
 
+/// What an instruction does besides changing registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Nothing,
+    /// It leaves this on the stack.
+    Pushed(u64),
+}
+
 pub(super) use of_this_processor::{
     BREAKPOINT, INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to,
     stack_pointer, system_call,
@@ -9,6 +17,8 @@ pub(super) use of_this_processor::{
 mod of_this_processor {
     pub use libc::user_regs_struct as Registers;
 
+    use super::Effect;
+
     /// The instruction that stops: `int3`.
     pub const BREAKPOINT: [u8; 1] = [0xcc];
 
@@ -16,29 +26,29 @@ mod of_this_processor {
     pub const INSTRUCTION: usize = 4;
 
     /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
-    /// what it pushes on the stack, if it pushes something.
+    /// what else it does.
     pub const fn execute(
         instruction: [u8; INSTRUCTION],
         registers: &mut Registers,
-    ) -> Option<Option<u64>> {
-        let (length, pushed) = match instruction {
+    ) -> Option<Effect> {
+        let (length, effect) = match instruction {
             // endbr64
-            [0xf3, 0x0f, 0x1e, 0xfa] => (4, None),
+            [0xf3, 0x0f, 0x1e, 0xfa] => (4, Effect::Nothing),
             // push rbx, push rbp
-            [0x53, ..] => (1, Some(registers.rbx)),
-            [0x55, ..] => (1, Some(registers.rbp)),
+            [0x53, ..] => (1, Effect::Pushed(registers.rbx)),
+            [0x55, ..] => (1, Effect::Pushed(registers.rbp)),
             // push r12 to r15
-            [0x41, 0x54, ..] => (2, Some(registers.r12)),
-            [0x41, 0x55, ..] => (2, Some(registers.r13)),
-            [0x41, 0x56, ..] => (2, Some(registers.r14)),
-            [0x41, 0x57, ..] => (2, Some(registers.r15)),
+            [0x41, 0x54, ..] => (2, Effect::Pushed(registers.r12)),
+            [0x41, 0x55, ..] => (2, Effect::Pushed(registers.r13)),
+            [0x41, 0x56, ..] => (2, Effect::Pushed(registers.r14)),
+            [0x41, 0x57, ..] => (2, Effect::Pushed(registers.r15)),
             _ => return None,
         };
         registers.rip = registers.rip.wrapping_add(length);
-        if pushed.is_some() {
+        if let Effect::Pushed(_) = effect {
             registers.rsp = registers.rsp.wrapping_sub(8);
         }
-        Some(pushed)
+        Some(effect)
     }
 
     /// Where the breakpoint stands that has just stopped a thread: the processor is one byte behind it.
@@ -69,6 +79,8 @@ mod of_this_processor {
 mod of_this_processor {
     pub use libc::user_regs_struct as Registers;
 
+    use super::Effect;
+
     /// The instruction that stops: `brk #0`.
     pub const BREAKPOINT: [u8; 4] = 0xd420_0000_u32.to_le_bytes();
 
@@ -76,15 +88,15 @@ mod of_this_processor {
     pub const INSTRUCTION: usize = 4;
 
     /// Does what an instruction does to the registers, if it is one that functions often begin with; and returns
-    /// what it pushes on the stack, if it pushes something.
+    /// what else it does.
     pub const fn execute(
         instruction: [u8; INSTRUCTION],
         registers: &mut Registers,
-    ) -> Option<Option<u64>> {
+    ) -> Option<Effect> {
         // bti c
         if u32::from_le_bytes(instruction) == 0xd503_245f {
             registers.pc = registers.pc.wrapping_add(4);
-            return Some(None);
+            return Some(Effect::Nothing);
         }
         None
     }

@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-const FUNCTIONS: &str = r#"
+const FUNCTIONS: &str = r"
 use std::{hint::black_box, time::Instant};
 #[inline(never)] pub fn early_one() -> u64 { black_box(1) }
 #[inline(never)] pub fn every_time() -> u64 { black_box(2) }
@@ -75,7 +75,7 @@ fn main() {
     if std::env::args().count() > 9 { black_box(never()); }
     std::process::exit(3);
 }
-"#;
+";
 
 #[test]
 fn functions_that_are_entered_are_told_by_when_they_are() {

@@ -15,7 +15,8 @@ use super::{
     filter, libraries,
     lookup::{Lookup, lookup},
     processor::{
-        INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to, stack_pointer,
+        Effect, INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to,
+        stack_pointer,
     },
     ptrace::{self, Change, Memory, Tid},
 };
@@ -227,8 +228,8 @@ impl Tracer {
         memory.read(address, &mut instruction)?;
         self.breakpoints.restore(address, &mut instruction);
         go_to(&mut registers, address);
-        if let Some(pushed) = execute(instruction, &mut registers) {
-            if let Some(value) = pushed {
+        if let Some(effect) = execute(instruction, &mut registers) {
+            if let Effect::Pushed(value) = effect {
                 memory.write(stack_pointer(&registers), &value.to_ne_bytes())?;
             }
             return ptrace::set_registers(tid, &mut registers);
