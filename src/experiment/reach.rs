@@ -7,7 +7,7 @@ use std::{
 
 use super::{ListedVersion, Runner, version_files::VersionFiles};
 use crate::{
-    code::FunctionDiff,
+    code::{FunctionDiff, Name},
     failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark},
     reach::{Differences, Reach, Trace, reach},
@@ -23,21 +23,25 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<Vec<Reach>> {
         let [base, head] = versions;
-        let traces = [self.traces(base, benchmarks)?, self.traces(head, benchmarks)?];
+        let traced = [self.traces(base, benchmarks)?, self.traces(head, benchmarks)?];
         let targets = targets_of(benchmarks);
         let differences = targets.into_iter().map(|target| {
             let diff = functions.iter().find(|(other, _)| *other == target);
-            let of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
+            let mut of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
+            let [base, head] = traced.each_ref().map(|traced| &traced.functions[&target]);
+            of_target.common = base.clone();
+            of_target.common.retain(|instance, _| head.contains_key(instance));
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, OfTarget> = differences.collect();
         let files = [&base.files(), &head.files()];
         let mut all = Vec::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
-            let of_benchmark = [&traces[0][index], &traces[1][index]];
+            let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
             let differences = Differences {
                 functions: &of_target.functions,
+                common: &of_target.common,
                 files: VersionFiles::that_differ(files, of_benchmark.map(|trace| &trace.files)),
                 variables: &of_target.variables,
                 everywhere: &of_target.everywhere,
@@ -48,10 +52,11 @@ impl Runner<'_> {
     }
 
     /// The traces of these benchmarks in a version.
-    fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Vec<Trace>> {
+    fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Traced> {
         let count = benchmarks.len();
         self.observer.traced(&version.version, 0, count);
         let mut traces = vec![Trace::default(); count];
+        let mut functions = BTreeMap::new();
         let mut done = 0;
         for target in targets_of(benchmarks) {
             let traceable = self.traceable(version, &target)?;
@@ -65,9 +70,17 @@ impl Runner<'_> {
                 done += 1;
                 self.observer.traced(&version.version, done, count);
             }
+            functions.insert(target, traceable.functions());
         }
-        Ok(traces)
+        Ok(Traced { traces, functions })
     }
+}
+
+/// The traces of benchmarks in a version, in their order.
+struct Traced {
+    traces: Vec<Trace>,
+    /// The functions of each bench target, by instance.
+    functions: BTreeMap<BenchTarget, BTreeMap<u64, Name>>,
 }
 
 fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
@@ -77,6 +90,8 @@ fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
 /// How a bench target differs.
 struct OfTarget {
     functions: FunctionDiff,
+    /// The functions that both versions have under one symbol.
+    common: BTreeMap<u64, Name>,
     variables: BTreeSet<String>,
     everywhere: Vec<String>,
 }
@@ -104,6 +119,7 @@ impl OfTarget {
         }
         Self {
             functions: functions.cloned().unwrap_or_default(),
+            common: BTreeMap::new(),
             variables: variables_that_differ(base.variables(target), head.variables(target)),
             everywhere,
         }

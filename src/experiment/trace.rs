@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::{ListedVersion, Runner, version_files::VersionFiles};
 use crate::{
     build::ListedExecutable,
-    code::{Digest, KeptFunction, instance_of},
+    code::{Digest, KeptFunction, Name, instance_of},
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Outcome},
     model::{BenchTarget, Benchmark},
@@ -100,29 +100,41 @@ impl Runner<'_> {
         let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
         let request = self.settings.efforts.of(benchmark).request();
         let outcome = target.harness.execute(&executable, &benchmark.name, &request, &conditions);
-        match outcome {
-            Ok(Outcome::Measured(_)) => {}
-            Ok(Outcome::Skipped(_)) => return Ok(Trace::none("it chose not to run".to_owned())),
-            Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
-            Err(_) => return Ok(Trace::none("it fails when it is traced".to_owned())),
+        let observation = fs::read(of.report_path()).ok();
+        let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let none = |reason: &str| Ok(Trace::none(reason.to_owned()));
+        match (outcome, observation) {
+            (Err(failure), _) if failure.exit() == Exit::Interrupted => Err(failure),
+            (_, Some(Err::<Observed, String>(reason))) => {
+                none(&format!("it cannot be traced: {reason}"))
+            }
+            (Ok(Outcome::Measured(_)), Some(Ok(observed))) => Ok(of.trace(observed)),
+            (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
+            (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
+            (Err(_), _) => none("it fails when it is traced"),
         }
-        let observed = fs::read(of.report_path()).ok();
-        let observed = observed.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Ok(observed.map_or_else(
-            || Trace::none("it could not be traced".to_owned()),
-            |observed| of.trace(observed),
-        ))
     }
 }
 
 impl Traceable<'_> {
+    /// The functions, by instance.
+    pub(super) fn functions(&self) -> BTreeMap<u64, Name> {
+        let of = |function: &KeptFunction| -> Vec<(u64, Name)> {
+            let name = |symbol| (instance_of(symbol), function.name.clone());
+            function.symbols().map(name).collect()
+        };
+        self.listed.functions.iter().flat_map(of).collect()
+    }
+
     fn plan(&self) -> Plan {
         let addresses_of = |names: &[&str]| -> Vec<u64> {
             let is_one =
                 |function: &&KeptFunction| function.symbols().any(|symbol| names.contains(&symbol));
             self.listed.functions.iter().filter(is_one).map(|function| function.address).collect()
         };
+        let executable = &self.listed.path;
         Plan {
+            executable: executable.canonicalize().unwrap_or_else(|_| executable.clone()),
             functions: self.listed.functions.iter().map(|function| function.address).collect(),
             clocks: addresses_of(&["clock_gettime", "gettimeofday"]),
             variables: addresses_of(&["getenv", "secure_getenv"]),

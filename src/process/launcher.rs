@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     orphan::end_with_this_process,
     reap::{self, Usage},
-    trace::{self, Plan, TRACE_ARGUMENT, Traced, Tracing},
+    trace::{self, Observation, Plan, TRACE_ARGUMENT, Traced, Tracing},
 };
 use crate::model::Resources;
 
@@ -147,10 +147,14 @@ fn launch_and_trace(mut arguments: impl Iterator<Item = OsString>) -> io::Result
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
     let clock = Instant::now();
-    let Traced { observed, usage } = trace::trace(&mut command, &plan)?;
+    let traced = trace::trace(&mut command, &plan);
     let wall = clock.elapsed();
-    std::fs::write(&plan.report, serde_json::to_vec(&observed)?)?;
-    Ok(Account { wall, usage })
+    let report: Observation = match &traced {
+        Ok(Traced { observed, .. }) => Ok(observed.clone()),
+        Err(error) => Err(error.to_string()),
+    };
+    std::fs::write(&plan.report, serde_json::to_vec(&report)?)?;
+    Ok(Account { wall, usage: traced?.usage })
 }
 
 /// A signal to the group is for the child; the launcher stays to report how it ended.

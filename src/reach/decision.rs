@@ -1,18 +1,20 @@
 //! Decides what of the differences between two versions a benchmark reaches.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
 use super::{Gap, Reach, ReachedFunction, Trace};
-use crate::code::{Cause, FunctionDiff, SizedFunction};
+use crate::code::{Cause, FunctionDiff, Name, SizedFunction};
 
 /// How two versions of a bench target differ.
 #[derive(Clone, Debug)]
 pub struct Differences<'d> {
     /// In their functions.
     pub functions: &'d FunctionDiff,
+    /// The functions that both have under one symbol, by instance.
+    pub common: &'d BTreeMap<u64, Name>,
     /// In the files that a benchmark of it reads, by their path below the build path.
     pub files: BTreeSet<PathBuf>,
     /// In the environment variables that its processes get.
@@ -38,12 +40,29 @@ pub fn reach(differences: &Differences<'_>, traces: [&Trace; 2]) -> Reach {
             doubts.push(doubt);
         }
     }
+    let functions = functions(differences.functions, traces);
+    if functions.is_empty()
+        && let Some(name) = unsteady(differences.common, traces)
+    {
+        doubts.push(format!("it does not enter {name} in each execution"));
+    }
     Reach {
-        functions: functions(differences.functions, traces),
+        functions,
         files: differences.files.iter().map(|file| shown(file)).collect(),
         variables: differences.variables.iter().filter(asked).cloned().collect(),
         doubts,
     }
+}
+
+/// A function that is the same in both versions, and that was entered in one of the executions alone. Where nothing
+/// that differs is entered, this shows that executions take different paths, and one of them may lead to what
+/// differs.
+fn unsteady<'d>(common: &'d BTreeMap<u64, Name>, [base, head]: [&Trace; 2]) -> Option<&'d Name> {
+    let mut once = base.entered().chain(head.entered());
+    once.find_map(|instance| {
+        let in_both = base.has_entered(instance) && head.has_entered(instance);
+        common.get(&instance).filter(|_| !in_both)
+    })
 }
 
 /// The functions that differ and that were entered.
@@ -96,7 +115,7 @@ fn shown(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{ChangedFunction, Name};
+    use crate::code::ChangedFunction;
 
     fn changed(name: &str, instances: [u64; 2], sizes: [u64; 2]) -> ChangedFunction {
         let ([base_instance, instance], [base_size, head_size]) = (instances, sizes);
@@ -128,6 +147,7 @@ mod tests {
     fn reached(diff: &FunctionDiff, traces: [&Trace; 2]) -> Vec<(String, bool)> {
         let differences = Differences {
             functions: diff,
+            common: &BTreeMap::new(),
             files: BTreeSet::new(),
             variables: &BTreeSet::new(),
             everywhere: &[],
@@ -169,6 +189,7 @@ mod tests {
         let variables = BTreeSet::from(["A".to_owned(), "B".to_owned()]);
         let differences = Differences {
             functions: &functions,
+            common: &BTreeMap::new(),
             files: BTreeSet::from(["src/data/x".into(), "target/release/y".into()]),
             variables: &variables,
             everywhere: &everywhere,
@@ -193,5 +214,34 @@ mod tests {
         };
         let any = asking("B", &[Gap::AnyVariable]);
         assert!(reach(&unaffected, [&any, &any]).is_nothing(), "no variable differs");
+    }
+
+    #[test]
+    fn executions_that_take_different_paths_are_a_doubt_unless_something_that_differs_explains_it()
+    {
+        let common = BTreeMap::from([(1, Name::of("first")), (2, Name::of("second"))]);
+        let doubts = |diff: &FunctionDiff, traces: [&Trace; 2]| {
+            let differences = Differences {
+                functions: diff,
+                common: &common,
+                files: BTreeSet::new(),
+                variables: &BTreeSet::new(),
+                everywhere: &[],
+            };
+            reach(&differences, traces).doubts
+        };
+        let none = FunctionDiff::default();
+        let (one, both) = (trace(&[1], &[]), trace(&[2], &[1]));
+        assert_eq!(
+            doubts(&none, [&both, &trace(&[1], &[2])]),
+            [""; 0],
+            "it is only another moment"
+        );
+        assert_eq!(doubts(&none, [&both, &trace(&[1, 2, 7], &[])]), [""; 0], "7 is in one of them");
+        for traces in [[&one, &both], [&both, &one]] {
+            assert_eq!(doubts(&none, traces), ["it does not enter second in each execution"]);
+        }
+        let differs = FunctionDiff { added: vec![sized("new", 3)], ..none };
+        assert_eq!(doubts(&differs, [&one, &trace(&[1, 2, 3], &[])]), [""; 0]);
     }
 }

@@ -33,6 +33,11 @@ impl Trace {
         Self { gaps: vec![Gap::Untraced(reason)], ..Self::default() }
     }
 
+    /// The functions that were entered, some of them twice.
+    pub fn entered(&self) -> impl Iterator<Item = u64> {
+        self.in_set_up.iter().chain(&self.while_measuring).copied()
+    }
+
     /// Whether a function was entered at all.
     pub fn has_entered(&self, instance: u64) -> bool {
         self.in_set_up.contains(&instance) || self.while_measuring.contains(&instance)

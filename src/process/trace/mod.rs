@@ -31,9 +31,15 @@ pub struct Tracing {
     pub plan: PathBuf,
 }
 
+/// What a tracer reports: what it saw, or why it could not trace.
+pub type Observation = Result<Observed, String>;
+
 /// What is wanted to know. Addresses are in bytes from where the executable is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
+    /// The executable, without symbolic links. Another program that is started in its place has no functions that
+    /// are known.
+    pub executable: PathBuf,
     /// The entries of functions, in ascending order, each once.
     pub functions: Vec<u64>,
     /// The functions among them that read the clock, if that is part of the executable.
@@ -41,7 +47,7 @@ pub struct Plan {
     /// The functions among them that read an environment variable whose name is their first argument, if these
     /// are part of the executable.
     pub variables: Vec<u64>,
-    /// The file to which [`Observed`] is written as JSON.
+    /// The file to which the [`Observation`] is written as JSON.
     pub report: PathBuf,
 }
 

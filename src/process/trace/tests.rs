@@ -43,7 +43,8 @@ impl Program {
 
     fn run(&self, arguments: &[&str]) -> (Observed, Ending) {
         let functions = self.functions.iter().map(|(address, _)| *address).collect();
-        let plan = Plan { functions, ..Plan::default() };
+        let executable = self.path().join("p").canonicalize().unwrap();
+        let plan = Plan { executable, functions, ..Plan::default() };
         let mut command = Command::new(self.path().join("p"));
         command.args(arguments).current_dir(self.path()).env("ASKED", "1");
         let traced = trace(&mut command, &plan).unwrap();

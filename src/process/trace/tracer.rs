@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
     fs, io,
     os::unix::process::CommandExt,
+    path::PathBuf,
     process::Command,
 };
 
@@ -88,9 +89,16 @@ impl Tracer {
         let memory = Memory::of(process)?;
         let (entry, base) = entry_and_base(process)?;
         let placed = |relative: &u64| base.wrapping_add(*relative);
-        let functions = plan.functions.iter().map(placed).collect();
+        let program = fs::read_link(format!("/proc/{process}/exe"))?;
+        let is_other = program != plan.executable;
+        let functions =
+            if is_other { Vec::new() } else { plan.functions.iter().map(placed).collect() };
         let mut breakpoints = Breakpoints::set(functions, &memory)?;
         breakpoints.set_at(&memory, entry)?;
+        let mut observed = Observed::default();
+        if is_other {
+            note_program(program, &mut observed);
+        }
         Ok(Self {
             process,
             breakpoints,
@@ -102,7 +110,7 @@ impl Tracer {
             others: HashSet::new(),
             memories: HashMap::from([(process, memory)]),
             waiting: VecDeque::new(),
-            observed: Observed::default(),
+            observed,
         })
     }
 
@@ -139,10 +147,9 @@ impl Tracer {
             libc::PTRACE_EVENT_EXEC => {
                 self.memories.remove(&tid);
                 self.others.insert(tid);
-                let program = fs::read_link(format!("/proc/{tid}/exe")).ok();
-                match program.filter(|program| program.to_str().is_some()) {
-                    Some(program) => _ = self.observed.programs.insert(program),
-                    None => self.observed.unnamed += 1,
+                match fs::read_link(format!("/proc/{tid}/exe")) {
+                    Ok(program) => note_program(program, &mut self.observed),
+                    Err(_) => self.observed.unnamed += 1,
                 }
             }
             _ => {}
@@ -292,6 +299,15 @@ impl Tracer {
             self.breakpoints.remove(memory, *clock)?;
         }
         Ok(())
+    }
+}
+
+/// Notes that a program was started.
+fn note_program(program: PathBuf, observed: &mut Observed) {
+    if program.to_str().is_some() {
+        observed.programs.insert(program);
+    } else {
+        observed.unnamed += 1;
     }
 }
 
