@@ -187,7 +187,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 #[test]
 fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
     let project = project("30_000");
-    let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
+    let slow = [&SHORT[..], &["--warm-up", "60ms", "--measure-all"]].concat();
     interrupted(&project, &slow);
     let filtered = [&slow[..], &["--filter", "steady"]].concat();
     let outcome = project.rbench(&filtered).ok();

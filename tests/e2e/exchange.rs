@@ -38,7 +38,8 @@ fn what_took_turns_is_judged_shown_and_told_as_such_wherever_it_is() {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
     let short = ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "1ms"];
-    project.rbench(&[&["compare", "--no-confirm", "--advisory"], &short[..]].concat()).ok();
+    let compare = ["compare", "--no-confirm", "--advisory", "--measure-all"];
+    project.rbench(&[&compare, &short[..]].concat()).ok();
     let exported = project.rbench(&["export"]).ok().stdout();
     // The fixture reads no clock, so neither can take turns. One has, as far as the file says.
     let alone = r#""turns":{"impossible":"no_clock"}"#;

@@ -418,6 +418,8 @@ fn what_compare_said_is_what_is_said_later() {
     let rows = |report: &Value| {
         let mut rows = report["benchmarks"].as_array().unwrap().clone();
         rows.sort_by_key(|row| row["id"].to_string());
+        // What a benchmark executes is not stored.
+        rows.iter_mut().for_each(|row| row["reach"] = Value::Null);
         rows
     };
     assert_eq!(rows(&measured), rows(&stored));

@@ -22,8 +22,9 @@ use crate::support::{
 };
 
 /// 2 versions × 2 builds × 2 executions of each benchmark.
-const COMPARE: [&str; 17] = [
+const COMPARE: [&str; 18] = [
     "compare",
+    "--measure-all",
     "HEAD~1",
     "HEAD",
     "--interleave",

@@ -1,3 +1,5 @@
+//! Tests of the tracer, with programs that are compiled for them.
+
 use std::{fs, path::Path, process::Command};
 
 use object::{Object as _, ObjectSymbol as _};

@@ -181,3 +181,16 @@ fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
         assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
     }
 }
+
+#[test]
+fn where_nothing_can_be_traced_everything_is_measured_and_the_reason_is_told() {
+    let project = project();
+    let [kind, ..] = &OF_NOTHING;
+    let arguments = ["compare", "base", &kind.tag(), "--format", "json", "--filter", "^plain$"];
+    let arguments = [&arguments, &LITTLE[..]].concat();
+    let report = project.rbench(&arguments).without_tracing().ok().json("compare");
+    let row = &report["benchmarks"][0];
+    assert!(MEASURED.contains(&row["verdict"].as_str().unwrap()), "{row:#}");
+    let doubts = row["reach"]["doubts"].to_string();
+    assert!(doubts.contains("it cannot be traced: Operation not permitted"), "{doubts}");
+}

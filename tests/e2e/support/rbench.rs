@@ -50,6 +50,42 @@ impl Rbench {
         self
     }
 
+    /// Forbids it, and all that it starts, to trace processes, as containers may.
+    #[expect(unsafe_code, reason = "there is no safe way to set up a filter of system calls")]
+    pub fn without_tracing(mut self) -> Self {
+        let instruction = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
+            code: u16::try_from(code).unwrap(),
+            jt,
+            jf,
+            k,
+        };
+        let refused = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
+        let number = u32::try_from(libc::SYS_ptrace).unwrap();
+        let program = [
+            instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 0, 1),
+            instruction(libc::BPF_RET | libc::BPF_K, refused, 0, 0),
+            instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
+        ];
+        let forbid = move || {
+            let filter = libc::sock_fprog {
+                len: u16::try_from(program.len()).unwrap(),
+                filter: program.as_ptr().cast_mut(),
+            };
+            // SAFETY: the kernel reads the instructions, which live as long as this closure.
+            let result = unsafe {
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter)
+            };
+            if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        };
+        // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
+        unsafe {
+            std::os::unix::process::CommandExt::pre_exec(&mut self.command, forbid);
+        }
+        self
+    }
+
     /// Runs to the end, however it ends.
     pub fn run(mut self) -> Outcome {
         let output = self.command.stdin(Stdio::null()).output().expect("cargo-rbench starts");
