@@ -59,18 +59,24 @@ impl Runner<'_> {
         let mut functions = BTreeMap::new();
         let mut done = 0;
         for target in targets_of(benchmarks) {
-            let traceable = self.traceable(version, &target)?;
+            let traceable = match self.traceable(version, &target) {
+                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                traceable => traceable,
+            };
             let of_target =
                 benchmarks.iter().zip(&mut traces).filter(|(one, _)| one.bench_target() == target);
             for (benchmark, trace) in of_target {
                 if self.conditions.interrupt.is_set() {
                     return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
                 }
-                *trace = self.trace(&traceable, benchmark)?;
+                *trace = match &traceable {
+                    Ok(traceable) => self.trace(traceable, benchmark)?,
+                    Err(failure) => Trace::none(failure.what().to_owned()),
+                };
                 done += 1;
                 self.observer.traced(&version.version, done, count);
             }
-            functions.insert(target, traceable.functions());
+            functions.insert(target, traceable.map(|one| one.functions()).unwrap_or_default());
         }
         Ok(Traced { traces, functions })
     }

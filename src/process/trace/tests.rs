@@ -44,9 +44,13 @@ impl Program {
     }
 
     fn run(&self, arguments: &[&str]) -> (Observed, Ending) {
+        self.run_in_place_of(&self.path().join("p").canonicalize().unwrap(), arguments)
+    }
+
+    /// Runs it where the functions that are known are those of `executable`.
+    fn run_in_place_of(&self, executable: &Path, arguments: &[&str]) -> (Observed, Ending) {
         let functions = self.functions.iter().map(|(address, _)| *address).collect();
-        let executable = self.path().join("p").canonicalize().unwrap();
-        let plan = Plan { executable, functions, ..Plan::default() };
+        let plan = Plan { executable: executable.to_owned(), functions, ..Plan::default() };
         let mut command = Command::new(self.path().join("p"));
         command.args(arguments).current_dir(self.path()).env("ASKED", "1");
         let traced = trace(&mut command, &plan).unwrap();
@@ -137,6 +141,16 @@ fn a_program_that_another_one_starts_is_named_and_what_it_reads_is_told() {
     assert_eq!(observed.programs.len(), 1, "{:?}", observed.programs);
     let path = program.path().canonicalize().unwrap().join("data/of-child");
     assert!(observed.opened.contains(&path), "{observed:?}");
+}
+
+#[test]
+fn a_program_in_place_of_the_executable_is_named_and_has_no_known_functions() {
+    let program = Program::compile(READER);
+    let (observed, ending) = program.run_in_place_of(Path::new("/no/such/executable"), &[]);
+    assert_eq!(ending, Ending::Exited(0));
+    assert!(observed.in_set_up.is_empty() && observed.while_measuring.is_empty());
+    assert_eq!(observed.programs, [program.path().join("p").canonicalize().unwrap()].into());
+    assert!(observed.variables.contains("ASKED"), "{:?}", observed.variables);
 }
 
 #[test]
