@@ -63,7 +63,7 @@ impl Reached {
     pub(super) fn lines(&self) -> Vec<String> {
         let mut alike: Vec<(String, Vec<String>)> = Vec::new();
         for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
-            let words = Form::Text.words(reach, "may execute and read more, because");
+            let words = Form::Text.words(reach, "may reach more, because");
             let name = Form::Text.name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),
