@@ -168,21 +168,6 @@ fn a_comment_affects_nobody_and_another_benchmark_all_who_pass_by() {
 }
 
 #[test]
-fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
-    let project = project();
-    let [kind, ..] = &OF_CODE;
-    let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--measure-all"])];
-    let [usual, all] = reports.each_ref().map(|report| report["benchmarks"].as_array().unwrap());
-    assert_eq!(usual.len(), all.len());
-    for (usual, all) in usual.iter().zip(all) {
-        assert_eq!(usual["id"], all["id"]);
-        let nothing = [usual, all].map(|row| Reached(&row["reach"]).has_only(&[]));
-        assert!(nothing == [true; 2] || usual["reach"] == all["reach"], "{usual:#}\n{all:#}");
-        assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
-    }
-}
-
-#[test]
 fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_reaches() {
     let project = project();
     let [kind, ..] = &OF_CODE;
@@ -201,16 +186,13 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
     assert_eq!(rows.len(), BENCHMARKS);
     for row in rows {
         let reached = Reached(&row["reach"]);
-        match kind.on(row["id"].as_str().unwrap()) {
-            Some(by) => {
-                assert!(reached.is(by), "{row:#}");
-                assert_eq!(reached.list("functions")[0]["instance"], plain["instance"]);
-            }
-            // Of a doubt, other tests tell whether it is there.
-            None => {
-                let keys = ["functions", "files", "variables"];
-                assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
-            }
+        if let Some(by) = kind.on(row["id"].as_str().unwrap()) {
+            assert!(reached.is(by), "{row:#}");
+            assert_eq!(reached.list("functions")[0]["instance"], plain["instance"]);
+        } else {
+            // Of doubts, which may be there by chance, other tests tell.
+            let keys = ["functions", "files", "variables"];
+            assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
         }
     }
     diff(&tag, &[]).assert_stdout_has(&[
@@ -226,6 +208,21 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
     let text = diff("another-benchmark", &[]);
     text.assert_stdout_has(&["\n    in one version only, so not traced: new\n"]);
     assert!(!text.stdout().contains("no benchmark executes it"), "{}", text.stdout());
-    let plain = project.rbench(&["diff", "base", &tag, "--format", "json"]).ok().json("diff");
-    assert!(plain["targets"][0]["benchmarks"].is_null(), "{plain:#}");
+    let without = project.rbench(&["diff", "base", &tag, "--format", "json"]).ok().json("diff");
+    assert!(without["targets"][0]["benchmarks"].is_null(), "{without:#}");
+}
+
+#[test]
+fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
+    let project = project();
+    let [kind, ..] = &OF_CODE;
+    let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--measure-all"])];
+    let [usual, all] = reports.each_ref().map(|report| report["benchmarks"].as_array().unwrap());
+    assert_eq!(usual.len(), all.len());
+    for (usual, all) in usual.iter().zip(all) {
+        assert_eq!(usual["id"], all["id"]);
+        let nothing = [usual, all].map(|row| Reached(&row["reach"]).has_only(&[]));
+        assert!(nothing == [true; 2] || usual["reach"] == all["reach"], "{usual:#}\n{all:#}");
+        assert!(MEASURED.contains(&all["verdict"].as_str().unwrap()), "{all:#}");
+    }
 }
