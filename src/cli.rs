@@ -182,6 +182,9 @@ pub struct DiffArgs {
     /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
+    /// Trace the benchmarks of both versions, and tell which of them execute each changed function.
+    #[arg(long)]
+    pub by_benchmark: bool,
     /// Which bench targets.
     #[command(flatten)]
     pub target: TargetArgs,

@@ -2,7 +2,12 @@
 
 use std::time::SystemTime;
 
-use super::{announcement, output::Output, selection::Selection, stored, suspicious_builds};
+use super::{
+    announcement,
+    output::Output,
+    selection::{Selection, benchmarks_only_in},
+    stored, suspicious_builds,
+};
 use crate::{
     build::changed_dependencies,
     cli::{CompareArgs, FailOn},
@@ -235,12 +240,8 @@ fn report_of(
         verdicts.criteria,
         args.command_line(),
     );
-    let only_in = |one: &ListedVersion, other: &ListedVersion| -> Vec<Benchmark> {
-        let others = other.benchmarks();
-        one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
-    };
-    report.added = only_in(head, base);
-    report.removed = only_in(base, head);
+    report.added = benchmarks_only_in(head, base);
+    report.removed = benchmarks_only_in(base, head);
     report.dependencies = changed_dependencies(&base.locked, &head.locked);
     for version in versions {
         report.failed_targets.extend(version.listing.failures.iter().cloned());

@@ -1,16 +1,25 @@
-//! `cargo rbench diff`: the functions whose machine code differs between two versions.
+//! `cargo rbench diff`: the functions whose machine code differs between two versions, and which benchmarks
+//! execute them.
 
-use super::output::Output;
-use crate::project::{Project, source_of};
+use std::time::SystemTime;
+
+use super::{
+    functions::Functions,
+    output::Output,
+    selection::{benchmarks_only_in, common_benchmarks},
+};
 use crate::{
     cli::{DiffArgs, LayoutArgs},
-    code::FunctionSet,
+    code::FunctionDiff,
     console::Console,
-    failure::{Exit, Failure, Result},
-    model::BenchTarget,
+    experiment::{ExperimentSettings, ListedVersion, Runner},
+    failure::{Exit, Result},
+    model::{BenchTarget, Benchmark, Version},
+    process::{Interrupt, Kept},
+    project::{Project, source_of},
     report::{
         CommandLine as _,
-        diff::{DiffReport, TargetDiff},
+        diff::{DiffReport, Reached, TargetDiff},
     },
     settings::{self, BuildSettings},
 };
@@ -19,41 +28,94 @@ use crate::{
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
     let project = Project::find(args.target.manifest_path.as_deref())?;
+    let (report, exit) = if args.by_benchmark {
+        by_benchmark(&project, args, &console)?
+    } else {
+        (by_function(&project, args, &console)?, Exit::Success)
+    };
+    Output::new(args.output.format)?.write(&report)?;
+    Ok(exit)
+}
+
+/// Compares what is compiled, and executes nothing.
+fn by_function(project: &Project, args: &DiffArgs, console: &Console) -> Result<DiffReport> {
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let filter = settings::target_filter(&args.target);
-    let versions = args.versions.resolve(
+    let versions = versions(project, args)?;
+    let workshop = project.workshop(settings.compile, console)?;
+    let functions = |version: &Version| {
+        let checkout = project.checkout(version, console)?;
+        let source = source_of(version, &checkout);
+        workshop.functions(&workshop.compile(source, &filter)?)
+    };
+    let functions = Functions([functions(&versions[0])?, functions(&versions[1])?]);
+    Ok(report(versions, &functions))
+}
+
+/// Traces the benchmarks of both versions too. Targets that cannot be listed are named, and make the run fail.
+fn by_benchmark(
+    project: &Project,
+    args: &DiffArgs,
+    console: &Console,
+) -> Result<(DiffReport, Exit)> {
+    let start = SystemTime::now();
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    project.check_tables(&args.versions.names()?, console)?;
+    let settings = ExperimentSettings::of_tracing(&project.file, &args.target, &args.compile);
+    let runner = Runner::open(project, settings, &interrupt, console)?;
+    let report = traced(project, &runner, args, console);
+    runner.prune(start);
+    report.map_err(|failure| runner.with_what_is_kept(failure))
+}
+
+fn traced(
+    project: &Project,
+    runner: &Runner<'_>,
+    args: &DiffArgs,
+    console: &Console,
+) -> Result<(DiffReport, Exit)> {
+    let [base, head] = versions(project, args)?;
+    let listed = [runner.list(base.clone())?, runner.list(head.clone())?];
+    let mut report = report([base, head], &Functions::of(runner, &listed)?);
+    let differences: Vec<(BenchTarget, FunctionDiff)> =
+        report.targets.iter().map(|one| (one.target.clone(), one.diff.clone())).collect();
+    let common = common_benchmarks(&listed);
+    let reach = runner.reach(&listed, &differences, &common)?;
+    let reached: Vec<_> = common.into_iter().zip(reach).collect();
+    let not_traced = of_one_version(&listed);
+    let mut failed = listed.iter().flat_map(|version| &version.listing.failures).peekable();
+    let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
+    let mut without_list = Vec::new();
+    for (target, failure) in failed {
+        console.line(&format!("error: {failure}"));
+        without_list.push(target);
+    }
+    for target in &mut report.targets {
+        let is_its = |benchmark: &Benchmark| benchmark.bench_target() == target.target;
+        let of_target = Reached {
+            benchmarks: reached.iter().filter(|(one, _)| is_its(one)).cloned().collect(),
+            not_traced: not_traced.iter().filter(|one| is_its(one)).cloned().collect(),
+        };
+        let is_listed = !without_list.contains(&&target.target);
+        target.reached = is_listed.then_some(of_target);
+    }
+    Ok((report, exit))
+}
+
+/// The benchmarks that only one version has.
+fn of_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
+    [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat()
+}
+
+fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {
+    args.versions.resolve(
         |revision| project.repository.resolve(revision),
         |words| args.given.suggest("diff", words, &[]),
-    )?;
+    )
+}
 
-    let workshop = project.workshop(settings.compile, &console)?;
-    let mut functions = Vec::with_capacity(versions.len());
-    for version in &versions {
-        let checkout = project.checkout(version, &console)?;
-        let source = source_of(version, &checkout);
-        functions.push(workshop.functions(&workshop.compile(source, &filter)?)?);
-    }
-
-    let [of_base, of_head] = &functions[..] else {
-        return Err(Failure::new(Exit::Internal, "only two versions can be compared"));
-    };
-    let names = |functions: &[(BenchTarget, FunctionSet)],
-                 others: &[(BenchTarget, FunctionSet)]| {
-        let is_alone = |target: &BenchTarget| others.iter().all(|(other, _)| other != target);
-        let targets = functions.iter().map(|(target, _)| target);
-        targets.filter(|target| is_alone(target)).cloned().collect()
-    };
-    let target = |(target, base): &(BenchTarget, FunctionSet)| {
-        let (_, head) = of_head.iter().find(|(other, _)| other == target)?;
-        Some(TargetDiff::new(target, base, head))
-    };
-    let (targets, only_base, only_head) = (
-        of_base.iter().filter_map(target).collect(),
-        names(of_base, of_head),
-        names(of_head, of_base),
-    );
-    let [base, head] = versions;
-    let report = DiffReport { base, head, targets, only_base, only_head };
-    Output::new(args.output.format)?.write(&report)?;
-    Ok(Exit::Success)
+/// The report without what benchmarks reach.
+fn report([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
+    let [only_base, only_head] = functions.of_one();
+    DiffReport { base, head, targets: functions.of_both(TargetDiff::new), only_base, only_head }
 }

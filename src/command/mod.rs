@@ -7,6 +7,7 @@ mod demo;
 mod diff;
 mod exchange;
 mod exec;
+mod functions;
 mod gc;
 mod history;
 mod list;

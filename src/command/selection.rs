@@ -1,5 +1,6 @@
 //! Which benchmarks of two versions are measured: those that reach something that differs.
 
+use super::functions::Functions;
 use crate::{
     code::{FunctionDiff, FunctionSet},
     experiment::{Builds, ListedVersion, Runner},
@@ -81,30 +82,33 @@ impl Selection {
     }
 }
 
-fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
+/// The benchmarks that both versions have, in the head's order.
+pub fn common_benchmarks([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
     let base = base.benchmarks();
     head.benchmarks().into_iter().filter(|benchmark| base.contains(benchmark)).collect()
+}
+
+/// The benchmarks of one version that the other lacks.
+pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Benchmark> {
+    let others = other.benchmarks();
+    one.benchmarks().into_iter().filter(|benchmark| !others.contains(benchmark)).collect()
 }
 
 /// How the functions of each bench target of both versions differ. That they cannot be compared is no reason
 /// not to measure.
 fn functions_that_differ(
     runner: &Runner<'_>,
-    [base, head]: &[ListedVersion; 2],
+    versions: &[ListedVersion; 2],
     warnings: &mut Vec<Warning>,
 ) -> Vec<(BenchTarget, FunctionDiff)> {
-    let sets = runner.functions(base).and_then(|base| Ok((base, runner.functions(head)?)));
-    let (base, head) = match sets {
-        Ok(sets) => sets,
+    match Functions::of(runner, versions) {
+        Ok(functions) => {
+            functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)))
+        }
         Err(failure) => {
             let reason = failure.what().to_owned();
             warnings.push(Warning::FunctionsUnknown { reason });
-            return Vec::new();
+            Vec::new()
         }
-    };
-    let of_both = base.iter().filter_map(|(target, base)| {
-        let (_, head) = head.iter().find(|(other, _)| other == target)?;
-        Some((target.clone(), FunctionSet::diff(base, head)))
-    });
-    of_both.collect()
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    cli::ExperimentArgs,
+    cli::{CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
     failure::Result,
     harness::Filter,
     model::{Interleave, TargetFilter},
@@ -38,15 +38,32 @@ impl ExperimentSettings {
         interleave: Interleave,
     ) -> Result<Self> {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
+        Ok(Self::of(file, (patterns, *exact), (target, compile), (measure, layout, interleave)))
+    }
+
+    /// What file and defaults say of all benchmarks of these bench targets, for a command that compiles and
+    /// traces, and neither lays out nor measures.
+    pub fn of_tracing(file: &BenchToml, target: &TargetArgs, compile: &CompileArgs) -> Self {
+        let (measure, layout) = (MeasureArgs::default(), LayoutArgs::default());
+        let interleave = file.interleave(None);
+        Self::of(file, (&[], false), (target, compile), (&measure, &layout, interleave))
+    }
+
+    fn of(
+        file: &BenchToml,
+        (patterns, exact): (&[String], bool),
+        (target, compile): (&TargetArgs, &CompileArgs),
+        (measure, layout, interleave): (&MeasureArgs, &LayoutArgs, Interleave),
+    ) -> Self {
         let efforts = Efforts::resolve(file, measure, interleave);
-        Ok(Self {
+        Self {
             builds: BuildSettings::resolve(file, compile, layout),
             targets: settings::target_filter(target),
-            filter: Filter::new(patterns, *exact, &target.package, &target.bench),
+            filter: Filter::new(patterns, exact, &target.package, &target.bench),
             deadline: efforts.common().deadline,
             efforts,
             interleave,
             cpu: measure.cpu,
-        })
+        }
     }
 }

@@ -74,6 +74,7 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
         if base.has_entered(in_base) || head.has_entered(in_head) {
             reached.push(ReachedFunction {
                 name: function.name.clone(),
+                instance: function.instance,
                 base_size: Some(function.base_size),
                 head_size: Some(function.head_size),
                 while_measuring: measured(base, in_base) || measured(head, in_head),
@@ -86,6 +87,7 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
     let alone =
         |function: &SizedFunction, trace: &Trace, sizes: [Option<u64>; 2]| ReachedFunction {
             name: function.name.clone(),
+            instance: function.instance,
             base_size: sizes[0],
             head_size: sizes[1],
             while_measuring: measured(trace, function.instance),

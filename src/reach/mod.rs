@@ -31,6 +31,8 @@ pub struct Reach {
 pub struct ReachedFunction {
     /// Its demangled name.
     pub name: Name,
+    /// Tells it apart from others of its name: a digest of its symbol, in the head if that has it.
+    pub instance: u64,
     /// Its size in the base, in bytes; absent if the base lacks it.
     pub base_size: Option<u64>,
     /// Its size in the head, in bytes; absent if the head lacks it.

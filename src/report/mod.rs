@@ -14,6 +14,7 @@ mod markdown;
 mod names;
 mod prose;
 pub mod quantity;
+mod reach;
 pub mod sentence;
 mod shares;
 pub mod show;

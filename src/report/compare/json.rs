@@ -8,16 +8,15 @@ use super::{
     summary::{Counts, GeometricMean},
 };
 use crate::{
-    code::{Cause, Name},
     failure::Result,
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{DependencyChange, Dimensions},
-    reach::{Reach, ReachedFunction},
     report::{
         json::{
             self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
             MetricFields, Reason, Version,
         },
+        reach::ReachFields,
         shares::Shares,
         verdict::VerdictKind,
     },
@@ -75,27 +74,6 @@ struct Dependency<'r> {
     name: &'r str,
     base: &'r [String],
     head: &'r [String],
-}
-
-/// What of the differences a benchmark executes or reads.
-#[derive(Serialize)]
-struct ReachFields<'r> {
-    functions: Vec<ReachedFields<'r>>,
-    files: &'r [String],
-    variables: &'r [String],
-    doubts: &'r [String],
-}
-
-#[derive(Serialize)]
-struct ReachedFields<'r> {
-    name: &'r str,
-    base_size_bytes: Option<u64>,
-    head_size_bytes: Option<u64>,
-    while_measuring: bool,
-    differs: &'static str,
-    data: Option<&'r str>,
-    callees_gained: Vec<&'r str>,
-    callees_lost: Vec<&'r str>,
 }
 
 /// One benchmark in one metric.
@@ -251,28 +229,6 @@ impl ComparisonReport {
 impl<'r> From<&'r DependencyChange> for Dependency<'r> {
     fn from(DependencyChange { name, base, head }: &'r DependencyChange) -> Self {
         Self { name, base, head }
-    }
-}
-
-impl<'r> From<&'r Reach> for ReachFields<'r> {
-    fn from(Reach { functions, files, variables, doubts }: &'r Reach) -> Self {
-        let function = |function: &'r ReachedFunction| ReachedFields {
-            name: function.name.as_str(),
-            base_size_bytes: function.base_size,
-            head_size_bytes: function.head_size,
-            while_measuring: function.while_measuring,
-            differs: match function.cause {
-                Cause::Code => "code",
-                Cause::Data(_) => "data",
-            },
-            data: match &function.cause {
-                Cause::Code => None,
-                Cause::Data(name) => name.as_ref().map(Name::as_str),
-            },
-            callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
-            callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
-        };
-        Self { functions: functions.iter().map(function).collect(), files, variables, doubts }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The comparison for pull requests: short, what needs attention first, the rest folded, and never longer
 //! than a comment may be.
 
-use super::{ComparisonReport, notes::ground, reach::Form, summary::name};
+use super::{ComparisonReport, notes::ground, summary::name};
 use crate::{
     judge::JudgedRow,
     model::Version,
@@ -9,6 +9,7 @@ use crate::{
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
         quantity::{self, percent},
+        reach::Form,
         sentence,
         table::shorten,
         verdict::VerdictKind,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     ComparisonReport, StoredExperiment, Warning,
     notes::{ground, list},
-    reach::Form,
     summary::name,
     warning::sentence,
 };
@@ -17,6 +16,7 @@ use crate::{
         names::Names,
         prose::{filled, first_line_filled},
         quantity::{self, exact, percent},
+        reach::Form,
         sentence,
         shares::{self, Shares},
         style::{self, paint},

@@ -2,12 +2,16 @@
 
 use serde::Serialize;
 
-use super::{DiffReport, TargetDiff};
+use super::{DiffReport, TargetDiff, reached::Has};
 use crate::{
     code::{Cause, ChangedFunction, Name, SizedFunction},
     failure::Result,
-    model::BenchTarget,
-    report::json::{Version, document},
+    model::{BenchTarget, Benchmark},
+    reach::Reach,
+    report::{
+        json::{Version, document},
+        reach::ReachFields,
+    },
 };
 
 #[derive(Serialize)]
@@ -27,6 +31,8 @@ struct TargetFields<'r> {
     added: Vec<Sized<'r>>,
     removed: Vec<Sized<'r>>,
     unchanged: usize,
+    benchmarks: Option<Vec<Reaching<'r>>>,
+    not_traced: Option<Vec<&'r str>>,
     elsewhere: &'r [String],
     not_comparable: Vec<Input<'r>>,
 }
@@ -42,6 +48,7 @@ struct Changed<'r> {
     data: Option<&'r str>,
     callees_gained: Vec<&'r str>,
     callees_lost: Vec<&'r str>,
+    executed_by: Option<Vec<&'r str>>,
 }
 
 #[derive(Serialize)]
@@ -49,6 +56,13 @@ struct Sized<'r> {
     name: &'r str,
     instance: String,
     size_bytes: u64,
+    executed_by: Option<Vec<&'r str>>,
+}
+
+#[derive(Serialize)]
+struct Reaching<'r> {
+    id: &'r str,
+    reach: ReachFields<'r>,
 }
 
 #[derive(Serialize)]
@@ -70,7 +84,8 @@ impl DiffReport {
 }
 
 impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
-    fn from(TargetDiff { target, diff, not_comparable }: &'r TargetDiff) -> Self {
+    fn from(TargetDiff { target, diff, not_comparable, reached }: &'r TargetDiff) -> Self {
+        let executed_by = |instance, has| Some(ids(reached.as_ref()?.executing(instance, has)));
         let changed = |function: &'r ChangedFunction| Changed {
             name: function.name.as_str(),
             instance: format!("{:016x}", function.instance),
@@ -87,23 +102,38 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             },
             callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
             callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
+            executed_by: executed_by(function.instance, Has::Both),
         };
-        let sized = |SizedFunction { name, instance, size }: &'r SizedFunction| Sized {
-            name: name.as_str(),
-            instance: format!("{instance:016x}"),
-            size_bytes: *size,
+        let sized = |functions: &'r [SizedFunction], has| {
+            let sized = |SizedFunction { name, instance, size }: &'r SizedFunction| Sized {
+                name: name.as_str(),
+                instance: format!("{instance:016x}"),
+                size_bytes: *size,
+                executed_by: executed_by(*instance, has),
+            };
+            functions.iter().map(sized).collect()
+        };
+        let reaching = |(benchmark, reach): &'r (Benchmark, Reach)| Reaching {
+            id: &benchmark.name.id,
+            reach: reach.into(),
         };
         let inputs = not_comparable.iter();
         Self {
             target,
             changed: diff.changed.iter().map(changed).collect(),
-            added: diff.added.iter().map(sized).collect(),
-            removed: diff.removed.iter().map(sized).collect(),
+            added: sized(&diff.added, Has::OnlyHead),
+            removed: sized(&diff.removed, Has::OnlyBase),
             unchanged: diff.unchanged,
+            benchmarks: reached.as_ref().map(|all| all.benchmarks.iter().map(reaching).collect()),
+            not_traced: reached.as_ref().map(|all| ids(&all.not_traced)),
             elsewhere: &diff.elsewhere,
             not_comparable: inputs
                 .map(|one| Input { input: &one.input, reason: one.reason.to_string() })
                 .collect(),
         }
     }
+}
+
+fn ids<'r>(benchmarks: impl IntoIterator<Item = &'r Benchmark>) -> Vec<&'r str> {
+    benchmarks.into_iter().map(|benchmark| benchmark.name.id.as_str()).collect()
 }

@@ -1,9 +1,12 @@
 //! The report of `diff`: functions whose machine code was added, removed or changed.
 
 mod json;
+mod reached;
 mod text;
 
 use std::collections::BTreeSet;
+
+pub use reached::Reached;
 
 use super::Report;
 use crate::{
@@ -36,16 +39,19 @@ pub struct TargetDiff {
     pub diff: FunctionDiff,
     /// Link inputs of either version that nothing is known about.
     pub not_comparable: Vec<NotComparable>,
+    /// What its benchmarks reach; absent if that was not asked for, or they could not be listed.
+    pub reached: Option<Reached>,
 }
 
 impl TargetDiff {
-    /// The difference of a bench target between two versions.
+    /// The difference of a bench target between two versions, without what its benchmarks reach.
     pub fn new(target: &BenchTarget, base: &FunctionSet, head: &FunctionSet) -> Self {
         let mut not_comparable = base.not_comparable().to_vec();
         not_comparable.extend_from_slice(head.not_comparable());
         not_comparable.sort();
         not_comparable.dedup();
-        Self { target: target.clone(), diff: FunctionSet::diff(base, head), not_comparable }
+        let diff = FunctionSet::diff(base, head);
+        Self { target: target.clone(), diff, not_comparable, reached: None }
     }
 }
 
@@ -73,9 +79,10 @@ mod tests {
     use super::*;
     use crate::{
         code::{Cause, ChangedFunction, SizedFunction},
+        reach::{Reach, ReachedFunction},
         report::{
             style,
-            testing::{HOSTILE, assert_harmless, assert_keeps, target, version},
+            testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
         },
     };
 
@@ -115,8 +122,12 @@ mod tests {
             incomplete: false,
         };
         let same = FunctionDiff { unchanged: 12, ..FunctionDiff::default() };
-        let of =
-            |name: &str, diff| TargetDiff { target: target(name), diff, not_comparable: vec![] };
+        let of = |name: &str, diff| TargetDiff {
+            target: target(name),
+            diff,
+            not_comparable: vec![],
+            reached: None,
+        };
         DiffReport {
             base: version("main", 'a'),
             head: version("HEAD", 'b'),
@@ -129,6 +140,118 @@ mod tests {
     #[test]
     fn each_function_that_differs_is_a_line() {
         insta::assert_snapshot!(style::plain(&report("parse").text(80)));
+    }
+
+    /// The same report with benchmarks: of the first target two reach something.
+    fn by_benchmark(name: &str) -> DiffReport {
+        let mut report = report(name);
+        for (number, function) in report.targets[0].diff.changed.iter_mut().enumerate().skip(1) {
+            function.instance = 0x100 + number as u64;
+        }
+        let function = |name: &str, instance, sizes: [Option<u64>; 2]| ReachedFunction {
+            name: Name::of(name),
+            instance,
+            base_size: sizes[0],
+            head_size: sizes[1],
+            while_measuring: true,
+            cause: Cause::Code,
+            callees_gained: vec![],
+            callees_lost: vec![],
+        };
+        let [parse, new] = [
+            function(name, 0x1a2b_3c4d << 32, [Some(2316), Some(2352)]),
+            function("new", 1, [None, Some(10)]),
+        ];
+        let fast = Reach { functions: vec![parse.clone()], ..Reach::default() };
+        let reads = Reach {
+            functions: vec![parse, new],
+            files: vec![name.to_owned()],
+            variables: vec![name.to_owned()],
+            doubts: vec![],
+        };
+        let of = |id: &str, reach: &Reach| (benchmark(id), reach.clone());
+        let nothing = Reach::default();
+        report.targets[0].reached = Some(Reached {
+            benchmarks: vec![
+                of(name, &fast),
+                of("fast", &fast),
+                of("still", &nothing),
+                of("slow", &reads),
+                of("large", &fast),
+                of("huge", &fast),
+            ],
+            not_traced: vec![],
+        });
+        let doubtful = Reach { doubts: vec![name.to_owned()], ..nothing.clone() };
+        report.targets[1].reached = Some(Reached {
+            benchmarks: vec![of("x", &nothing), of("y", &doubtful)],
+            not_traced: vec![benchmark(name)],
+        });
+        report
+    }
+
+    #[test]
+    fn benchmarks_are_told_below_the_functions_that_they_execute_and_with_what_they_reach() {
+        insta::assert_snapshot!(style::plain(&by_benchmark("parse").text(80)));
+        assert!(!report("parse").text(80).contains("benchmark"));
+    }
+
+    #[test]
+    fn many_benchmarks_that_all_reach_the_same_are_counted() {
+        let mut report = by_benchmark("parse");
+        let reached = report.targets[0].reached.as_mut().unwrap();
+        let (_, reach) = reached.benchmarks[0].clone();
+        reached.benchmarks =
+            (0..9).map(|index| (benchmark(&format!("b{index}")), reach.clone())).collect();
+        let text = style::plain(&report.text(80));
+        for line in [
+            "\n      executed by all 9 benchmarks\n",
+            "\n    all 9 benchmarks: each executes parse (2316 -> 2352 bytes)\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
+    #[test]
+    fn that_nobody_executes_a_function_is_certain_only_if_all_is_known() {
+        let certain = "no benchmark executes it";
+        let said = |change: fn(&mut Reached)| {
+            let mut reached = Reached::default();
+            reached.benchmarks.push((benchmark("a"), Reach::default()));
+            change(&mut reached);
+            reached.who_executes(1, reached::Has::Both)
+        };
+        assert_eq!(said(|_| ()), certain);
+        let doubt = |reached: &mut Reached| reached.benchmarks[0].1.doubts.push("x".to_owned());
+        let unknown = |reached: &mut Reached| reached.not_traced.push(benchmark("b"));
+        for change in [doubt as fn(&mut Reached), unknown] {
+            assert_eq!(said(change), "no benchmark is known to execute it");
+        }
+    }
+
+    #[test]
+    fn a_program_reads_who_executes_a_function_and_what_a_benchmark_reaches() {
+        let json = |report: &DiffReport| -> serde_json::Value {
+            serde_json::from_str(&report.json().unwrap()).unwrap()
+        };
+        let with = json(&by_benchmark("parse"));
+        let target = &with["targets"][0];
+        let executed_by = |kind: &str, index: usize| target[kind][index]["executed_by"].clone();
+        assert_eq!(executed_by("added", 0), serde_json::json!(["slow"]));
+        assert_eq!(executed_by("removed", 0), serde_json::json!([]), "another version's");
+        assert_eq!(target["benchmarks"][3]["id"], "slow");
+        let reach = &target["benchmarks"][3]["reach"];
+        assert_eq!(reach["functions"][1]["name"], "new");
+        assert_eq!(reach["functions"][1]["instance"], target["added"][0]["instance"]);
+        assert_eq!([&reach["files"][0], &reach["variables"][0]], ["parse", "parse"]);
+        assert_eq!(with["targets"][1]["not_traced"], serde_json::json!(["parse"]));
+        let without = json(&report("parse"));
+        let target = &without["targets"][0];
+        for absent in
+            [&target["benchmarks"], &target["not_traced"], &target["added"][0]["executed_by"]]
+        {
+            assert!(absent.is_null(), "{target}");
+        }
     }
 
     #[test]
@@ -145,10 +268,12 @@ mod tests {
     #[test]
     fn a_program_reads_what_the_schema_says() {
         assert_keeps(include_str!("../../../schemas/diff.json"), &report("parse"));
+        assert_keeps(include_str!("../../../schemas/diff.json"), &by_benchmark("parse"));
     }
 
     #[test]
     fn nothing_from_elsewhere_steers_the_terminal() {
         assert_harmless(&report(HOSTILE));
+        assert_harmless(&by_benchmark(HOSTILE));
     }
 }

@@ -1,9 +1,12 @@
 //! The difference between two versions for people: a line for each function that differs.
 
-use super::{DiffReport, TargetDiff, label};
+use super::{
+    DiffReport, TargetDiff, label,
+    reached::{Has, Reached},
+};
 use crate::{
     code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
-    report::visible::visible,
+    report::{quantity::count, visible::visible},
 };
 
 /// How many callees of a function are named at most.
@@ -21,7 +24,18 @@ impl DiffReport {
                 text += &format!("\n{}\n", visible(&format!("{target}: only in {version}")));
             }
         }
+        text += &self.reaching_nothing().unwrap_or_default();
         text
+    }
+
+    /// How many benchmarks of all bench targets reach nothing, if there are any benchmarks.
+    fn reaching_nothing(&self) -> Option<String> {
+        let reached = || self.targets.iter().filter_map(|target| target.reached.as_ref());
+        let nothing: usize = reached().map(Reached::reaching_nothing).sum();
+        let all: usize = reached().map(|reached| reached.benchmarks.len()).sum();
+        let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
+        let of = count(all, "benchmark");
+        (all > 0).then(|| format!("\n{nothing} of {of} {verbs} nothing that changed\n"))
     }
 }
 
@@ -45,10 +59,13 @@ impl TargetDiff {
             text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
             text += &what_differs(function)
                 .map_or_else(String::new, |what| format!("      {}\n", visible(&what)));
+            text += &self.who_executes(function.instance, Has::Both);
         }
-        for (sign, functions) in [('+', added), ('-', removed)] {
+        let of_one = [('+', added, Has::OnlyHead), ('-', removed, Has::OnlyBase)];
+        for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size } in functions {
                 text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
+                text += &self.who_executes(*instance, has);
             }
         }
         for what in &self.diff.elsewhere {
@@ -58,7 +75,22 @@ impl TargetDiff {
             let input = format!("{}: {}", input.input, input.reason);
             text += &format!("  ? {}\n", visible(&input));
         }
+        let benchmarks = self.reached.as_ref().map(Reached::lines).unwrap_or_default();
+        if !benchmarks.is_empty() {
+            text += "  benchmarks:\n";
+        }
+        for benchmark in benchmarks {
+            text += &format!("    {benchmark}\n");
+        }
         text
+    }
+
+    /// The line below a function that tells which benchmarks execute it, if that is known.
+    fn who_executes(&self, instance: u64, has: Has) -> String {
+        let reached = self.reached.as_ref();
+        reached.map_or_else(String::new, |reached| {
+            format!("      {}\n", reached.who_executes(instance, has))
+        })
     }
 }
 

@@ -168,6 +168,51 @@ fn a_comment_affects_nobody_and_another_benchmark_all_who_pass_by() {
 }
 
 #[test]
+fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_reaches() {
+    let project = project();
+    let [kind, ..] = &OF_CODE;
+    let diff = |tag: &str, more: &[&str]| {
+        let arguments = [&["diff", "base", tag, "--by-benchmark"], more].concat();
+        project.rbench(&arguments).ok()
+    };
+    let (tag, json) = (kind.tag(), ["--format", "json"]);
+    let report = diff(&tag, &json).json("diff");
+    let target = &report["targets"][0];
+    let changed = target["changed"].as_array().unwrap();
+    let [plain] = &changed[..] else { panic!("{target:#}") };
+    assert!(plain["name"].as_str().unwrap().contains("plain"), "{plain:#}");
+    assert_eq!(plain["executed_by"], serde_json::json!(["plain"]));
+    let rows = target["benchmarks"].as_array().unwrap();
+    assert_eq!(rows.len(), BENCHMARKS);
+    for row in rows {
+        let reached = Reached(&row["reach"]);
+        if let Some(by) = kind.on(row["id"].as_str().unwrap()) {
+            assert!(reached.is(by), "{row:#}");
+            assert_eq!(reached.list("functions")[0]["instance"], plain["instance"]);
+        } else {
+            // Of doubts, which may be there by chance, other tests tell.
+            let keys = ["functions", "files", "variables"];
+            assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
+        }
+    }
+    diff(&tag, &[]).assert_stdout_has(&[
+        "\n      executed by plain\n",
+        "\n    plain: executes kinds_of_change::code::plain (changed, ",
+        " of 29 benchmarks execute and read nothing that changed\n",
+    ]);
+
+    // The benchmark that only the head has may execute what is new.
+    let report = diff("another-benchmark", &json).json("diff");
+    let target = &report["targets"][0];
+    assert_eq!(target["not_traced"], serde_json::json!(["new"]));
+    let text = diff("another-benchmark", &[]);
+    text.assert_stdout_has(&["\n    in one version only, so not traced: new\n"]);
+    assert!(!text.stdout().contains("no benchmark executes it"), "{}", text.stdout());
+    let without = project.rbench(&["diff", "base", &tag, "--format", "json"]).ok().json("diff");
+    assert!(without["targets"][0]["benchmarks"].is_null(), "{without:#}");
+}
+
+#[test]
 fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
     let project = project();
     let [kind, ..] = &OF_CODE;

@@ -11,6 +11,7 @@ fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> Reach
     let [base_size, head_size] = sizes;
     ReachedFunction {
         name: Name::of(name),
+        instance: 0x1a2b_3c4d,
         base_size,
         head_size,
         while_measuring,
@@ -176,7 +177,7 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
     let reach = &json["benchmarks"][0]["reach"];
     assert_eq!(reach["functions"].as_array().unwrap().len(), 6);
     let last = serde_json::json!({
-        "name": "g", "base_size_bytes": null, "head_size_bytes": 9, "while_measuring": false,
+        "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9, "while_measuring": false,
         "differs": "code", "data": null, "callees_gained": [], "callees_lost": [],
     });
     assert_eq!(reach["functions"][5], last);

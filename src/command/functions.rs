@@ -1,0 +1,41 @@
+//! The functions of two versions, bench target by bench target.
+
+use crate::{
+    code::FunctionSet,
+    experiment::{ListedVersion, Runner},
+    failure::Result,
+    model::BenchTarget,
+};
+
+/// The functions of each bench target of two versions: base and head.
+pub struct Functions(pub [Vec<(BenchTarget, FunctionSet)>; 2]);
+
+impl Functions {
+    /// The functions of two versions that are listed.
+    pub fn of(runner: &Runner<'_>, [base, head]: &[ListedVersion; 2]) -> Result<Self> {
+        Ok(Self([runner.functions(base)?, runner.functions(head)?]))
+    }
+
+    /// What `compare` says of each bench target that both versions have, with the functions of base and head.
+    pub fn of_both<T>(
+        &self,
+        compare: impl Fn(&BenchTarget, &FunctionSet, &FunctionSet) -> T,
+    ) -> Vec<T> {
+        let Self([base, head]) = self;
+        let compare = |(target, base): &(BenchTarget, FunctionSet)| {
+            let (_, head) = head.iter().find(|(other, _)| other == target)?;
+            Some(compare(target, base, head))
+        };
+        base.iter().filter_map(compare).collect()
+    }
+
+    /// The bench targets that only the base has, and those that only the head has.
+    pub fn of_one(&self) -> [Vec<BenchTarget>; 2] {
+        let Self([base, head]) = self;
+        let only_in = |one: &[(BenchTarget, FunctionSet)], other: &[(BenchTarget, FunctionSet)]| {
+            let is_alone = |target: &&BenchTarget| other.iter().all(|(known, _)| known != *target);
+            one.iter().map(|(target, _)| target).filter(is_alone).cloned().collect()
+        };
+        [only_in(base, head), only_in(head, base)]
+    }
+}

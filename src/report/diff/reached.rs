@@ -1,0 +1,101 @@
+//! Which benchmarks of a bench target execute each function that differs, and what each of them reaches.
+
+use crate::{
+    model::Benchmark,
+    reach::{Reach, ReachedFunction},
+    report::reach::{Form, listed, of_benchmarks},
+};
+
+/// More benchmarks are not named where all of them do the same.
+const MOST_NAMES: usize = 8;
+
+/// What the benchmarks of a bench target reach.
+#[derive(Clone, Debug, Default)]
+pub struct Reached {
+    /// The benchmarks that both versions have, in the head's order, and what each reaches.
+    pub benchmarks: Vec<(Benchmark, Reach)>,
+    /// The benchmarks that one version alone has, which are not traced.
+    pub not_traced: Vec<Benchmark>,
+}
+
+/// The versions that have a function.
+#[derive(Clone, Copy)]
+pub(super) enum Has {
+    Both,
+    OnlyBase,
+    OnlyHead,
+}
+
+impl Reached {
+    /// The benchmarks that execute the function with this instance, which is the head's where that has it.
+    pub(super) fn executing(&self, instance: u64, has: Has) -> Vec<&Benchmark> {
+        let is_it = |function: &ReachedFunction| {
+            let versions = match has {
+                Has::Both => [true, true],
+                Has::OnlyBase => [true, false],
+                Has::OnlyHead => [false, true],
+            };
+            let sizes = [function.base_size, function.head_size];
+            function.instance == instance && sizes.map(|size| size.is_some()) == versions
+        };
+        let executing =
+            self.benchmarks.iter().filter(|(_, reach)| reach.functions.iter().any(is_it));
+        executing.map(|(benchmark, _)| benchmark).collect()
+    }
+
+    /// Who executes a function: `executed by parse/a and parse/b`.
+    pub(super) fn who_executes(&self, instance: u64, has: Has) -> String {
+        let executing = self.executing(instance, has);
+        match executing.len() {
+            0 if self.is_complete() => "no benchmark executes it".to_owned(),
+            0 => "no benchmark is known to execute it".to_owned(),
+            all if all == self.benchmarks.len() && all > MOST_NAMES => {
+                format!("executed by all {all} benchmarks")
+            }
+            _ => {
+                let name = |one: &&Benchmark| Form::Text.name(&one.name.id);
+                format!("executed by {}", listed(&executing, name, ""))
+            }
+        }
+    }
+
+    /// A line for all benchmarks that reach the same, unless that is nothing.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut alike: Vec<(String, Vec<String>)> = Vec::new();
+        for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
+            let words = Form::Text.words(reach, "may reach more, because");
+            let name = Form::Text.name(&benchmark.name.id);
+            match alike.iter_mut().find(|(other, _)| *other == words) {
+                Some((_, names)) => names.push(name),
+                None => alike.push((words, vec![name])),
+            }
+        }
+        let line = |(words, names): &(String, Vec<String>)| {
+            let all = names.len();
+            let whom = if all == self.benchmarks.len() && all > MOST_NAMES {
+                format!("all {all} benchmarks")
+            } else {
+                names.join(", ")
+            };
+            of_benchmarks(&whom, all, words)
+        };
+        let mut lines: Vec<String> = alike.iter().map(line).collect();
+        if !self.not_traced.is_empty() {
+            let name = |one: &Benchmark| Form::Text.name(&one.name.id);
+            let names = listed(&self.not_traced, name, "");
+            lines.push(format!("in one version only, so not traced: {names}"));
+        }
+        lines
+    }
+
+    /// How many benchmarks reach nothing.
+    pub(super) fn reaching_nothing(&self) -> usize {
+        self.benchmarks.iter().filter(|(_, reach)| reach.is_nothing()).count()
+    }
+
+    /// Whether all that is executed is known.
+    fn is_complete(&self) -> bool {
+        let mut reached = self.benchmarks.iter().map(|(_, reach)| reach);
+        self.not_traced.is_empty() && reached.all(|reach| reach.doubts.is_empty())
+    }
+}
