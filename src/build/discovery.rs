@@ -1,6 +1,9 @@
 //! Which bench targets a version has.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 
@@ -153,6 +156,15 @@ impl Workspace {
             node.is_none_or(|node| node.features.iter().any(|feature| feature.as_str() == name))
         };
         found.required_features.iter().filter(|name| !on(name)).cloned().collect()
+    }
+
+    /// The crates of its packages, as they are called in code.
+    pub fn crates(&self) -> BTreeSet<String> {
+        let packages = self.metadata.workspace_packages().into_iter();
+        packages
+            .flat_map(|package| &package.targets)
+            .map(|one| one.name.replace('-', "_"))
+            .collect()
     }
 
     /// All that cargo knows.

@@ -30,7 +30,9 @@ impl Runner<'_> {
             let mut of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
             let [base, head] = traced.each_ref().map(|traced| &traced.functions[&target]);
             of_target.common = base.clone();
-            of_target.common.retain(|instance, _| head.contains_key(instance));
+            // How long something takes decides what a harness does.
+            let is_own = |name: &Name| is_of(name.as_str(), &versions[0].crates);
+            of_target.common.retain(|instance, name| head.contains_key(instance) && is_own(name));
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, OfTarget> = differences.collect();
@@ -91,6 +93,17 @@ struct Traced {
 
 fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {
     benchmarks.iter().map(Benchmark::bench_target).collect()
+}
+
+/// Whether a function is of one of these crates, or a method of one of their types.
+fn is_of(function: &str, crates: &BTreeSet<String>) -> bool {
+    let is_root = |(end, _): (usize, &str)| {
+        let before = &function[..end];
+        let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+        let start = start.map_or(0, |last| last + 1);
+        !before[..start].ends_with("::") && crates.contains(&before[start..])
+    };
+    function.match_indices("::").any(is_root)
 }
 
 /// How a bench target differs.
@@ -159,6 +172,23 @@ fn placed(variables: &[(OsString, OsString)]) -> BTreeSet<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_is_of_the_crate_that_its_path_or_that_of_its_type_begins_with() {
+        let crates = BTreeSet::from(["own".to_owned(), "own_part".to_owned()]);
+        for function in [
+            "own::f",
+            "own_part::f::{{closure}}",
+            "<own::T as core::fmt::Debug>::fmt",
+            "core::ptr::drop_in_place<own::T>",
+            "<&mut own::T as core::iter::Iterator>::next",
+        ] {
+            assert!(is_of(function, &crates), "{function}");
+        }
+        for function in ["ceil", "own", "core::own::f", "known::f", "<std::io::Error>::drop", ""] {
+            assert!(!is_of(function, &crates), "{function}");
+        }
+    }
 
     #[test]
     fn variables_differ_by_their_values_and_not_by_where_a_build_script_writes() {

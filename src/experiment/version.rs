@@ -1,6 +1,9 @@
 //! A version that is checked out, compiled and listed: once for each command.
 
-use std::{collections::HashSet, ffi::OsString};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ffi::OsString,
+};
 
 use super::{
     Runner,
@@ -29,6 +32,8 @@ pub struct ListedVersion {
     pub locked: String,
     /// Its benchmarks.
     pub listing: Listing,
+    /// The crates of its workspace, as they are called in code.
+    pub(super) crates: BTreeSet<String>,
 }
 
 impl ListedVersion {
@@ -56,7 +61,8 @@ impl ListedVersion {
             manifest: project.manifest.as_deref(),
         };
         let listing = compiled.list(filter, conditions)?;
-        Ok(Self { version, checkout, compilation, configured, locked, listing })
+        let crates = workspace.crates();
+        Ok(Self { version, checkout, compilation, configured, locked, listing, crates })
     }
 
     /// A digest of what its files decide of the variables that processes of a bench target get; none if
