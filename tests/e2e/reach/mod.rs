@@ -229,9 +229,11 @@ fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
 
 #[test]
 fn where_nothing_can_be_traced_everything_is_measured_and_the_reason_is_told() {
-    let project = project();
-    let [kind, ..] = &OF_NOTHING;
-    let arguments = ["compare", "base", &kind.tag(), "--format", "json", "--filter", "^plain$"];
+    // Traces that are there from before would do.
+    let project = TestProject::of("counted");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    project.commit("Change the work of another benchmark");
+    let arguments = ["compare", "--format", "json", "--exact", "--filter", "steady"];
     let arguments = [&arguments, &LITTLE[..]].concat();
     let report = project.rbench(&arguments).without_tracing().ok().json("compare");
     let row = &report["benchmarks"][0];
