@@ -41,6 +41,9 @@ struct Options {
     /// The seed of layouts, the order of executions and initial states.
     #[arg(long, default_value = "1")]
     seed: String,
+    /// Only benchmarks whose id matches this regular expression.
+    #[arg(long, default_value = "")]
+    filter: String,
     /// Only count what would be measured.
     #[arg(long)]
     no_measure: bool,
@@ -52,6 +55,8 @@ struct Pair<'o> {
     path: &'o str,
     base: &'o str,
     head: &'o str,
+    /// Which benchmarks.
+    filter: &'o str,
 }
 
 fn main() -> ExitCode {
@@ -71,7 +76,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for typed in options.project.chunks(3) {
         let [path, base, head] = typed else { continue };
         println!("{path} {base} {head}");
-        let pair = Pair { rbench: rbench.clone(), path, base, head };
+        let pair = Pair { rbench: rbench.clone(), path, base, head, filter: &options.filter };
         let tally = if options.no_measure { pair.counted()? } else { pair.measured(options)? };
         tally.print();
         total.add(&tally);
@@ -131,7 +136,7 @@ impl Pair<'_> {
     /// The report of a comparison, and how long it took.
     fn compare(&self, more: &[&str]) -> Result<(Report, Duration), Box<dyn Error>> {
         let begin = Instant::now();
-        let words = ["compare", self.base, self.head, "--advisory"];
+        let words = ["compare", self.base, self.head, "--advisory", "--filter", self.filter];
         let report = self.rbench(&[&words, more].concat())?;
         let time = begin.elapsed();
         Ok((serde_json::from_value(report)?, time))
