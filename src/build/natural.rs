@@ -89,6 +89,8 @@ pub struct ListedExecutable {
     pub functions: Vec<KeptFunction>,
     /// A directory for what is remembered of it.
     pub home: PathBuf,
+    /// The options that it is linked with, but for those that name files.
+    pub options: Vec<String>,
 }
 
 /// The executable that [`function_set`] tells the functions of.
@@ -99,6 +101,7 @@ pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutabl
         path: NaturalLink::place(&linker, home),
         functions,
         home: home.to_owned(),
+        options: recipe.options(),
     })
 }
 

@@ -75,6 +75,12 @@ impl Recipe {
         fs::write(Self::path(&home), json).or_fail(Exit::Build, what)
     }
 
+    /// The options, shared libraries among them, but for those that name files or directories.
+    pub fn options(&self) -> Vec<String> {
+        let is_option = |argument: &&String| argument.starts_with('-') && !argument.contains('/');
+        self.arguments.iter().filter(is_option).cloned().collect()
+    }
+
     /// The file that describes the recipe kept in `home`.
     pub fn path(home: &Path) -> PathBuf {
         home.join(FILE_NAME)

@@ -29,6 +29,9 @@ impl Runner<'_> {
             let diff = functions.iter().find(|(other, _)| *other == target);
             let mut of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
             let [base, head] = traced.each_ref().map(|traced| &traced.functions[&target]);
+            if traced[0].options.get(&target) != traced[1].options.get(&target) {
+                of_target.everywhere.push("it is linked with other options".to_owned());
+            }
             of_target.common = base.clone();
             // How long something takes decides what a harness does.
             let is_own = |name: &Name| is_of(name.as_str(), &versions[0].crates);
@@ -36,7 +39,8 @@ impl Runner<'_> {
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, OfTarget> = differences.collect();
-        let files = [&base.files(), &head.files()];
+        let files = || self.workshop.site.build_path();
+        let files = [&base.files(files()), &head.files(files())];
         let mut all = Vec::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
@@ -58,7 +62,7 @@ impl Runner<'_> {
         let count = benchmarks.len();
         self.observer.traced(&version.version, 0, count);
         let mut traces = vec![Trace::default(); count];
-        let mut functions = BTreeMap::new();
+        let (mut functions, mut options) = (BTreeMap::new(), BTreeMap::new());
         let mut done = 0;
         for target in targets_of(benchmarks) {
             let traceable = match self.traceable(version, &target) {
@@ -78,9 +82,12 @@ impl Runner<'_> {
                 done += 1;
                 self.observer.traced(&version.version, done, count);
             }
+            if let Ok(traceable) = &traceable {
+                options.insert(target.clone(), traceable.options().to_vec());
+            }
             functions.insert(target, traceable.map(|one| one.functions()).unwrap_or_default());
         }
-        Ok(Traced { traces, functions })
+        Ok(Traced { traces, functions, options })
     }
 }
 
@@ -89,6 +96,8 @@ struct Traced {
     traces: Vec<Trace>,
     /// The functions of each bench target, by instance.
     functions: BTreeMap<BenchTarget, BTreeMap<u64, Name>>,
+    /// The options that each bench target is linked with.
+    options: BTreeMap<BenchTarget, Vec<String>>,
 }
 
 fn targets_of(benchmarks: &[Benchmark]) -> BTreeSet<BenchTarget> {

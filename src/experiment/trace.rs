@@ -1,7 +1,8 @@
 //! Traces of benchmarks: one execution of each version, kept for as long as its compilation is.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
@@ -24,12 +25,14 @@ use crate::{
 };
 
 /// Raise this when something else is traced.
-const RULES: u32 = 1;
+const RULES: u32 = 2;
 
 /// A trace as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     rules: u32,
+    /// A digest of what else decides what is executed.
+    conditions: Digest,
     trace: Trace,
 }
 
@@ -53,7 +56,7 @@ impl Runner<'_> {
         let listed = self.workshop.listed_executable(&version.compilation, target)?;
         let place = tempfile::tempdir().or_fail(Exit::Usage, || "cannot make a directory")?;
         let tracer = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
-        let files = version.files();
+        let files = version.files(self.workshop.site.build_path());
         let traceable = Traceable { version, listed, files, tracer, place };
         let what = || "cannot write what is to be traced";
         let plan = serde_json::to_vec(&traceable.plan()).or_fail(Exit::Internal, what)?;
@@ -66,21 +69,44 @@ impl Runner<'_> {
     pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
         let kept_in = of.kept_in(benchmark);
         let kept = fs::read(&kept_in).ok().and_then(|kept| serde_json::from_slice(&kept).ok());
-        if let Some(Kept { rules: RULES, trace }) = kept
+        if let Some(Kept { rules: RULES, conditions, trace }) = kept
             && trace.files == of.files.states(&trace.files)
+            && conditions == self.conditions_of(of, benchmark, &trace)
         {
             return Ok(trace);
         }
         let trace = self.execute_traced(of, benchmark)?;
         if !trace.gaps.iter().any(|gap| matches!(gap, Gap::Untraced(_))) {
             let what = || format!("cannot write {}", kept_in.display());
-            let kept = serde_json::to_vec(&Kept { rules: RULES, trace: trace.clone() })
-                .or_fail(Exit::Internal, what)?;
+            let conditions = self.conditions_of(of, benchmark, &trace);
+            let kept = Kept { rules: RULES, conditions, trace: trace.clone() };
+            let kept = serde_json::to_vec(&kept).or_fail(Exit::Internal, what)?;
             let directory = kept_in.parent().unwrap_or(Path::new(""));
             fs::create_dir_all(directory).or_fail(Exit::Build, what)?;
             fs::write(&kept_in, kept).or_fail(Exit::Build, what)?;
         }
         Ok(trace)
+    }
+
+    /// A digest of what decides, besides the version, which way an execution takes: how the harness runs it, what
+    /// is requested, the processor, and the variables that it asked for. Values are not kept.
+    fn conditions_of(&self, of: &Traceable<'_>, benchmark: &Benchmark, trace: &Trace) -> Digest {
+        let target = of.version.target_of(benchmark);
+        let own = target.map(|target| (&target.harness, &target.executable.variables));
+        let is_inherited = |name: &OsString| {
+            trace.gaps.contains(&Gap::AnyVariable)
+                || name.to_str().is_some_and(|name| trace.variables.contains(name))
+        };
+        let mut inherited: Vec<(OsString, OsString)> =
+            std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
+        inherited.sort();
+        let request = self.settings.efforts.of(benchmark).request();
+        let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let is_lasting = |line: &&str| {
+            ["model name", "flags", "Features"].iter().any(|name| line.starts_with(name))
+        };
+        let processor: BTreeSet<&str> = processor.lines().filter(is_lasting).collect();
+        Digest::of(format!("{own:?} {inherited:?} {request:?} {processor:?}").as_bytes())
     }
 
     /// The trace of one execution, as it is requested for measuring too.
@@ -126,6 +152,11 @@ impl Traceable<'_> {
         self.listed.functions.iter().flat_map(of).collect()
     }
 
+    /// The options that it is linked with.
+    pub(super) fn options(&self) -> &[String] {
+        &self.listed.options
+    }
+
     fn plan(&self) -> Plan {
         let addresses_of = |names: &[&str]| -> Vec<u64> {
             let is_one =
@@ -157,16 +188,14 @@ impl Traceable<'_> {
 
     /// What was observed, in words that mean the same in every version.
     fn trace(&self, observed: Observed) -> Trace {
-        let instances = |entered: &std::collections::BTreeSet<usize>| {
+        let instances = |entered: &BTreeSet<usize>| {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(KeptFunction::symbols).map(instance_of).collect()
         };
         let mut files = BTreeMap::new();
         let read = observed.opened.iter().chain(&observed.programs).map(|path| (path, true));
         for (path, is_opened) in observed.looked_for.iter().map(|path| (path, false)).chain(read) {
-            if let Some((place, state)) = self.files.find(path, is_opened) {
-                files.insert(place, state);
-            }
+            files.extend(self.files.find(path, is_opened));
         }
         let all = observed.in_set_up.union(&observed.while_measuring);
         let mut functions = all.filter_map(|index| self.listed.functions.get(*index));

@@ -14,24 +14,36 @@ use crate::{code::Digest, reach::FileState};
 pub(super) struct VersionFiles {
     /// Each place with its name below the build path.
     places: [(PathBuf, &'static str); 2],
+    build_path: PathBuf,
 }
 
 impl ListedVersion {
-    pub(super) fn files(&self) -> VersionFiles {
+    /// Its files, for executions at this build path.
+    pub(super) fn files(&self, build_path: PathBuf) -> VersionFiles {
         let source = (self.source().checkout.to_owned(), "src");
-        VersionFiles { places: [source, (self.compilation.home.clone(), "")] }
+        VersionFiles { places: [source, (self.compilation.home.clone(), "")], build_path }
     }
 }
 
 impl VersionFiles {
-    /// A file by its path below the build path, and its state; none if it is no file of the version.
-    pub(super) fn find(&self, path: &Path, is_opened: bool) -> Option<(PathBuf, FileState)> {
-        let real = real(path);
-        let (place, below) = self.places.iter().find_map(|(place, name)| {
-            let below = real.strip_prefix(place.canonicalize().ok()?).ok()?;
-            Some((Path::new(name).join(below), real.as_path()))
-        })?;
-        Some((place, state(below, is_opened)))
+    /// A file by its path below the build path, and its state; by the path that was asked for and by the one
+    /// that it leads to, as a symbolic link may lead elsewhere in another version. None if it is no file of the
+    /// version.
+    pub(super) fn find(&self, path: &Path, is_opened: bool) -> Vec<(PathBuf, FileState)> {
+        let mut paths = vec![real(path)];
+        if let Ok(below) = path.strip_prefix(&self.build_path) {
+            paths.push(self.place(below));
+        } else if path != paths[0] {
+            paths.push(path.to_owned());
+        }
+        let found = paths.iter().filter_map(|path| {
+            let below = self.places.iter().find_map(|(place, name)| {
+                let below = path.strip_prefix(place.canonicalize().ok()?).ok()?;
+                Some(Path::new(name).join(below))
+            });
+            Some((below?, state(path, is_opened)))
+        });
+        found.collect()
     }
 
     /// The paths that are not the same in two versions, or not known to be, of what was read in either. What was
@@ -64,12 +76,16 @@ impl VersionFiles {
 
     /// The state of what is at a path below the build path.
     fn state(&self, path: &Path, is_opened: bool) -> FileState {
+        state(&self.place(path), is_opened)
+    }
+
+    /// Where a path below the build path leads.
+    fn place(&self, path: &Path) -> PathBuf {
         let [(source, name), (home, _)] = &self.places;
-        let place = match path.strip_prefix(name) {
+        match path.strip_prefix(name) {
             Ok(below) => source.join(below),
             Err(_) => home.join(path),
-        };
-        state(&place, is_opened)
+        }
     }
 }
 
@@ -111,4 +127,51 @@ fn real(path: &Path) -> PathBuf {
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
     resolved.unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A version with two files, and a link to one of them.
+    fn version(place: &Path, leads_to: &str) -> VersionFiles {
+        let (source, home) = (place.join("checkout"), place.join("home"));
+        fs::create_dir_all(&source).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        for name in ["small", "large"] {
+            fs::write(source.join(name), name).unwrap();
+        }
+        symlink(leads_to, source.join("current")).unwrap();
+        symlink(&source, home.join("src")).unwrap();
+        let build_path = place.join("at");
+        symlink(&home, &build_path).unwrap();
+        VersionFiles { places: [(source, "src"), (home, "")], build_path }
+    }
+
+    #[test]
+    fn a_link_that_leads_elsewhere_in_another_version_differs_though_no_file_does() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let versions = ["small", "large"].map(|to| version(&place.join(to), to));
+        for name in ["checkout/current", "at/src/current"] {
+            let read = ["small", "large"].map(|to| place.join(to).join(name));
+            let [base, head] =
+                [0, 1].map(|index| BTreeMap::from_iter(versions[index].find(&read[index], true)));
+            assert_eq!(base.len(), 2, "{base:?}");
+            assert_eq!(base, versions[0].states(&base));
+            let differ = VersionFiles::that_differ([&versions[0], &versions[1]], [&base, &head]);
+            assert_eq!(differ, BTreeSet::from(["src/current".into()]), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_elsewhere_are_none_of_the_version() {
+        let place = tempfile::tempdir().unwrap();
+        let version = version(&place.path().canonicalize().unwrap(), "small");
+        assert_eq!(version.find(Path::new("/etc/passwd"), true), []);
+        let missing = version.find(&version.places[0].0.join("missing"), false);
+        assert_eq!(missing, [("src/missing".into(), FileState::Absent)]);
+    }
 }

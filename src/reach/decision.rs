@@ -30,7 +30,7 @@ pub fn reach(differences: &Differences<'_>, traces: [&Trace; 2]) -> Reach {
     for gap in traces.iter().flat_map(|trace| &trace.gaps) {
         let doubt = match gap {
             Gap::Untraced(reason) => reason.clone(),
-            Gap::Unnamed => "it looks for something under a name that is no text".to_owned(),
+            Gap::Unnamed => "rbench cannot see all that it looks for".to_owned(),
             Gap::AnyVariable => match differences.variables.first() {
                 None => continue,
                 Some(name) => format!("it may read environment variables that differ, as {name}"),

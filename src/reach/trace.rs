@@ -64,7 +64,7 @@ pub enum FileState {
 pub enum Gap {
     /// It could not be traced, for this reason.
     Untraced(String),
-    /// Something was looked for or asked for under a name that is no text.
+    /// It could not be seen what was looked for or asked for, or its name is no text.
     Unnamed,
     /// All environment variables were read, or another program was started that may have read any.
     AnyVariable,

@@ -15,8 +15,8 @@ use super::{
 /// A system call that takes a path.
 pub(super) struct SystemCall {
     pub(super) number: libc::c_long,
-    /// Which of its arguments is the path.
-    path: usize,
+    /// Which of its arguments is the path, if one is.
+    path: Option<usize>,
     /// Whether the argument before is the directory that a relative path counts from.
     is_relative: bool,
     /// Where its flags are, if it opens what is there.
@@ -24,11 +24,15 @@ pub(super) struct SystemCall {
 }
 
 const fn plain(number: libc::c_long) -> SystemCall {
-    SystemCall { number, path: 0, is_relative: false, flags: None }
+    SystemCall { number, path: Some(0), is_relative: false, flags: None }
+}
+
+const fn hidden(number: libc::c_long) -> SystemCall {
+    SystemCall { number, path: None, is_relative: false, flags: None }
 }
 
 const fn relative(number: libc::c_long) -> SystemCall {
-    SystemCall { number, path: 1, is_relative: true, flags: None }
+    SystemCall { number, path: Some(1), is_relative: true, flags: None }
 }
 
 /// All that are watched. What only writes, as `mkdir`, tells a program nothing of its input.
@@ -40,6 +44,18 @@ pub(super) const SYSTEM_CALLS: &[SystemCall] = &[
     relative(libc::SYS_faccessat),
     relative(libc::SYS_faccessat2),
     relative(libc::SYS_readlinkat),
+    // What is read under another name afterwards.
+    relative(libc::SYS_linkat),
+    relative(libc::SYS_renameat2),
+    #[cfg(target_arch = "x86_64")]
+    relative(libc::SYS_renameat),
+    #[cfg(target_arch = "x86_64")]
+    plain(libc::SYS_link),
+    #[cfg(target_arch = "x86_64")]
+    plain(libc::SYS_rename),
+    // Nobody sees what these open.
+    hidden(libc::SYS_io_uring_setup),
+    hidden(libc::SYS_open_by_handle_at),
     #[cfg(target_arch = "x86_64")]
     SystemCall { flags: Some(1), ..plain(libc::SYS_open) },
     #[cfg(target_arch = "x86_64")]
@@ -70,6 +86,7 @@ pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup
     let (number, arguments) = system_call(registers);
     let call = SYSTEM_CALLS.iter().find(|call| u64::try_from(call.number) == Ok(number));
     let Some(call) = call else { return Lookup::Nothing };
+    let Some(place) = call.path else { return Lookup::Unnamed };
     let flags = call.flags.map(|flags| arguments[flags]);
     let is_only_written = flags.is_some_and(|flags| {
         let access = u64::try_from(libc::O_ACCMODE).unwrap_or_default();
@@ -80,17 +97,17 @@ pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup
         return Lookup::Nothing;
     }
     // A program that finds out whether the kernel knows the call has no path.
-    if arguments[call.path] == 0 {
+    if arguments[place] == 0 {
         return Lookup::Nothing;
     }
-    let Some(path) = memory.string(arguments[call.path]) else { return Lookup::Unnamed };
+    let Some(path) = memory.string(arguments[place]) else { return Lookup::Unnamed };
     // It asks about a file that is open already.
     if path.is_empty() {
         return Lookup::Nothing;
     }
     let path = PathBuf::from(OsString::from_vec(path));
     let directory = || {
-        let directory = if call.is_relative { arguments[call.path - 1] } else { u64::MAX };
+        let directory = if call.is_relative { arguments[place - 1] } else { u64::MAX };
         // A file's number is an `int`: the upper half of the register says nothing.
         let number = i32::from_ne_bytes(low_half(directory));
         let link = if number < 0 {

@@ -66,7 +66,7 @@ pub struct Observed {
     pub programs: BTreeSet<PathBuf>,
     /// The environment variables that were asked for.
     pub variables: BTreeSet<String>,
-    /// How often something was looked for or asked for under a name that is no text, or that could not be read.
+    /// How often it could not be seen what was looked for or asked for, or its name is no text.
     pub unnamed: u32,
 }
 

@@ -161,3 +161,21 @@ fn a_program_that_is_killed_or_panics_is_followed_to_its_end() {
     assert_eq!(program.run(&[]).1, Ending::Exited(101));
     assert_eq!(program.run(&["x"]).1, Ending::Signalled(libc::SIGABRT));
 }
+
+#[test]
+fn what_a_link_leads_to_is_told_though_the_link_is_removed() {
+    let program = Program::compile(
+        r#"fn main() {
+            std::os::unix::fs::symlink("p.rs", "linked").unwrap();
+            std::fs::hard_link("p.rs", "hard").unwrap();
+            std::fs::read("linked").unwrap();
+            std::fs::remove_file("linked").unwrap();
+            std::fs::remove_file("hard").unwrap();
+        }"#,
+    );
+    let (observed, ending) = program.run(&[]);
+    assert_eq!(ending, Ending::Exited(0));
+    let source = program.path().canonicalize().unwrap().join("p.rs");
+    assert!(observed.opened.contains(&source), "{observed:?}");
+    assert!(observed.looked_for.contains(&source), "by the hard link: {observed:?}");
+}

@@ -88,11 +88,9 @@ impl Tracer {
     fn new(process: Tid, plan: &Plan) -> io::Result<Self> {
         let memory = Memory::of(process)?;
         let (entry, base) = entry_and_base(process)?;
-        let placed = |relative: &u64| base.wrapping_add(*relative);
         let program = fs::read_link(format!("/proc/{process}/exe"))?;
         let is_other = program != plan.executable;
-        let functions =
-            if is_other { Vec::new() } else { plan.functions.iter().map(placed).collect() };
+        let functions = placed(&plan.functions, base, is_other).into_iter().collect();
         let mut breakpoints = Breakpoints::set(functions, &memory)?;
         breakpoints.set_at(&memory, entry)?;
         let mut observed = Observed::default();
@@ -103,8 +101,8 @@ impl Tracer {
             process,
             breakpoints,
             entry,
-            clocks: plan.clocks.iter().map(placed).collect(),
-            variables: plan.variables.iter().map(placed).collect(),
+            clocks: placed(&plan.clocks, base, is_other),
+            variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
             threads: HashSet::from([process]),
             others: HashSet::new(),
@@ -134,7 +132,11 @@ impl Tracer {
                 }
                 // A new thread or process begins with it.
                 Change::Signal(libc::SIGSTOP) if self.threads.insert(tid) => 0,
-                Change::Signal(libc::SIGTRAP) => self.after_trap(tid)?,
+                Change::Signal(libc::SIGTRAP) => match self.after_trap(tid) {
+                    // Its process has ended meanwhile, as is told next.
+                    Err(error) if is_gone(&error) => 0,
+                    signal => signal?,
+                },
                 Change::Signal(signal) => signal,
             };
             ptrace::go_on(tid, signal);
@@ -161,8 +163,8 @@ impl Tracer {
             .registers_and_memory(tid)
             .map(|(registers, memory)| lookup(tid, memory, &registers));
         match found {
-            Ok(Lookup::Opened(path)) => _ = self.observed.opened.insert(path),
-            Ok(Lookup::Named(path)) => _ = self.observed.looked_for.insert(path),
+            Ok(Lookup::Opened(path)) => note_path(path, &mut self.observed.opened),
+            Ok(Lookup::Named(path)) => note_path(path, &mut self.observed.looked_for),
             Ok(Lookup::Nothing) => {}
             Ok(Lookup::Unnamed) | Err(_) => self.observed.unnamed += 1,
         }
@@ -300,6 +302,25 @@ impl Tracer {
         }
         Ok(())
     }
+}
+
+/// Whether an error says that a thread and its memory are no longer there.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EIO))
+        || matches!(error.kind(), io::ErrorKind::WriteZero | io::ErrorKind::UnexpectedEof)
+}
+
+/// The addresses of functions of the executable that are watched in a process of it; none in another program.
+fn placed(functions: &[u64], base: u64, is_other: bool) -> BTreeSet<u64> {
+    let functions = functions.iter().filter(|_| !is_other);
+    functions.map(|relative| base.wrapping_add(*relative)).collect()
+}
+
+/// A path that was looked for, and where it leads at this moment, if that is elsewhere.
+fn note_path(path: PathBuf, paths: &mut BTreeSet<PathBuf>) {
+    let real = path.canonicalize().ok().filter(|real| real.to_str().is_some());
+    paths.extend(real);
+    paths.insert(path);
 }
 
 /// Notes that a program was started.

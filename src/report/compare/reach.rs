@@ -55,7 +55,7 @@ fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
     let nothing = "executes nothing that changed";
     match (reach.is_nothing(), is_changed) {
         (true, true) => format!(
-            "{nothing}, so memory, input or environment must be the reason, not machine code"
+            "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
         ),
         (true, false) => nothing.to_owned(),
         (false, _) => form.words(reach, "measured because"),

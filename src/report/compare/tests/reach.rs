@@ -111,7 +111,8 @@ fn files_and_variables_that_differ_and_doubts_are_told() {
 fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
     let nothing = "executes nothing that changed";
     let [text, markdown] = said(Reach::default());
-    let reason = ", so memory, input or environment must be the reason, not machine code";
+    let reason =
+        ", so memory, input, environment or a path not taken when it was traced must be the reason";
     assert_eq!([text, markdown], [format!("{nothing}{reason}"), format!("{nothing}{reason}")]);
     let report = of(vec![open("a", Reach::default()), open("b", Reach::default())]);
     let text = plain(&report);
