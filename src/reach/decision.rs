@@ -101,12 +101,33 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
         reached.push(alone(function, head, [None, Some(function.size)]));
     }
+    reached.retain(|function| function.while_measuring || !is_of_harness(&function.name));
     reached.sort_by_cached_key(|function| {
         let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
         let change = sizes[0].abs_diff(sizes[1]);
         (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
     });
     reached
+}
+
+/// The crates of harnesses, and what reads the command line for them.
+const HARNESSES: [&str; 9] = [
+    "clap",
+    "clap_builder",
+    "clap_lex",
+    "criterion",
+    "criterion_plot",
+    "divan",
+    "getopts",
+    "rbench_harness",
+    "test",
+];
+
+/// Whether a function belongs to a harness. What it does before the clock is first read, and has done by then,
+/// is to read the command line and to choose benchmarks: it makes no input. A function of it that has the code of
+/// a benchmark inlined is still being executed then.
+pub fn is_of_harness(function: &Name) -> bool {
+    function.as_str().split_once("::").is_some_and(|(root, _)| HARNESSES.contains(&root))
 }
 
 /// A file of a version as its author knows it: below the root of the repository.
@@ -183,6 +204,22 @@ mod tests {
             is(&order),
             "measured ones first, then the largest change"
         );
+    }
+
+    #[test]
+    fn what_a_harness_has_done_before_it_measures_does_not_count() {
+        let differs = |name| FunctionDiff {
+            changed: vec![changed(name, [1, 1], [10, 20])],
+            ..FunctionDiff::default()
+        };
+        let (set_up, measured) = (trace(&[1], &[]), trace(&[1], &[1]));
+        for name in ["clap_builder::parse", "criterion::Criterion::configure_from_args"] {
+            assert_eq!(reached(&differs(name), [&set_up, &set_up]), []);
+            assert_eq!(reached(&differs(name), [&set_up, &measured]).len(), 1, "{name}");
+        }
+        for name in ["main", "tests::make", "<own::T as criterion::F>::f", "criteria::f"] {
+            assert_eq!(reached(&differs(name), [&set_up, &set_up]).len(), 1, "{name}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod trace;
 
 use crate::code::{Cause, Name};
 
-pub use decision::{Differences, reach};
+pub use decision::{Differences, is_of_harness, reach};
 pub use trace::{FileState, Gap, Trace};
 
 /// What of the differences between two versions a benchmark executes or reads.

@@ -219,7 +219,7 @@ mod tests {
             let mut reached = Reached::default();
             reached.benchmarks.push((benchmark("a"), Reach::default()));
             change(&mut reached);
-            reached.who_executes(1, reached::Has::Both)
+            reached.who_executes(&Name::of("f"), 1, reached::Has::Both)
         };
         assert_eq!(said(|_| ()), certain);
         let doubt = |reached: &mut Reached| reached.benchmarks[0].1.doubts.push("x".to_owned());

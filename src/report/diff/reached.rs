@@ -1,8 +1,9 @@
 //! Which benchmarks of a bench target execute each function that differs, and what each of them reaches.
 
 use crate::{
+    code::Name,
     model::Benchmark,
-    reach::{Reach, ReachedFunction},
+    reach::{Reach, ReachedFunction, is_of_harness},
     report::reach::{Form, listed, of_benchmarks},
 };
 
@@ -44,9 +45,12 @@ impl Reached {
     }
 
     /// Who executes a function: `executed by parse/a and parse/b`.
-    pub(super) fn who_executes(&self, instance: u64, has: Has) -> String {
+    pub(super) fn who_executes(&self, name: &Name, instance: u64, has: Has) -> String {
         let executing = self.executing(instance, has);
         match executing.len() {
+            0 if is_of_harness(name) => {
+                "no benchmark is known to execute it but its harness, before it measures".to_owned()
+            }
             0 if self.is_complete() => "no benchmark executes it".to_owned(),
             0 => "no benchmark is known to execute it".to_owned(),
             all if all == self.benchmarks.len() && all > MOST_NAMES => {

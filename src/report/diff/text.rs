@@ -59,13 +59,13 @@ impl TargetDiff {
             text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
             text += &what_differs(function)
                 .map_or_else(String::new, |what| format!("      {}\n", visible(&what)));
-            text += &self.who_executes(function.instance, Has::Both);
+            text += &self.who_executes(&function.name, function.instance, Has::Both);
         }
         let of_one = [('+', added, Has::OnlyHead), ('-', removed, Has::OnlyBase)];
         for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size } in functions {
                 text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
-                text += &self.who_executes(*instance, has);
+                text += &self.who_executes(name, *instance, has);
             }
         }
         for what in &self.diff.elsewhere {
@@ -86,10 +86,10 @@ impl TargetDiff {
     }
 
     /// The line below a function that tells which benchmarks execute it, if that is known.
-    fn who_executes(&self, instance: u64, has: Has) -> String {
+    fn who_executes(&self, name: &Name, instance: u64, has: Has) -> String {
         let reached = self.reached.as_ref();
         reached.map_or_else(String::new, |reached| {
-            format!("      {}\n", reached.who_executes(instance, has))
+            format!("      {}\n", reached.who_executes(name, instance, has))
         })
     }
 }
