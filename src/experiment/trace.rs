@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::{
     code::{Digest, KeptFunction, Name, instance_of},
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Outcome},
-    model::{BenchTarget, Benchmark},
+    model::{BenchTarget, Benchmark, ExecutionRequest},
     process::{
         launcher_beside,
         trace::{Observed, Plan, Tracing},
@@ -26,6 +27,9 @@ use crate::{
 
 /// Raise this when something else is traced.
 const RULES: u32 = 2;
+
+/// The longest warm-up of a traced execution.
+const WARM_UP: Duration = Duration::from_millis(1);
 
 /// A trace as it is kept.
 #[derive(Serialize, Deserialize)]
@@ -100,13 +104,20 @@ impl Runner<'_> {
         let mut inherited: Vec<(OsString, OsString)> =
             std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
         inherited.sort();
-        let request = self.settings.efforts.of(benchmark).request();
+        let request = self.traced_request(benchmark);
         let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let is_lasting = |line: &&str| {
             ["model name", "flags", "Features"].iter().any(|name| line.starts_with(name))
         };
         let processor: BTreeSet<&str> = processor.lines().filter(is_lasting).collect();
         Digest::of(format!("{own:?} {inherited:?} {request:?} {processor:?}").as_bytes())
+    }
+
+    /// What a traced execution is asked to do: to measure as it will be measured, but to warm up only as long as
+    /// a harness must. What is executed then is executed when it measures too.
+    fn traced_request(&self, benchmark: &Benchmark) -> ExecutionRequest {
+        let request = self.settings.efforts.of(benchmark).request();
+        ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), ..request }
     }
 
     /// The trace of one execution, as it is requested for measuring too.
@@ -124,7 +135,7 @@ impl Runner<'_> {
         let tracing = Tracing { tracer: tracer.clone(), plan: of.plan_path() };
         let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
         let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
-        let request = self.settings.efforts.of(benchmark).request();
+        let request = self.traced_request(benchmark);
         let outcome = target.harness.execute(&executable, &benchmark.name, &request, &conditions);
         let observation = fs::read(of.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -87,7 +87,8 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Ok(true);
     }
     let (flagged, judged) = (total.flagged, total.judged);
-    let rate = 1e2 * f64::from(flagged) / f64::from(judged);
+    // Nothing can be flagged of none.
+    let rate = 1e2 * f64::from(flagged) / f64::from(judged.max(1));
     Ok([
         bar(
             "unaffected rows that the first stage flags: at most 6.5 %",
