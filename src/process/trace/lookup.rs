@@ -53,9 +53,10 @@ pub(super) const SYSTEM_CALLS: &[SystemCall] = &[
     plain(libc::SYS_link),
     #[cfg(target_arch = "x86_64")]
     plain(libc::SYS_rename),
-    // Nobody sees what these open.
+    // These have no path.
     hidden(libc::SYS_io_uring_setup),
     hidden(libc::SYS_open_by_handle_at),
+    hidden(libc::SYS_sched_getaffinity),
     #[cfg(target_arch = "x86_64")]
     SystemCall { flags: Some(1), ..plain(libc::SYS_open) },
     #[cfg(target_arch = "x86_64")]
@@ -77,6 +78,8 @@ pub(super) enum Lookup {
     Named(PathBuf),
     /// Something whose name could not be read.
     Unnamed,
+    /// The CPUs that it may run on.
+    Cpus,
     /// Nothing that a program could learn from.
     Nothing,
 }
@@ -86,7 +89,10 @@ pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup
     let (number, arguments) = system_call(registers);
     let call = SYSTEM_CALLS.iter().find(|call| u64::try_from(call.number) == Ok(number));
     let Some(call) = call else { return Lookup::Nothing };
-    let Some(place) = call.path else { return Lookup::Unnamed };
+    let Some(place) = call.path else {
+        let asks_for_cpus = call.number == libc::SYS_sched_getaffinity;
+        return if asks_for_cpus { Lookup::Cpus } else { Lookup::Unnamed };
+    };
     let flags = call.flags.map(|flags| arguments[flags]);
     let is_only_written = flags.is_some_and(|flags| {
         let access = u64::try_from(libc::O_ACCMODE).unwrap_or_default();

@@ -6,6 +6,7 @@
 //! too. The tracer is the launcher, since the kernel allows to trace one's own child without any privilege.
 
 mod breakpoints;
+mod cpu;
 mod filter;
 mod libraries;
 mod lookup;

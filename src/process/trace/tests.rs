@@ -179,3 +179,15 @@ fn what_a_link_leads_to_is_told_though_the_link_is_removed() {
     assert!(observed.opened.contains(&source), "{observed:?}");
     assert!(observed.looked_for.contains(&source), "by the hard link: {observed:?}");
 }
+
+#[test]
+fn a_program_sees_all_cpus_though_it_runs_on_one() {
+    let program = Program::compile(
+        "fn main() {
+            let cpus = std::thread::available_parallelism().unwrap().get();
+            std::process::exit(i32::try_from(cpus).unwrap());
+        }",
+    );
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(program.run(&[]).1, Ending::Exited(i32::try_from(cpus).unwrap()));
+}

@@ -13,6 +13,7 @@ use std::{
 use super::{
     Observed, Plan,
     breakpoints::Breakpoints,
+    cpu::OwnCpu,
     filter, libraries,
     lookup::{Lookup, lookup},
     processor::{
@@ -81,6 +82,7 @@ struct Tracer {
     /// What became of threads while one was waited for.
     waiting: VecDeque<(Tid, Change)>,
     observed: Observed,
+    own_cpu: OwnCpu,
 }
 
 impl Tracer {
@@ -109,6 +111,7 @@ impl Tracer {
             memories: HashMap::from([(process, memory)]),
             waiting: VecDeque::new(),
             observed,
+            own_cpu: OwnCpu::of(process),
         })
     }
 
@@ -119,6 +122,7 @@ impl Tracer {
                 Some(waiting) => waiting,
                 None => ptrace::wait(-1)?,
             };
+            self.own_cpu.keep(tid);
             let signal = match change {
                 Change::Ended(usage) if tid == self.process => return Ok(usage),
                 Change::Ended(_) => {
@@ -165,6 +169,7 @@ impl Tracer {
         match found {
             Ok(Lookup::Opened(path)) => note_path(path, &mut self.observed.opened),
             Ok(Lookup::Named(path)) => note_path(path, &mut self.observed.looked_for),
+            Ok(Lookup::Cpus) => self.own_cpu.let_see_all(tid),
             Ok(Lookup::Nothing) => {}
             Ok(Lookup::Unnamed) | Err(_) => self.observed.unnamed += 1,
         }
