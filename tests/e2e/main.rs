@@ -39,6 +39,7 @@ mod run_time;
 mod show;
 mod support;
 mod tidy;
+mod trace;
 mod turns;
 mod twin;
 mod untouched;

@@ -70,6 +70,3 @@ pub struct Observed {
     /// How often it could not be seen what was looked for or asked for, or its name is no text.
     pub unnamed: u32,
 }
-
-#[cfg(test)]
-mod tests;

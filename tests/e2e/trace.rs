@@ -1,11 +1,16 @@
-//! Tests of the tracer, with programs that are compiled for them.
+//! The tracer follows programs, here some that are compiled for it, and tells what they enter and look for.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Command,
+};
 
+use cargo_rbench::process::{
+    Ending,
+    trace::{Observation, Observed, Plan},
+};
 use object::{Object as _, ObjectSymbol as _};
-
-use super::{Observed, Plan, trace};
-use crate::process::Ending;
 
 /// A program that was compiled from this source, with the entries of its functions by name.
 struct Program {
@@ -50,11 +55,24 @@ impl Program {
     /// Runs it where the functions that are known are those of `executable`.
     fn run_in_place_of(&self, executable: &Path, arguments: &[&str]) -> (Observed, Ending) {
         let functions = self.functions.iter().map(|(address, _)| *address).collect();
-        let plan = Plan { executable: executable.to_owned(), functions, ..Plan::default() };
-        let mut command = Command::new(self.path().join("p"));
-        command.args(arguments).current_dir(self.path()).env("ASKED", "1");
-        let traced = trace(&mut command, &plan).unwrap();
-        (traced.observed, traced.usage.ending)
+        let report = self.path().join("report");
+        let plan = Plan {
+            executable: executable.to_owned(),
+            functions,
+            report: report.clone(),
+            ..Plan::default()
+        };
+        let [plan_file, account] = ["plan", "account"].map(|name| self.path().join(name));
+        fs::write(&plan_file, serde_json::to_vec(&plan).unwrap()).unwrap();
+        let mut launcher = Command::new(env!("CARGO_BIN_EXE_rbench-launcher"));
+        launcher.arg("--trace").arg(plan_file).arg(self.path().join("p")).args(arguments);
+        launcher.current_dir(self.path()).env("ASKED", "1").stdin(File::create(&account).unwrap());
+        assert!(launcher.output().unwrap().status.success());
+        let observed: Observation = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+        let account: serde_json::Value =
+            serde_json::from_slice(&fs::read(account).unwrap()).unwrap();
+        let ending = account["Ok"]["usage"]["ending"].clone();
+        (observed.unwrap(), serde_json::from_value(ending).unwrap())
     }
 
     /// Whether a function with this in its name is among these.
