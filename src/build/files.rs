@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, Write},
     os::unix::fs::symlink,
-    path::Path,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
@@ -126,6 +126,17 @@ pub fn size_of_directory(path: &Path) -> u64 {
 
 fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
+}
+
+/// A path without `..` and symbolic links, as far as it exists.
+pub fn real(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|ancestor| {
+        let real = ancestor.canonicalize().ok()?;
+        let rest = path.strip_prefix(ancestor).ok()?;
+        // To join nothing would add a slash, which only a directory can have.
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    });
+    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod discovery;
 mod donor;
 mod environment;
 mod event;
-mod files;
+pub mod files;
 pub mod gc;
 mod generated;
 mod inputs;

@@ -36,7 +36,7 @@ impl Site {
     /// which heed no lock of this repository when they prune: there it has a directory of its own.
     pub fn new(cache: &Path, repository: &str, workspace: &Path, target: &Path) -> Self {
         let shared = target.join("rbench");
-        let is_own = real(target).starts_with(real(workspace));
+        let is_own = files::real(target).starts_with(files::real(workspace));
         let storage = if is_own { shared } else { shared.join(repository) };
         Self { outside: cache.join(repository), storage }
     }
@@ -218,14 +218,6 @@ pub fn cache_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<Pa
 
 fn elsewhere(variable: &str) -> String {
     format!("set {variable} to a directory that rbench may write to")
-}
-
-/// A path without `..` and symbolic links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    let resolved = path.ancestors().find_map(|ancestor| {
-        Some(ancestor.canonicalize().ok()?.join(path.strip_prefix(ancestor).ok()?))
-    });
-    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -13,14 +13,14 @@ use tempfile::TempDir;
 
 use super::{ListedVersion, Runner, version_files::VersionFiles};
 use crate::{
-    build::ListedExecutable,
+    build::{ListedExecutable, files},
     code::{Digest, KeptFunction, Name, instance_of},
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Outcome},
     model::{BenchTarget, Benchmark, ExecutionRequest},
     process::{
         launcher_beside,
-        trace::{Observed, Plan, Tracing},
+        trace::{CLOCKS, Observed, Plan, Tracing, VARIABLES},
     },
     reach::{Gap, Trace},
 };
@@ -48,6 +48,8 @@ pub(super) struct Traceable<'v> {
     /// The program that traces.
     tracer: Option<PathBuf>,
     place: TempDir,
+    /// The lines of the kernel that tell what the processor can do.
+    processor: BTreeSet<String>,
 }
 
 impl Runner<'_> {
@@ -61,7 +63,7 @@ impl Runner<'_> {
         let place = tempfile::tempdir().or_fail(Exit::Usage, || "cannot make a directory")?;
         let tracer = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
         let files = version.files(self.workshop.site.build_path());
-        let traceable = Traceable { version, listed, files, tracer, place };
+        let traceable = Traceable { version, listed, files, tracer, place, processor: processor() };
         let what = || "cannot write what is to be traced";
         let plan = serde_json::to_vec(&traceable.plan()).or_fail(Exit::Internal, what)?;
         fs::write(traceable.plan_path(), plan).or_fail(Exit::Usage, what)?;
@@ -72,8 +74,7 @@ impl Runner<'_> {
     /// execution now.
     pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
         let kept_in = of.kept_in(benchmark);
-        let kept = fs::read(&kept_in).ok().and_then(|kept| serde_json::from_slice(&kept).ok());
-        if let Some(Kept { rules: RULES, conditions, trace }) = kept
+        if let Some(Kept { rules: RULES, conditions, trace }) = files::read_json(&kept_in)
             && trace.files == of.files.states(&trace.files)
             && conditions == self.conditions_of(of, benchmark, &trace)
         {
@@ -81,13 +82,10 @@ impl Runner<'_> {
         }
         let trace = self.execute_traced(of, benchmark)?;
         if !trace.gaps.iter().any(|gap| matches!(gap, Gap::Untraced(_))) {
-            let what = || format!("cannot write {}", kept_in.display());
             let conditions = self.conditions_of(of, benchmark, &trace);
             let kept = Kept { rules: RULES, conditions, trace: trace.clone() };
-            let kept = serde_json::to_vec(&kept).or_fail(Exit::Internal, what)?;
-            let directory = kept_in.parent().unwrap_or(Path::new(""));
-            fs::create_dir_all(directory).or_fail(Exit::Build, what)?;
-            fs::write(&kept_in, kept).or_fail(Exit::Build, what)?;
+            files::create_directory(kept_in.parent().unwrap_or(Path::new("")))?;
+            files::write_json(&kept_in, &kept)?;
         }
         Ok(trace)
     }
@@ -105,11 +103,7 @@ impl Runner<'_> {
             std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
         inherited.sort();
         let request = self.traced_request(benchmark);
-        let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let is_lasting = |line: &&str| {
-            ["model name", "flags", "Features"].iter().any(|name| line.starts_with(name))
-        };
-        let processor: BTreeSet<&str> = processor.lines().filter(is_lasting).collect();
+        let processor = &of.processor;
         Digest::of(format!("{own:?} {inherited:?} {request:?} {processor:?}").as_bytes())
     }
 
@@ -153,6 +147,13 @@ impl Runner<'_> {
     }
 }
 
+fn processor() -> BTreeSet<String> {
+    let lines = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let is_lasting =
+        |line: &&str| ["model name", "flags", "Features"].iter().any(|name| line.starts_with(name));
+    lines.lines().filter(is_lasting).map(str::to_owned).collect()
+}
+
 impl Traceable<'_> {
     /// The functions, by instance.
     pub(super) fn functions(&self) -> BTreeMap<u64, Name> {
@@ -178,8 +179,8 @@ impl Traceable<'_> {
         Plan {
             executable: executable.canonicalize().unwrap_or_else(|_| executable.clone()),
             functions: self.listed.functions.iter().map(|function| function.address).collect(),
-            clocks: addresses_of(&["clock_gettime", "gettimeofday"]),
-            variables: addresses_of(&["getenv", "secure_getenv"]),
+            clocks: addresses_of(&CLOCKS),
+            variables: addresses_of(&VARIABLES),
             report: self.report_path(),
         }
     }

@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::ListedVersion;
-use crate::{code::Digest, reach::FileState};
+use crate::{build::files, code::Digest, reach::FileState};
 
 /// Where the files of a version are.
 #[derive(Clone, Debug)]
 pub(super) struct VersionFiles {
-    /// Each place with its name below the build path.
+    /// Each place, without symbolic links, with its name below the build path.
     places: [(PathBuf, &'static str); 2],
     build_path: PathBuf,
 }
@@ -20,8 +20,8 @@ pub(super) struct VersionFiles {
 impl ListedVersion {
     /// Its files, for executions at this build path.
     pub(super) fn files(&self, build_path: PathBuf) -> VersionFiles {
-        let source = (self.source().checkout.to_owned(), "src");
-        VersionFiles { places: [source, (self.compilation.home.clone(), "")], build_path }
+        let source = (files::real(self.source().checkout), "src");
+        VersionFiles { places: [source, (files::real(&self.compilation.home), "")], build_path }
     }
 }
 
@@ -30,7 +30,7 @@ impl VersionFiles {
     /// that it leads to, as a symbolic link may lead elsewhere in another version. None if it is no file of the
     /// version.
     pub(super) fn find(&self, path: &Path, is_opened: bool) -> Vec<(PathBuf, FileState)> {
-        let mut paths = vec![real(path)];
+        let mut paths = vec![files::real(path)];
         if let Ok(below) = path.strip_prefix(&self.build_path) {
             paths.push(self.place(below));
         } else if path != paths[0] {
@@ -38,8 +38,7 @@ impl VersionFiles {
         }
         let found = paths.iter().filter_map(|path| {
             let below = self.places.iter().find_map(|(place, name)| {
-                let below = path.strip_prefix(place.canonicalize().ok()?).ok()?;
-                Some(Path::new(name).join(below))
+                Some(Path::new(name).join(path.strip_prefix(place).ok()?))
             });
             Some((below?, state(path, is_opened)))
         });
@@ -54,7 +53,7 @@ impl VersionFiles {
     ) -> BTreeSet<PathBuf> {
         let mut differ = BTreeSet::new();
         for (path, found) in base.iter().chain(head) {
-            let is_opened = !matches!(found, FileState::Directory(None));
+            let is_opened = found.is_of_opened();
             let states = [(base, versions[0]), (head, versions[1])].map(|(own, version)| {
                 own.get(path).copied().unwrap_or_else(|| version.state(path, is_opened))
             });
@@ -68,8 +67,7 @@ impl VersionFiles {
     /// The states of the same paths now, each as it was looked at.
     pub(super) fn states(&self, of: &BTreeMap<PathBuf, FileState>) -> BTreeMap<PathBuf, FileState> {
         let now = |(path, state): (&PathBuf, &FileState)| {
-            let is_opened = !matches!(state, FileState::Directory(None));
-            (path.clone(), self.state(path, is_opened))
+            (path.clone(), self.state(path, state.is_of_opened()))
         };
         of.iter().map(now).collect()
     }
@@ -116,17 +114,6 @@ fn names(directory: &Path) -> Option<Digest> {
         .collect::<Option<_>>()?;
     names.sort();
     Some(Digest::of(&names.join(&0)))
-}
-
-/// A path without symbolic links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    let resolved = path.ancestors().find_map(|ancestor| {
-        let real = ancestor.canonicalize().ok()?;
-        let rest = path.strip_prefix(ancestor).ok()?;
-        // To join nothing would add a slash, which only a directory can have.
-        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
-    });
-    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -76,10 +76,9 @@ pub(super) fn tracing_command(
     tracing: &Tracing,
     program: &Path,
 ) -> io::Result<(Command, ReportReader)> {
-    let (reader, writer) = io::pipe()?;
-    let mut command = Command::new(&tracing.tracer);
-    command.arg(TRACE_ARGUMENT).arg(&tracing.plan).arg(program).stdin(writer);
-    Ok((command, ReportReader(reader)))
+    let (mut command, report) = command(&tracing.tracer, Path::new(TRACE_ARGUMENT))?;
+    command.arg(&tracing.plan).arg(program);
+    Ok((command, report))
 }
 
 /// Where a launcher's report arrives.

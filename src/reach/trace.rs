@@ -58,6 +58,13 @@ pub enum FileState {
     Other,
 }
 
+impl FileState {
+    /// Whether it is that of something that was opened, as far as that makes a difference.
+    pub const fn is_of_opened(&self) -> bool {
+        !matches!(self, Self::Directory(None))
+    }
+}
+
 /// Why a trace may lack something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 
 mod json;
 
-pub use json::ReachFields;
+pub use json::{Difference, ReachFields};
 
 use super::{
     markdown::{code, escaped},

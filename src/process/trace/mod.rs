@@ -23,6 +23,12 @@ pub(super) use tracer::{Traced, trace};
 /// The first argument of a launcher that traces; the file with the [`Plan`] follows.
 pub(super) const TRACE_ARGUMENT: &str = "--trace";
 
+/// The functions of the C library by which a program reads the clock.
+pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
+
+/// The functions of the C library by which a program asks for a variable.
+pub const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
+
 /// How a program is traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracing {

@@ -8,10 +8,11 @@ use std::{
     os::unix::process::CommandExt,
     path::PathBuf,
     process::Command,
+    rc::Rc,
 };
 
 use super::{
-    Observed, Plan,
+    CLOCKS, Observed, Plan, VARIABLES,
     breakpoints::Breakpoints,
     cpu::OwnCpu,
     filter, libraries,
@@ -23,12 +24,6 @@ use super::{
     ptrace::{self, Change, Memory, Tid},
 };
 use crate::process::reap::Usage;
-
-/// The functions of the C library by which a program reads the clock.
-const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
-
-/// The functions of the C library by which a program asks for a variable.
-const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
 
 /// How much of a stack is searched for functions that have not returned, in bytes.
 const STACK: usize = 1 << 20;
@@ -78,7 +73,7 @@ struct Tracer {
     threads: HashSet<Tid>,
     /// Processes that became another program.
     others: HashSet<Tid>,
-    memories: HashMap<Tid, Memory>,
+    memories: HashMap<Tid, Rc<Memory>>,
     /// What became of threads while one was waited for.
     waiting: VecDeque<(Tid, Change)>,
     observed: Observed,
@@ -108,7 +103,7 @@ impl Tracer {
             is_measuring: false,
             threads: HashSet::from([process]),
             others: HashSet::new(),
-            memories: HashMap::from([(process, memory)]),
+            memories: HashMap::from([(process, Rc::new(memory))]),
             waiting: VecDeque::new(),
             observed,
             own_cpu: OwnCpu::of(process),
@@ -163,9 +158,10 @@ impl Tracer {
     }
 
     fn note_lookup(&mut self, tid: Tid) {
-        let found = self
-            .registers_and_memory(tid)
-            .map(|(registers, memory)| lookup(tid, memory, &registers));
+        let found = ptrace::registers(tid).and_then(|registers| {
+            let memory = self.memory(tid)?;
+            Ok(lookup(tid, &memory, &registers))
+        });
         match found {
             Ok(Lookup::Opened(path)) => note_path(path, &mut self.observed.opened),
             Ok(Lookup::Named(path)) => note_path(path, &mut self.observed.looked_for),
@@ -175,16 +171,13 @@ impl Tracer {
         }
     }
 
-    fn registers_and_memory(&mut self, tid: Tid) -> io::Result<(Registers, &Memory)> {
-        Ok((ptrace::registers(tid)?, self.memory(tid)?))
-    }
-
-    fn memory(&mut self, tid: Tid) -> io::Result<&Memory> {
-        use std::collections::hash_map::Entry;
-        Ok(match self.memories.entry(tid) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Memory::of(tid)?),
-        })
+    fn memory(&mut self, tid: Tid) -> io::Result<Rc<Memory>> {
+        if let Some(known) = self.memories.get(&tid) {
+            return Ok(Rc::clone(known));
+        }
+        let memory = Rc::new(Memory::of(tid)?);
+        self.memories.insert(tid, Rc::clone(&memory));
+        Ok(memory)
     }
 
     /// Whether a thread still executes the program that was started.
@@ -217,8 +210,8 @@ impl Tracer {
             self.pass(tid, registers, address)?;
             return Ok(0);
         }
-        self.memory(tid)?;
-        self.breakpoints.remove(&self.memories[&tid], address)?;
+        let memory = self.memory(tid)?;
+        self.breakpoints.remove(&memory, address)?;
         go_to(&mut registers, address);
         ptrace::set_registers(tid, &mut registers)?;
         Ok(0)
@@ -236,8 +229,7 @@ impl Tracer {
     /// Lets a thread pass a breakpoint that stays. Where possible without removing it, since another thread
     /// might come by meanwhile.
     fn pass(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<()> {
-        self.memory(tid)?;
-        let memory = &self.memories[&tid];
+        let memory = self.memory(tid)?;
         let mut instruction = [0; INSTRUCTION];
         memory.read(address, &mut instruction)?;
         self.breakpoints.restore(address, &mut instruction);
@@ -248,7 +240,7 @@ impl Tracer {
             }
             return ptrace::set_registers(tid, &mut registers);
         }
-        self.breakpoints.remove(memory, address)?;
+        self.breakpoints.remove(&memory, address)?;
         ptrace::set_registers(tid, &mut registers)?;
         self.step_over(tid, address)
     }
@@ -270,8 +262,8 @@ impl Tracer {
             // It is delivered when the thread goes on.
             other => self.waiting.push_back((tid, other)),
         }
-        let memory = &self.memories[&tid];
-        self.breakpoints.set_at(memory, address)
+        let memory = self.memory(tid)?;
+        self.breakpoints.set_at(&memory, address)
     }
 
     /// From now on, calls of the C library are seen: it has been loaded.
@@ -282,10 +274,9 @@ impl Tracer {
             watched.extend(libraries::functions(tid, wanted));
         }
         let all: Vec<u64> = self.clocks.iter().chain(&self.variables).copied().collect();
-        self.memory(tid)?;
-        let memory = &self.memories[&tid];
+        let memory = self.memory(tid)?;
         for address in all {
-            self.breakpoints.set_at(memory, address)?;
+            self.breakpoints.set_at(&memory, address)?;
         }
         Ok(())
     }
@@ -294,16 +285,15 @@ impl Tracer {
     /// entered while measuring.
     fn begin_measuring(&mut self, tid: Tid, registers: &Registers) -> io::Result<()> {
         self.is_measuring = true;
-        self.memory(tid)?;
-        let memory = &self.memories[&tid];
+        let memory = self.memory(tid)?;
         let stack = memory.read_at_most(stack_pointer(registers), STACK);
         let on_stack = self.breakpoints.functions_on(&stack);
         self.observed.while_measuring.extend(on_stack.intersection(&self.observed.in_set_up));
         for function in &self.observed.in_set_up {
-            self.breakpoints.set_again(memory, *function)?;
+            self.breakpoints.set_again(&memory, *function)?;
         }
         for clock in &self.clocks {
-            self.breakpoints.remove(memory, *clock)?;
+            self.breakpoints.remove(&memory, *clock)?;
         }
         Ok(())
     }

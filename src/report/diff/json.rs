@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::{DiffReport, TargetDiff, reached::Has};
 use crate::{
-    code::{Cause, ChangedFunction, Name, SizedFunction},
+    code::{ChangedFunction, SizedFunction},
     failure::Result,
     model::{BenchTarget, Benchmark},
     reach::Reach,
     report::{
         json::{Version, document},
-        reach::ReachFields,
+        reach::{Difference, ReachFields},
     },
 };
 
@@ -44,10 +44,8 @@ struct Changed<'r> {
     base_instance: String,
     base_bytes: u64,
     head_bytes: u64,
-    differs: &'static str,
-    data: Option<&'r str>,
-    callees_gained: Vec<&'r str>,
-    callees_lost: Vec<&'r str>,
+    #[serde(flatten)]
+    difference: Difference<'r>,
     executed_by: Option<Vec<&'r str>>,
 }
 
@@ -92,16 +90,11 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             base_instance: format!("{:016x}", function.base_instance),
             base_bytes: function.base_size,
             head_bytes: function.head_size,
-            differs: match function.cause {
-                Cause::Code => "code",
-                Cause::Data(_) => "data",
-            },
-            data: match &function.cause {
-                Cause::Code => None,
-                Cause::Data(name) => name.as_ref().map(Name::as_str),
-            },
-            callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
-            callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
+            difference: Difference::new(
+                &function.cause,
+                &function.callees_gained,
+                &function.callees_lost,
+            ),
             executed_by: executed_by(function.instance, Has::Both),
         };
         let sized = |functions: &'r [SizedFunction], has| {

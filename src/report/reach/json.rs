@@ -24,10 +24,29 @@ struct ReachedFields<'r> {
     base_size_bytes: Option<u64>,
     head_size_bytes: Option<u64>,
     while_measuring: bool,
+    #[serde(flatten)]
+    difference: Difference<'r>,
+}
+
+/// What of a function differs.
+#[derive(Serialize)]
+pub struct Difference<'r> {
     differs: &'static str,
     data: Option<&'r str>,
     callees_gained: Vec<&'r str>,
     callees_lost: Vec<&'r str>,
+}
+
+impl<'r> Difference<'r> {
+    /// By its cause, and the functions that only one of the versions refers to: the head, the base.
+    pub fn new(cause: &'r Cause, gained: &'r [Name], lost: &'r [Name]) -> Self {
+        let (differs, data) = match cause {
+            Cause::Code => ("code", None),
+            Cause::Data(name) => ("data", name.as_ref().map(Name::as_str)),
+        };
+        let names = |names: &'r [Name]| names.iter().map(Name::as_str).collect();
+        Self { differs, data, callees_gained: names(gained), callees_lost: names(lost) }
+    }
 }
 
 impl<'r> From<&'r Reach> for ReachFields<'r> {
@@ -38,16 +57,11 @@ impl<'r> From<&'r Reach> for ReachFields<'r> {
             base_size_bytes: function.base_size,
             head_size_bytes: function.head_size,
             while_measuring: function.while_measuring,
-            differs: match function.cause {
-                Cause::Code => "code",
-                Cause::Data(_) => "data",
-            },
-            data: match &function.cause {
-                Cause::Code => None,
-                Cause::Data(name) => name.as_ref().map(Name::as_str),
-            },
-            callees_gained: function.callees_gained.iter().map(Name::as_str).collect(),
-            callees_lost: function.callees_lost.iter().map(Name::as_str).collect(),
+            difference: Difference::new(
+                &function.cause,
+                &function.callees_gained,
+                &function.callees_lost,
+            ),
         };
         Self { functions: functions.iter().map(function).collect(), files, variables, doubts }
     }
