@@ -209,3 +209,44 @@ fn a_program_sees_all_cpus_though_it_runs_on_one() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     assert_eq!(program.run(&[]).1, Ending::Exited(i32::try_from(cpus).unwrap()));
 }
+
+#[test]
+fn a_program_gets_its_signals_while_it_asks_for_variables() {
+    let program = Program::compile(
+        r#"
+        use std::{env, ffi::{c_int, c_long}, ptr::null_mut, sync::atomic::{AtomicU32, Ordering}};
+        static ALARMS: AtomicU32 = AtomicU32::new(0);
+        extern "C" {
+            fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
+            fn setitimer(which: c_int, new: *const [c_long; 4], old: *mut [c_long; 4]) -> c_int;
+        }
+        extern "C" fn count(_: c_int) { ALARMS.fetch_add(1, Ordering::SeqCst); }
+        fn main() {
+            unsafe { signal(14, count); setitimer(0, &[0, 1000, 0, 1000], null_mut()); }
+            while ALARMS.load(Ordering::SeqCst) < 50 { let _ = env::var("ASKED"); }
+        }"#,
+    );
+    let (observed, ending) = program.run(&[]);
+    assert_eq!(ending, Ending::Exited(0));
+    assert!(observed.variables.contains("ASKED"));
+}
+
+#[test]
+fn a_relative_path_counts_from_the_directory_that_it_is_opened_in() {
+    let program = Program::compile(
+        r#"
+        use std::{ffi::{c_char, c_int}, fs::File, os::fd::AsRawFd};
+        extern "C" { fn openat(from: c_int, path: *const c_char, flags: c_int) -> c_int; }
+        fn main() {
+            std::fs::create_dir("data").unwrap();
+            std::fs::write("data/input", "1").unwrap();
+            let data = File::open("data").unwrap();
+            let input = unsafe { openat(data.as_raw_fd(), c"input".as_ptr(), 0) };
+            std::process::exit(c_int::from(input < 0));
+        }"#,
+    );
+    let (observed, ending) = program.run(&[]);
+    assert_eq!(ending, Ending::Exited(0));
+    let input = program.path().canonicalize().unwrap().join("data/input");
+    assert!(observed.opened.contains(&input), "{observed:?}");
+}

@@ -12,61 +12,66 @@ use super::{
     ptrace::{Memory, Tid},
 };
 
-/// A system call that takes a path.
+/// A system call that is watched.
 pub(super) struct SystemCall {
     pub(super) number: libc::c_long,
-    /// Which of its arguments is the path, if one is.
-    path: Option<usize>,
-    /// Whether the argument before is the directory that a relative path counts from.
-    is_relative: bool,
-    /// Where its flags are, if it opens what is there.
-    flags: Option<usize>,
+    asks: Asks,
 }
 
-const fn plain(number: libc::c_long) -> SystemCall {
-    SystemCall { number, path: Some(0), is_relative: false, flags: None }
+/// What a system call asks for.
+#[derive(Clone, Copy)]
+enum Asks {
+    /// What is at a path: this argument, which counts from the directory that the argument before is, if it is
+    /// relative and there is one.
+    Whether { path: usize, counts_from: Option<usize> },
+    /// To open what is at a path, with the flags in an argument, if it has one for them alone.
+    ToOpen { path: usize, counts_from: Option<usize>, flags: Option<usize> },
+    /// The CPUs that it may run on.
+    Cpus,
+    /// Files that have no path.
+    Files,
 }
 
-const fn hidden(number: libc::c_long) -> SystemCall {
-    SystemCall { number, path: None, is_relative: false, flags: None }
+const fn call(number: libc::c_long, asks: Asks) -> SystemCall {
+    SystemCall { number, asks }
 }
 
-const fn relative(number: libc::c_long) -> SystemCall {
-    SystemCall { number, path: Some(1), is_relative: true, flags: None }
-}
+#[cfg(target_arch = "x86_64")]
+const WHETHER: Asks = Asks::Whether { path: 0, counts_from: None };
+const WHETHER_FROM: Asks = Asks::Whether { path: 1, counts_from: Some(0) };
 
 /// All that are watched. What only writes, as `mkdir`, tells a program nothing of its input.
 pub(super) const SYSTEM_CALLS: &[SystemCall] = &[
-    SystemCall { flags: Some(2), ..relative(libc::SYS_openat) },
-    relative(libc::SYS_openat2),
-    relative(libc::SYS_newfstatat),
-    relative(libc::SYS_statx),
-    relative(libc::SYS_faccessat),
-    relative(libc::SYS_faccessat2),
-    relative(libc::SYS_readlinkat),
+    call(libc::SYS_openat, Asks::ToOpen { path: 1, counts_from: Some(0), flags: Some(2) }),
+    // Its flags are in memory: it may read.
+    call(libc::SYS_openat2, Asks::ToOpen { path: 1, counts_from: Some(0), flags: None }),
+    call(libc::SYS_newfstatat, WHETHER_FROM),
+    call(libc::SYS_statx, WHETHER_FROM),
+    call(libc::SYS_faccessat, WHETHER_FROM),
+    call(libc::SYS_faccessat2, WHETHER_FROM),
+    call(libc::SYS_readlinkat, WHETHER_FROM),
     // What is read under another name afterwards.
-    relative(libc::SYS_linkat),
-    relative(libc::SYS_renameat2),
+    call(libc::SYS_linkat, WHETHER_FROM),
+    call(libc::SYS_renameat2, WHETHER_FROM),
     #[cfg(target_arch = "x86_64")]
-    relative(libc::SYS_renameat),
+    call(libc::SYS_renameat, WHETHER_FROM),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_link),
+    call(libc::SYS_link, WHETHER),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_rename),
-    // These have no path.
-    hidden(libc::SYS_io_uring_setup),
-    hidden(libc::SYS_open_by_handle_at),
-    hidden(libc::SYS_sched_getaffinity),
+    call(libc::SYS_rename, WHETHER),
+    call(libc::SYS_io_uring_setup, Asks::Files),
+    call(libc::SYS_open_by_handle_at, Asks::Files),
+    call(libc::SYS_sched_getaffinity, Asks::Cpus),
     #[cfg(target_arch = "x86_64")]
-    SystemCall { flags: Some(1), ..plain(libc::SYS_open) },
+    call(libc::SYS_open, Asks::ToOpen { path: 0, counts_from: None, flags: Some(1) }),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_stat),
+    call(libc::SYS_stat, WHETHER),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_lstat),
+    call(libc::SYS_lstat, WHETHER),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_access),
+    call(libc::SYS_access, WHETHER),
     #[cfg(target_arch = "x86_64")]
-    plain(libc::SYS_readlink),
+    call(libc::SYS_readlink, WHETHER),
 ];
 
 /// What a system call looks for.
@@ -89,58 +94,65 @@ pub(super) fn lookup(tid: Tid, memory: &Memory, registers: &Registers) -> Lookup
     let (number, arguments) = system_call(registers);
     let call = SYSTEM_CALLS.iter().find(|call| u64::try_from(call.number) == Ok(number));
     let Some(call) = call else { return Lookup::Nothing };
-    let Some(place) = call.path else {
-        let asks_for_cpus = call.number == libc::SYS_sched_getaffinity;
-        return if asks_for_cpus { Lookup::Cpus } else { Lookup::Unnamed };
-    };
-    let flags = call.flags.map(|flags| arguments[flags]);
-    let is_only_written = flags.is_some_and(|flags| {
-        let access = u64::try_from(libc::O_ACCMODE).unwrap_or_default();
-        let write = u64::try_from(libc::O_WRONLY).unwrap_or_default();
-        flags & access == write
-    });
-    if is_only_written {
-        return Lookup::Nothing;
+    let from = |directory: Option<usize>| directory.map(|directory| arguments[directory]);
+    match call.asks {
+        Asks::Cpus => Lookup::Cpus,
+        Asks::Files => Lookup::Unnamed,
+        Asks::Whether { path, counts_from } => {
+            at_path(tid, memory, arguments[path], from(counts_from), Lookup::Named)
+        }
+        Asks::ToOpen { flags: Some(flags), .. } if only_writes(arguments[flags]) => Lookup::Nothing,
+        Asks::ToOpen { path, counts_from, .. } => {
+            at_path(tid, memory, arguments[path], from(counts_from), Lookup::Opened)
+        }
     }
+}
+
+fn only_writes(flags: u64) -> bool {
+    let access = u64::try_from(libc::O_ACCMODE).unwrap_or_default();
+    u64::try_from(libc::O_WRONLY) == Ok(flags & access)
+}
+
+/// What is looked for at the path whose address is given, from an open directory or the working directory.
+fn at_path(
+    tid: Tid,
+    memory: &Memory,
+    address: u64,
+    directory: Option<u64>,
+    lookup: fn(PathBuf) -> Lookup,
+) -> Lookup {
     // A program that finds out whether the kernel knows the call has no path.
-    if arguments[place] == 0 {
+    if address == 0 {
         return Lookup::Nothing;
     }
-    let Some(path) = memory.string(arguments[place]) else { return Lookup::Unnamed };
+    let Some(path) = memory.string(address) else { return Lookup::Unnamed };
     // It asks about a file that is open already.
     if path.is_empty() {
         return Lookup::Nothing;
     }
     let path = PathBuf::from(OsString::from_vec(path));
-    let directory = || {
-        let directory = if call.is_relative { arguments[place - 1] } else { u64::MAX };
-        // A file's number is an `int`: the upper half of the register says nothing.
-        let number = i32::from_ne_bytes(low_half(directory));
-        let link = if number < 0 {
-            format!("/proc/{tid}/cwd")
-        } else {
-            format!("/proc/{tid}/fd/{number}")
-        };
-        fs::read_link(link).ok()
-    };
     let path = if path.is_absolute() {
         Some(of_process(tid, path))
     } else {
-        directory().map(|from| from.join(path))
+        opened_directory(tid, directory).map(|from| from.join(path))
     };
-    match path {
+    match path.filter(|path| path.to_str().is_some()) {
+        Some(path) => lookup(path),
         None => Lookup::Unnamed,
-        Some(path) if path.to_str().is_none() => Lookup::Unnamed,
-        Some(path) if call.flags.is_some() || call.number == libc::SYS_openat2 => {
-            Lookup::Opened(path)
-        }
-        Some(path) => Lookup::Named(path),
     }
 }
 
-fn low_half(register: u64) -> [u8; 4] {
-    let [a, b, c, d, ..] = register.to_le_bytes();
-    i32::from_le_bytes([a, b, c, d]).to_ne_bytes()
+/// The directory that relative paths count from.
+fn opened_directory(tid: Tid, directory: Option<u64>) -> Option<PathBuf> {
+    // A file's number is an `int`: the upper half of the register says nothing.
+    let number = directory.map(|register| register & u64::from(u32::MAX));
+    let number = number.filter(|number| i32::try_from(*number).is_ok());
+    let link = match number {
+        Some(number) => format!("/proc/{tid}/fd/{number}"),
+        // There is none, or it is `AT_FDCWD`, which is negative.
+        None => format!("/proc/{tid}/cwd"),
+    };
+    fs::read_link(link).ok()
 }
 
 /// A path below `/proc/self` is another one for each process.

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "there is no safe way to have a child traced before its exec")]
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet},
     fs, io,
     os::unix::process::CommandExt,
     path::PathBuf,
@@ -74,8 +74,8 @@ struct Tracer {
     /// Processes that became another program.
     others: HashSet<Tid>,
     memories: HashMap<Tid, Rc<Memory>>,
-    /// What became of threads while one was waited for.
-    waiting: VecDeque<(Tid, Change)>,
+    /// A thread that has ended while it executed one instruction.
+    ended_in_step: Option<(Tid, Usage)>,
     observed: Observed,
     own_cpu: OwnCpu,
 }
@@ -104,7 +104,7 @@ impl Tracer {
             threads: HashSet::from([process]),
             others: HashSet::new(),
             memories: HashMap::from([(process, Rc::new(memory))]),
-            waiting: VecDeque::new(),
+            ended_in_step: None,
             observed,
             own_cpu: OwnCpu::of(process),
         })
@@ -113,8 +113,8 @@ impl Tracer {
     /// Follows the process to its end.
     fn follow(&mut self) -> io::Result<Usage> {
         loop {
-            let (tid, change) = match self.waiting.pop_front() {
-                Some(waiting) => waiting,
+            let (tid, change) = match self.ended_in_step.take() {
+                Some((tid, usage)) => (tid, Change::Ended(usage)),
                 None => ptrace::wait(-1)?,
             };
             self.own_cpu.keep(tid);
@@ -207,8 +207,7 @@ impl Tracer {
         }
         if self.variables.contains(&address) {
             self.note_variable(tid, &registers);
-            self.pass(tid, registers, address)?;
-            return Ok(0);
+            return self.pass(tid, registers, address);
         }
         let memory = self.memory(tid)?;
         self.breakpoints.remove(&memory, address)?;
@@ -226,9 +225,9 @@ impl Tracer {
         }
     }
 
-    /// Lets a thread pass a breakpoint that stays. Where possible without removing it, since another thread
-    /// might come by meanwhile.
-    fn pass(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<()> {
+    /// Lets a thread pass a breakpoint that stays, and returns the signal to deliver. Where possible without
+    /// removing it, since another thread might come by meanwhile.
+    fn pass(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
         let memory = self.memory(tid)?;
         let mut instruction = [0; INSTRUCTION];
         memory.read(address, &mut instruction)?;
@@ -238,7 +237,8 @@ impl Tracer {
             if let Effect::Pushed(value) = effect {
                 memory.write(stack_pointer(&registers), &value.to_ne_bytes())?;
             }
-            return ptrace::set_registers(tid, &mut registers);
+            ptrace::set_registers(tid, &mut registers)?;
+            return Ok(0);
         }
         self.breakpoints.remove(&memory, address)?;
         ptrace::set_registers(tid, &mut registers)?;
@@ -246,24 +246,29 @@ impl Tracer {
     }
 
     /// Lets a thread execute the instruction at a breakpoint that was removed, and sets it again. Another thread
-    /// that came by meanwhile would not be seen.
-    fn step_over(&mut self, tid: Tid, address: u64) -> io::Result<()> {
+    /// that came by meanwhile would not be seen. Returns the signal to deliver: one that came before the
+    /// instruction was executed leads here again.
+    fn step_over(&mut self, tid: Tid, address: u64) -> io::Result<i32> {
         if self.threads.len() > 1 {
             self.observed.unnamed += 1;
         }
         ptrace::step(tid)?;
         let (_, change) = ptrace::wait(tid)?;
-        match change {
-            Change::Signal(libc::SIGTRAP) => {}
-            Change::Ended(usage) => {
-                self.waiting.push_back((tid, Change::Ended(usage)));
-                return Ok(());
+        let signal = match change {
+            Change::Signal(libc::SIGTRAP) => 0,
+            Change::Signal(signal) => signal,
+            Change::Event(event) => {
+                self.after_event(tid, event);
+                0
             }
-            // It is delivered when the thread goes on.
-            other => self.waiting.push_back((tid, other)),
-        }
+            Change::Ended(usage) => {
+                self.ended_in_step = Some((tid, usage));
+                return Ok(0);
+            }
+        };
         let memory = self.memory(tid)?;
-        self.breakpoints.set_at(&memory, address)
+        self.breakpoints.set_at(&memory, address)?;
+        Ok(signal)
     }
 
     /// From now on, calls of the C library are seen: it has been loaded.
