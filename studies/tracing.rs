@@ -1,8 +1,8 @@
 //! What it costs to trace an execution.
 //!
-//! `cargo run --release --example tracing` executes each benchmark of a fixture as `cargo rbench compare` does,
-//! alone and traced in turns, and a program of 100 MB whose 10,000 functions are all entered. It fails if an
-//! execution of both versions takes more than two that are not traced and 50 ms, or the large program 2 s more.
+//! `cargo run --release --example tracing` executes benchmarks of a fixture as `cargo rbench compare` does, alone
+//! and traced in turns, and a program of 100 MB whose 10,000 functions are all entered. It fails if an execution
+//! of both versions takes more than two that are not traced and 50 ms, or the large program 2 s more.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -18,8 +18,8 @@ use std::{
 use cargo_metadata::semver;
 use cargo_rbench::{
     code::kept_functions,
-    harness::{Conditions, Criterion, Executable, Harness as _},
-    model::{ExecutionRequest, Layout, Name},
+    harness::{Conditions, Criterion, Divan, Executable, Harness, Native, Outcome},
+    model::{ExecutionRequest, Layout, Series},
     process::{
         self, Ending, Interrupt, Invocation, Limits,
         trace::{Observation, Plan, Tracing},
@@ -31,8 +31,9 @@ use cargo_rbench::{
 mod rbench;
 mod support;
 
-/// How often each benchmark is executed in each way.
-const TIMES: usize = 7;
+/// How many benchmarks of each harness are executed, and how often in each way.
+const BENCHMARKS: usize = 3;
+const TIMES: usize = 9;
 /// What the traced executions of both versions may take besides two ordinary ones.
 const MORE: Duration = Duration::from_millis(50);
 /// What tracing may add to the execution of the large program.
@@ -52,21 +53,41 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(small && large)
 }
 
-/// Executes the benchmarks of a fixture, alone and traced.
+/// Executes benchmarks of a fixture by each of its harnesses, alone and traced.
 fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
-    let project = support::Project::of_fixture("criterion-0-8")?;
+    let project = support::Project::of_fixture("truth")?;
     let versions = project.build(&["HEAD"], Layout::Natural, 1)?;
-    let built = versions.iter().flat_map(|version| &version.targets);
-    let target = built.into_iter().find(|target| target.target.target == "same");
-    let path =
-        target.and_then(|target| target.builds.first()).ok_or("no build")?.executable.clone();
-    let tracing = planned(tracer, &path, project.scratch())?;
     let directory = project.tree.path().to_owned();
-    let executable = Executable { path, directory, ..Executable::default() };
-    let harness = Criterion { version: semver::Version::new(0, 8, 0) };
+    let harnesses: [(&str, Box<dyn Harness>); 3] = [
+        ("by_criterion", Box::new(Criterion { version: semver::Version::new(0, 8, 0) })),
+        ("by_divan", Box::new(Divan { version: semver::Version::new(0, 1, 21) })),
+        ("work", Box::new(Native)),
+    ];
+    let mut all_reach = true;
+    println!("{:<36} {:>9} {:>9} {:>9}", "execution, ms", "functions", "alone", "traced");
+    for (name, harness) in harnesses {
+        let built = versions.iter().flat_map(|version| &version.targets);
+        let target = built.into_iter().find(|target| target.target.target == name);
+        let build = target.and_then(|target| target.builds.first()).ok_or("no build")?;
+        let (path, directory) = (build.executable.clone(), directory.clone());
+        let executable = Executable { path, directory, ..Executable::default() };
+        let tracing = planned(tracer, &executable.path, project.scratch())?;
+        all_reach &= of_harness(name, &*harness, &executable, &tracing)?;
+    }
+    println!("both versions traced, at most two executions and 50 ms more: {}", reached(all_reach));
+    Ok(all_reach)
+}
+
+/// Executes the first benchmarks of an executable, alone and traced in turns.
+fn of_harness(
+    target: &str,
+    harness: &dyn Harness,
+    executable: &Executable,
+    tracing: &Tracing,
+) -> Result<bool, Box<dyn Error>> {
     let interrupt = Interrupt::new()?;
     let alone = Conditions::new(&interrupt);
-    let traced = Conditions { tracing: Some(&tracing), ..alone };
+    let traced = Conditions { tracing: Some(tracing), ..alone };
     let request = ExecutionRequest {
         measurements: 50,
         warm_up: Duration::from_millis(20),
@@ -75,11 +96,18 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
         seed: 1,
     };
     let mut all_reach = true;
-    println!("{:<24} {:>10} {:>10}", "execution, ms", "alone", "traced");
-    for id in ["sum", "count/64", "count/1024"] {
+    for name in harness.list(executable, &alone)?.iter().take(BENCHMARKS) {
+        // Once found, the iterations are the same in all executions.
+        let iterations = match harness.execute(executable, name, &request, &alone)? {
+            Outcome::Measured(execution) => {
+                execution.series.first().and_then(Series::same_iterations)
+            }
+            Outcome::Skipped(_) => None,
+        };
+        let request = ExecutionRequest { iterations, ..request.clone() };
         let execute = |conditions: &Conditions<'_>| -> Result<f64, Box<dyn Error>> {
             let start = Instant::now();
-            harness.execute(&executable, &Name::plain(id), &request, conditions)?;
+            harness.execute(executable, name, &request, conditions)?;
             Ok(start.elapsed().as_secs_f64())
         };
         let (mut of_alone, mut of_traced) = (Vec::new(), Vec::new());
@@ -87,11 +115,15 @@ fn benchmarks(tracer: &Path) -> Result<bool, Box<dyn Error>> {
             of_alone.push(execute(&alone)?);
             of_traced.push(execute(&traced)?);
         }
+        let observed: Observation =
+            serde_json::from_slice(&fs::read(tracing.plan.with_file_name("observed"))?)?;
+        let observed = observed?;
+        let entered = observed.in_set_up.union(&observed.while_measuring).count();
         let (alone, traced) = (median(&mut of_alone), median(&mut of_traced));
-        println!("{id:<24} {:>10.1} {:>10.1}", 1e3 * alone, 1e3 * traced);
+        let id = format!("{target} {}", name.id);
+        println!("{id:<36} {entered:>9} {:>9.1} {:>9.1}", 1e3 * alone, 1e3 * traced);
         all_reach &= 2.0 * traced <= 2.0 * alone + MORE.as_secs_f64();
     }
-    println!("both versions traced, at most two executions and 50 ms more: {}", reached(all_reach));
     Ok(all_reach)
 }
 

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::tune::{can_be_told, tuning_request};
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Executable, Harness},
-    model::{Benchmark, ExecutionRequest, HarnessKind, Interleave, Obstacle, Turns},
+    model::{Benchmark, ExecutionRequest, Interleave, Obstacle, Turns},
 };
 
 /// A benchmark that is measured.
@@ -66,19 +67,12 @@ impl Subject<'_> {
 
     /// Whether every version can be told how many iterations a measurement has.
     pub(super) fn is_tunable(&self) -> bool {
-        let can_be_told = |kind| matches!(kind, HarnessKind::Native | HarnessKind::Divan);
         self.versions.iter().all(|version| can_be_told(version.harness.kind()))
     }
 
     /// What an execution of `version` is asked that finds the iterations.
     pub(super) fn tuning_request(&self, version: usize) -> ExecutionRequest {
-        let measurements = match self.versions[version].harness.kind() {
-            HarnessKind::Native => 1,
-            // It tries numbers by measuring with each. So what all measurements need besides their own time,
-            // for instance for inputs, is seen before it is spent in every execution.
-            _ => self.request.measurements,
-        };
-        ExecutionRequest { measurements, iterations: None, ..self.request.clone() }
+        tuning_request(self.versions[version].harness.kind(), &self.request)
     }
 }
 

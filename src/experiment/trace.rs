@@ -16,7 +16,7 @@ use crate::{
     build::{ListedExecutable, files},
     code::{Digest, KeptFunction, Name, instance_of},
     failure::{Exit, Failure, OrFail, Result},
-    harness::{Conditions, Executable, Outcome},
+    harness::{Conditions, Executable, Harness, Outcome},
     model::{BenchTarget, Benchmark, ExecutionRequest},
     process::{
         launcher_beside,
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Raise this when something else is traced.
-const RULES: u32 = 2;
+const RULES: u32 = 3;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -35,7 +35,8 @@ const WARM_UP: Duration = Duration::from_millis(1);
 #[derive(Serialize, Deserialize)]
 struct Kept {
     rules: u32,
-    /// A digest of what else decides what is executed.
+    /// A digest of what decides, besides the version, which way an execution takes: how the harness runs it, what
+    /// is requested, the processor, and the variables that it asked for.
     conditions: Digest,
     trace: Trace,
 }
@@ -73,64 +74,66 @@ impl Runner<'_> {
     /// The trace of a benchmark: kept from before, unless the files that it reads have changed, or of an
     /// execution now.
     pub(super) fn trace(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
+        let target = of.version.target_of(benchmark).ok_or_else(|| {
+            let what = format!("{benchmark} is not in {}", of.version.version);
+            Failure::new(Exit::Internal, what)
+        })?;
+        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
+        let request = self.traced_request(&*target.harness, &executable, benchmark)?;
+        let conditions_of = |trace: &Trace| {
+            let own = (&target.harness, &executable.variables);
+            let all = format!("{own:?} {request:?} {:?} {:?}", inherited(trace), of.processor);
+            Digest::of(all.as_bytes())
+        };
         let kept_in = of.kept_in(benchmark);
         if let Some(Kept { rules: RULES, conditions, trace }) = files::read_json(&kept_in)
             && trace.files == of.files.states(&trace.files)
-            && conditions == self.conditions_of(of, benchmark, &trace)
+            && conditions == conditions_of(&trace)
         {
             return Ok(trace);
         }
-        let trace = self.execute_traced(of, benchmark)?;
+        let trace = self.execute_traced(of, &*target.harness, &executable, benchmark, &request)?;
         if !trace.gaps.iter().any(|gap| matches!(gap, Gap::Untraced(_))) {
-            let conditions = self.conditions_of(of, benchmark, &trace);
-            let kept = Kept { rules: RULES, conditions, trace: trace.clone() };
+            let kept =
+                Kept { rules: RULES, conditions: conditions_of(&trace), trace: trace.clone() };
             files::create_directory(kept_in.parent().unwrap_or(Path::new("")))?;
             files::write_json(&kept_in, &kept)?;
         }
         Ok(trace)
     }
 
-    /// A digest of what decides, besides the version, which way an execution takes: how the harness runs it, what
-    /// is requested, the processor, and the variables that it asked for. Values are not kept.
-    fn conditions_of(&self, of: &Traceable<'_>, benchmark: &Benchmark, trace: &Trace) -> Digest {
-        let target = of.version.target_of(benchmark);
-        let own = target.map(|target| (&target.harness, &target.executable.variables));
-        let is_inherited = |name: &OsString| {
-            trace.gaps.contains(&Gap::AnyVariable)
-                || name.to_str().is_some_and(|name| trace.variables.contains(name))
-        };
-        let mut inherited: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
-        inherited.sort();
-        let request = self.traced_request(benchmark);
-        let processor = &of.processor;
-        Digest::of(format!("{own:?} {inherited:?} {request:?} {processor:?}").as_bytes())
-    }
-
-    /// What a traced execution is asked to do: to measure as it will be measured, but to warm up only as long as
-    /// a harness must. What is executed then is executed when it measures too.
-    fn traced_request(&self, benchmark: &Benchmark) -> ExecutionRequest {
+    /// What a traced execution is asked to do: to measure as it will be measured, with the iterations that were
+    /// found for it, but to warm up only as long as a harness must. What is executed then is executed when it
+    /// measures too.
+    fn traced_request(
+        &self,
+        harness: &dyn Harness,
+        executable: &Executable,
+        benchmark: &Benchmark,
+    ) -> Result<ExecutionRequest> {
         let request = self.settings.efforts.of(benchmark).request();
-        ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), ..request }
+        let iterations = self.tune_by(harness, executable, benchmark, &request)?;
+        Ok(ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), iterations, ..request })
     }
 
-    /// The trace of one execution, as it is requested for measuring too.
-    fn execute_traced(&self, of: &Traceable<'_>, benchmark: &Benchmark) -> Result<Trace> {
+    /// The trace of one execution.
+    fn execute_traced(
+        &self,
+        of: &Traceable<'_>,
+        harness: &dyn Harness,
+        executable: &Executable,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+    ) -> Result<Trace> {
         let Some(tracer) = &of.tracer else {
             return Ok(Trace::none(
                 "rbench-launcher, which traces, is not beside rbench".to_owned(),
             ));
         };
-        let target = of.version.target_of(benchmark).ok_or_else(|| {
-            let what = format!("{benchmark} is not in {}", of.version.version);
-            Failure::new(Exit::Internal, what)
-        })?;
         let _ = fs::remove_file(of.report_path());
         let tracing = Tracing { tracer: tracer.clone(), plan: of.plan_path() };
         let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
-        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
-        let request = self.traced_request(benchmark);
-        let outcome = target.harness.execute(&executable, &benchmark.name, &request, &conditions);
+        let outcome = harness.execute(executable, &benchmark.name, request, &conditions);
         let observation = fs::read(of.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let none = |reason: &str| Ok(Trace::none(reason.to_owned()));
@@ -145,6 +148,18 @@ impl Runner<'_> {
             (Err(_), _) => none("it fails when it is traced"),
         }
     }
+}
+
+/// The variables of this environment that a traced execution asked for. Only their digest is kept, no values.
+fn inherited(trace: &Trace) -> Vec<(OsString, OsString)> {
+    let is_inherited = |name: &OsString| {
+        trace.gaps.contains(&Gap::AnyVariable)
+            || name.to_str().is_some_and(|name| trace.variables.contains(name))
+    };
+    let mut inherited: Vec<_> =
+        std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
+    inherited.sort();
+    inherited
 }
 
 fn processor() -> BTreeSet<String> {

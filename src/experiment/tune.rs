@@ -3,10 +3,27 @@
 
 use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
-    failure::Result,
+    failure::{Exit, Result},
+    harness::{Executable, Harness, Outcome},
     machine::this_machine,
-    model::{Execution, Series},
+    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Series},
 };
+
+/// Whether a harness can be told how many iterations a measurement has.
+pub(super) const fn can_be_told(kind: HarnessKind) -> bool {
+    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
+}
+
+/// What an execution is asked that finds the iterations for executions of this request.
+pub(super) fn tuning_request(kind: HarnessKind, request: &ExecutionRequest) -> ExecutionRequest {
+    let measurements = match kind {
+        HarnessKind::Native => 1,
+        // It tries numbers by measuring with each. So what all measurements need besides their own time,
+        // for instance for inputs, is seen before it is spent in every execution.
+        _ => request.measurements,
+    };
+    ExecutionRequest { measurements, iterations: None, ..request.clone() }
+}
 
 impl Runner<'_> {
     /// Finds the iterations of a benchmark: in the store, else by executing it once.
@@ -78,13 +95,48 @@ impl Runner<'_> {
         builds: &Builds,
     ) -> Result<()> {
         let request = subject.tuning_request(version);
-        let outcome = self.execute_once(subject, step, version, builds, &request)?;
-        let series = outcome.as_ref().ok().and_then(|execution| execution.series.first());
-        if let Some(iterations) = series.and_then(Series::same_iterations) {
-            subject.request.iterations = Some(iterations);
-            let (machine, floor) = (this_machine(), request.floor);
-            self.store.record_tuned(&subject.benchmark, &machine, floor, iterations)?;
+        if let Ok(execution) = self.execute_once(subject, step, version, builds, &request)?
+            && let Some(found) = self.record_tuned(&subject.benchmark, &request, &execution)?
+        {
+            subject.request.iterations = Some(found);
         }
         Ok(())
+    }
+
+    /// Finds the iterations of a benchmark by this executable, unless they are in the store.
+    pub(super) fn tune_by(
+        &self,
+        harness: &dyn Harness,
+        executable: &Executable,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+    ) -> Result<Option<u64>> {
+        if !can_be_told(harness.kind()) {
+            return Ok(None);
+        }
+        let known = self.store.tuned(benchmark, &this_machine(), request.floor)?;
+        if known.is_some() {
+            return Ok(known);
+        }
+        let request = tuning_request(harness.kind(), request);
+        match harness.execute(executable, &benchmark.name, &request, &self.conditions) {
+            Ok(Outcome::Measured(execution)) => self.record_tuned(benchmark, &request, &execution),
+            Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+            Ok(Outcome::Skipped(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Keeps the iterations that an execution has found, if it has.
+    fn record_tuned(
+        &self,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+        execution: &Execution,
+    ) -> Result<Option<u64>> {
+        let found = execution.series.first().and_then(Series::same_iterations);
+        if let Some(iterations) = found {
+            self.store.record_tuned(benchmark, &this_machine(), request.floor, iterations)?;
+        }
+        Ok(found)
     }
 }
