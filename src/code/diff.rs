@@ -43,6 +43,8 @@ pub struct SizedFunction {
     pub instance: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// The size of its [frame on the stack](FunctionCode::stack) in bytes, where that is known.
+    pub stack: Option<u64>,
 }
 
 /// A function with other code or other data, and its sizes.
@@ -58,6 +60,10 @@ pub struct ChangedFunction {
     pub base_size: u64,
     /// Its size in the second build, in bytes.
     pub head_size: u64,
+    /// The size of its [frame on the stack](FunctionCode::stack) in the first build in bytes, where that is known.
+    pub base_stack: Option<u64>,
+    /// The same in the second build.
+    pub head_stack: Option<u64>,
     /// What of it differs.
     pub cause: Cause,
     /// The functions that only the second build refers to here, in the order of names: it calls them, or did
@@ -119,6 +125,8 @@ impl FunctionSet {
                 base_instance: own.code.instance,
                 base_size: own.code.size,
                 head_size: other.code.size,
+                base_stack: own.code.stack,
+                head_stack: other.code.stack,
                 cause,
                 callees_gained: callees_gained((base, own.index), (head, other.index), &partners),
                 callees_lost: callees_lost((base, own.index), (head, other.index), &partners),
@@ -175,7 +183,8 @@ impl Identified for Numbered<'_> {
 
 impl From<&FunctionCode> for SizedFunction {
     fn from(function: &FunctionCode) -> Self {
-        Self { name: function.name.clone(), instance: function.instance, size: function.size }
+        let FunctionCode { name, instance, size, stack, .. } = function;
+        Self { name: name.clone(), instance: *instance, size: *size, stack: *stack }
     }
 }
 
@@ -193,6 +202,7 @@ mod tests {
             instance,
             size,
             digest: Digest::of(&[code]),
+            stack: None,
         };
         functions.iter().map(code).collect()
     }
@@ -206,8 +216,14 @@ mod tests {
         let base = set(&[("gone", 1, 10, 0), ("same", 1, 20, 1), ("other", 1, 30, 2)]);
         let head = set(&[("new", 1, 11, 0), ("same", 1, 20, 1), ("other", 1, 33, 3)]);
         let diff = FunctionSet::diff(&base, &head);
-        assert_eq!(diff.added, [SizedFunction { name: Name::of("new"), instance: 1, size: 11 }]);
-        assert_eq!(diff.removed, [SizedFunction { name: Name::of("gone"), instance: 1, size: 10 }]);
+        assert_eq!(
+            diff.added,
+            [SizedFunction { name: Name::of("new"), instance: 1, size: 11, stack: None }]
+        );
+        assert_eq!(
+            diff.removed,
+            [SizedFunction { name: Name::of("gone"), instance: 1, size: 10, stack: None }]
+        );
         assert_eq!(sizes(&diff), [(30, 33)]);
         assert_eq!(diff.unchanged, 1);
     }

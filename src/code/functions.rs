@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::defined::{DefinedFunction, defined_functions};
 use super::digest::Digest;
 use super::elf::Unreadable;
+use super::frames::frame_sizes;
 use super::kept::KeptFunction;
 use super::members::{Member, NotComparable, Unread, members};
 use super::name::{Name, stable_symbol};
@@ -16,9 +17,12 @@ use super::references::References;
 use super::relocatable::Relocatable;
 use super::target::{Piece, SymbolPlace, Targets, is_anonymous};
 
+/// A function as it is stored: a list without names, since there are many.
+type Stored = (Name, u64, u64, Digest, Option<u64>);
+
 /// The code of one function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "(Name, u64, u64, Digest)", into = "(Name, u64, u64, Digest)")]
+#[serde(from = "Stored", into = "Stored")]
 pub struct FunctionCode {
     /// What identifies it across versions, together with `instance`.
     pub name: Name,
@@ -29,6 +33,9 @@ pub struct FunctionCode {
     /// The digest of its code, with relocated fields masked and with the stable names, or for
     /// constants the contents, of what its relocations refer to.
     pub digest: Digest,
+    /// How many bytes of the stack its frame takes, where that is known: the largest distance of the stack pointer
+    /// from where it was before the call, the return address included that a call puts there.
+    pub stack: Option<u64>,
 }
 
 /// The code of all functions of a build: a summary small enough to keep beside it.
@@ -57,13 +64,13 @@ pub struct FunctionSet {
 }
 
 /// The rules by which digests are made, numbered: [`Rules::CURRENT`] grows whenever the digest of
-/// some function changes, or what is known of what functions refer to.
+/// some function changes, or what else is known of functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 struct Rules;
 
 impl Rules {
-    const CURRENT: u32 = 2;
+    const CURRENT: u32 = 3;
 }
 
 impl TryFrom<u32> for Rules {
@@ -104,7 +111,11 @@ impl FunctionSet {
         selected.sort_unstable_by(|(one, at), (other, there)| {
             one.cmp(other).then_with(|| at.in_order().cmp(&there.in_order()))
         });
-        let (functions, pieces): (Vec<_>, Vec<_>) = selected.into_iter().unzip();
+        let (mut functions, pieces): (Vec<_>, Vec<_>) = selected.into_iter().unzip();
+        let stacks = frame_sizes(&definitions.objects, &pieces);
+        for (function, stack) in functions.iter_mut().zip(stacks) {
+            function.stack = stack;
+        }
         let references = References::gather(
             &definitions.objects,
             &definitions.is_certain,
@@ -294,7 +305,7 @@ fn select(instances: Vec<Instance<'_>>, wanted: &Wanted<'_>) -> Vec<(FunctionCod
         }
         chosen.extend(candidates.into_iter().take(missing));
         functions.extend(chosen.into_iter().map(|Instance { size, digest, piece, .. }| {
-            (FunctionCode { name: name.clone(), instance, size, digest }, piece)
+            (FunctionCode { name: name.clone(), instance, size, digest, stack: None }, piece)
         }));
     }
     functions
@@ -321,15 +332,15 @@ fn unseen(kept: &[KeptFunction], instances: &[Instance<'_>]) -> Vec<(Name, u64)>
     unseen
 }
 
-impl From<(Name, u64, u64, Digest)> for FunctionCode {
-    fn from((name, instance, size, digest): (Name, u64, u64, Digest)) -> Self {
-        Self { name, instance, size, digest }
+impl From<Stored> for FunctionCode {
+    fn from((name, instance, size, digest, stack): Stored) -> Self {
+        Self { name, instance, size, digest, stack }
     }
 }
 
-impl From<FunctionCode> for (Name, u64, u64, Digest) {
-    fn from(function: FunctionCode) -> Self {
-        (function.name, function.instance, function.size, function.digest)
+impl From<FunctionCode> for Stored {
+    fn from(FunctionCode { name, instance, size, digest, stack }: FunctionCode) -> Self {
+        (name, instance, size, digest, stack)
     }
 }
 

@@ -14,6 +14,7 @@ mod diff;
 mod digest;
 mod elf;
 mod elsewhere;
+mod frames;
 mod functions;
 mod gather;
 mod instruction;

@@ -77,6 +77,8 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
                 instance: function.instance,
                 base_size: Some(function.base_size),
                 head_size: Some(function.head_size),
+                base_stack: function.base_stack,
+                head_stack: function.head_stack,
                 while_measuring: measured(base, in_base) || measured(head, in_head),
                 cause: function.cause.clone(),
                 callees_gained: function.callees_gained.clone(),
@@ -84,22 +86,26 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
             });
         }
     }
-    let alone =
-        |function: &SizedFunction, trace: &Trace, sizes: [Option<u64>; 2]| ReachedFunction {
-            name: function.name.clone(),
-            instance: function.instance,
-            base_size: sizes[0],
-            head_size: sizes[1],
-            while_measuring: measured(trace, function.instance),
+    let alone = |function: &SizedFunction, trace: &Trace, [in_base, in_head]: [bool; 2]| {
+        let SizedFunction { name, instance, size, stack } = function;
+        ReachedFunction {
+            name: name.clone(),
+            instance: *instance,
+            base_size: in_base.then_some(*size),
+            head_size: in_head.then_some(*size),
+            base_stack: stack.filter(|_| in_base),
+            head_stack: stack.filter(|_| in_head),
+            while_measuring: measured(trace, *instance),
             cause: Cause::Code,
             callees_gained: Vec::new(),
             callees_lost: Vec::new(),
-        };
+        }
+    };
     for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
-        reached.push(alone(function, base, [Some(function.size), None]));
+        reached.push(alone(function, base, [true, false]));
     }
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
-        reached.push(alone(function, head, [None, Some(function.size)]));
+        reached.push(alone(function, head, [false, true]));
     }
     reached.retain(|function| function.while_measuring || !is_of_harness(&function.name));
     reached.sort_by_cached_key(|function| {
@@ -149,6 +155,8 @@ mod tests {
             base_instance,
             base_size,
             head_size,
+            base_stack: Some(24),
+            head_stack: None,
             cause: Cause::Code,
             callees_gained: vec![Name::of("gained")],
             callees_lost: Vec::new(),
@@ -156,7 +164,7 @@ mod tests {
     }
 
     fn sized(name: &str, instance: u64) -> SizedFunction {
-        SizedFunction { name: Name::of(name), instance, size: 9 }
+        SizedFunction { name: Name::of(name), instance, size: 9, stack: Some(8) }
     }
 
     fn trace(in_set_up: &[u64], while_measuring: &[u64]) -> Trace {
@@ -204,6 +212,24 @@ mod tests {
             is(&order),
             "measured ones first, then the largest change"
         );
+    }
+
+    #[test]
+    fn a_function_has_sizes_in_the_versions_that_have_it() {
+        let diff = FunctionDiff {
+            changed: vec![changed("a", [1, 1], [10, 20])],
+            removed: vec![sized("gone", 2)],
+            added: vec![sized("new", 3)],
+            ..FunctionDiff::default()
+        };
+        let trace = trace(&[], &[1, 2, 3]);
+        let sizes =
+            |one: &ReachedFunction| (one.base_size, one.head_size, one.base_stack, one.head_stack);
+        let sizes: Vec<_> = functions(&diff, [&trace, &trace]).iter().map(sizes).collect();
+        let a = (Some(10), Some(20), Some(24), None);
+        let gone = (Some(9), None, Some(8), None);
+        let new = (None, Some(9), None, Some(8));
+        assert_eq!(sizes, [a, gone, new]);
     }
 
     #[test]

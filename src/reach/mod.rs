@@ -37,6 +37,10 @@ pub struct ReachedFunction {
     pub base_size: Option<u64>,
     /// Its size in the head, in bytes; absent if the head lacks it.
     pub head_size: Option<u64>,
+    /// The size of its frame on the stack in the base, in bytes; absent if the base lacks it, or it is unknown.
+    pub base_stack: Option<u64>,
+    /// The same in the head.
+    pub head_stack: Option<u64>,
     /// Whether it is entered after the clock was first read: otherwise only in set-up.
     pub while_measuring: bool,
     /// What of it differs.

@@ -52,6 +52,15 @@ pub fn bytes(size: u64) -> String {
     if unit == 0 { format!("{size} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
+/// How the size of a function's frame on the stack differs, to stand behind its other sizes: `, stack 24 -> 88 bytes`.
+/// Nothing where it is the same in both versions, or unknown in one.
+pub fn change_of_stack(base: Option<u64>, head: Option<u64>) -> String {
+    match (base, head) {
+        (Some(base), Some(head)) if base != head => format!(", stack {base} -> {head} bytes"),
+        _ => String::new(),
+    }
+}
+
 /// A measured value with four digits: `4.384 µs`, `3.400 MiB`, `1.235 M instructions`.
 pub fn value(value: f64, unit: Unit) -> String {
     match unit {
@@ -211,6 +220,15 @@ mod tests {
         assert_eq!(bytes(512), "512 B");
         assert_eq!(bytes(3_565_158), "3.4 MiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
+    }
+
+    #[test]
+    fn a_change_of_the_stack_is_told_where_both_sizes_are_known() {
+        assert_eq!(change_of_stack(Some(24), Some(88)), ", stack 24 -> 88 bytes");
+        for (base, head) in [(Some(24), Some(24)), (None, Some(88)), (Some(24), None), (None, None)]
+        {
+            assert_eq!(change_of_stack(base, head), "");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub use json::{Difference, ReachFields};
 
 use super::{
     markdown::{code, escaped},
+    quantity::change_of_stack,
     table::shorten,
     visible::visible,
 };
@@ -80,7 +81,7 @@ impl Form {
         parts.join("; ")
     }
 
-    /// A function and its sizes: `fold (624 -> 524 bytes)`.
+    /// A function and its sizes: `fold (624 -> 524 bytes, stack 24 -> 88 bytes)`.
     fn function(self, function: &ReachedFunction) -> String {
         let name = self.name(function.name.as_str());
         if let Cause::Data(data) = &function.cause {
@@ -89,9 +90,12 @@ impl Form {
                 None => format!("{name} (its data differs)"),
             };
         }
+        let stack = change_of_stack(function.base_stack, function.head_stack);
         match (function.base_size, function.head_size) {
-            (Some(base), Some(head)) if base == head => format!("{name} (changed, {head} bytes)"),
-            (Some(base), Some(head)) => format!("{name} ({base} -> {head} bytes)"),
+            (Some(base), Some(head)) if base == head => {
+                format!("{name} (changed, {head} bytes{stack})")
+            }
+            (Some(base), Some(head)) => format!("{name} ({base} -> {head} bytes{stack})"),
             (None, Some(head)) => format!("{name} (new, {head} bytes)"),
             (Some(base), None) => format!("{name} (removed, {base} bytes)"),
             (None, None) => name,

@@ -83,6 +83,30 @@ fn a_changed_constant_changes_the_one_function_that_has_it() {
     assert!(names(target, "added").is_empty() && names(target, "removed").is_empty());
 }
 
+#[test]
+fn a_function_that_takes_more_of_the_stack_is_listed_with_the_sizes_of_its_frame() {
+    let project = TestProject::of("sums");
+    project.replace("Cargo.toml", "opt-level = 0", "opt-level = 3");
+    project.commit("Optimize");
+    let more = "let all = std::hint::black_box([count; 512]);\n    (0..all[7]).map(";
+    project.replace("src/lib.rs", "(0..count).map(", more);
+    project.commit("Make an array");
+    let diff = project.rbench(&["diff", "HEAD~1", "--format", "json"]).ok().json("diff");
+    let changed = diff["targets"][0]["changed"].as_array().unwrap();
+    let steps = changed.iter().find(|one| one["name"] == "sums::steps").unwrap();
+    let sizes = ["base", "head"].map(|version| steps[format!("{version}_stack_bytes")].as_u64());
+    let text = project.rbench(&["diff", "HEAD~1"]).ok();
+    if let [Some(base), Some(head)] = sizes {
+        let array = 512 * 8;
+        assert!(base < 200 && head >= base + array && head < base + 3 * array, "{steps}");
+        text.assert_stdout_has(&[&format!(" bytes, stack {base} -> {head} bytes)\n")]);
+    } else {
+        // Compilers for aarch64 use frame pointers wherever a function calls another.
+        assert_eq!(std::env::consts::ARCH, "aarch64", "{steps}");
+        assert!(!text.stdout().contains("stack"), "{}", text.stdout());
+    }
+}
+
 /// The fixture's change is a key that the standard library's sorting is instantiated with.
 #[test]
 fn functions_whose_source_nobody_touched_are_listed_when_their_code_changed() {

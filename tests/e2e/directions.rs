@@ -279,6 +279,7 @@ fn each_library_of_an_edge_is_known_only_there() {
         ("git2", &["src/source"][..]),
         ("rusqlite", &["src/store"]),
         ("indicatif", &["src/console.rs", "src/console"]),
+        ("gimli::", &["src/code"]),
         ("object::", &["src/build", "src/code", "src/process/trace"]),
     ] {
         assert_none(&uses(&["src"], &[library], modules));

@@ -9,7 +9,7 @@ use crate::{
     model::{Benchmark, Obstacle},
     report::{
         diff::label,
-        quantity::{count, percent, size},
+        quantity::{change_of_stack, count, percent, size},
         sentence,
         table::shorten,
         verdict::VerdictKind,
@@ -173,17 +173,18 @@ fn few_functions(diff: &FunctionDiff) -> Vec<String> {
         return Vec::new();
     }
     let shared = diff.shared_names();
-    let changed =
-        changed.iter().map(|ChangedFunction { name, instance, base_size, head_size, .. }| {
-            let name = label(name, *instance, &shared);
-            if base_size == head_size {
-                format!("{name}: changed, {head_size} bytes")
-            } else {
-                format!("{name}: {base_size} -> {head_size} bytes")
-            }
-        });
+    let changed = changed.iter().map(|function| {
+        let ChangedFunction { name, instance, base_size, head_size, .. } = function;
+        let name = label(name, *instance, &shared);
+        let stack = change_of_stack(function.base_stack, function.head_stack);
+        if base_size == head_size {
+            format!("{name}: changed, {head_size} bytes{stack}")
+        } else {
+            format!("{name}: {base_size} -> {head_size} bytes{stack}")
+        }
+    });
     let sized = |what: &'static str, functions: &[SizedFunction]| {
-        let sized = functions.iter().map(|SizedFunction { name, instance, size }| {
+        let sized = functions.iter().map(|SizedFunction { name, instance, size, .. }| {
             format!("{}: {what}, {size} bytes", label(name, *instance, &shared))
         });
         sized.collect::<Vec<_>>()

@@ -26,7 +26,8 @@ use crate::{
 const SCHEMA: &str = include_str!("../../../schemas/compare.json");
 
 fn diff() -> FunctionDiff {
-    let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
+    let sized =
+        |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10, stack: None };
     FunctionDiff {
         added: vec![sized("new")],
         removed: vec![],
@@ -37,6 +38,8 @@ fn diff() -> FunctionDiff {
                 base_instance: 1,
                 base_size: 8,
                 head_size: 9,
+                base_stack: None,
+                head_stack: None,
                 cause: Cause::Code,
                 callees_gained: vec![],
                 callees_lost: vec![],

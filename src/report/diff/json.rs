@@ -44,6 +44,8 @@ struct Changed<'r> {
     base_instance: String,
     base_bytes: u64,
     head_bytes: u64,
+    base_stack_bytes: Option<u64>,
+    head_stack_bytes: Option<u64>,
     #[serde(flatten)]
     difference: Difference<'r>,
     executed_by: Option<Vec<&'r str>>,
@@ -54,6 +56,7 @@ struct Sized<'r> {
     name: &'r str,
     instance: String,
     size_bytes: u64,
+    stack_bytes: Option<u64>,
     executed_by: Option<Vec<&'r str>>,
 }
 
@@ -90,6 +93,8 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             base_instance: format!("{:016x}", function.base_instance),
             base_bytes: function.base_size,
             head_bytes: function.head_size,
+            base_stack_bytes: function.base_stack,
+            head_stack_bytes: function.head_stack,
             difference: Difference::new(
                 &function.cause,
                 &function.callees_gained,
@@ -98,10 +103,11 @@ impl<'r> From<&'r TargetDiff> for TargetFields<'r> {
             executed_by: executed_by(function.instance, Has::Both),
         };
         let sized = |functions: &'r [SizedFunction], has| {
-            let sized = |SizedFunction { name, instance, size }: &'r SizedFunction| Sized {
+            let sized = |SizedFunction { name, instance, size, stack }: &'r SizedFunction| Sized {
                 name: name.as_str(),
                 instance: format!("{instance:016x}"),
                 size_bytes: *size,
+                stack_bytes: *stack,
                 executed_by: executed_by(*instance, has),
             };
             functions.iter().map(sized).collect()

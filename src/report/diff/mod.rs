@@ -93,6 +93,8 @@ mod tests {
             base_instance: 0x1a2b_3c4d << 32,
             base_size: 2316,
             head_size,
+            base_stack: Some(24),
+            head_stack: Some(24),
             cause: Cause::Code,
             callees_gained: vec![],
             callees_lost: vec![],
@@ -104,9 +106,15 @@ mod tests {
         let inlines = ChangedFunction {
             callees_gained: ["a", "b", "c", "d", "e", "f", "g"].map(Name::of).into(),
             callees_lost: vec![Name::of(name)],
+            head_stack: Some(4120),
             ..changed("inlines", 5000)
         };
-        let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
+        let sized = |name: &str| SizedFunction {
+            name: Name::of(name),
+            instance: 1,
+            size: 10,
+            stack: Some(8),
+        };
         let diff = FunctionDiff {
             added: vec![sized("new")],
             removed: vec![sized("old")],
@@ -153,6 +161,8 @@ mod tests {
             instance,
             base_size: sizes[0],
             head_size: sizes[1],
+            base_stack: sizes[0].map(|_| 24),
+            head_stack: sizes[1].map(|_| 24),
             while_measuring: true,
             cause: Cause::Code,
             callees_gained: vec![],
@@ -257,8 +267,12 @@ mod tests {
     #[test]
     fn functions_of_one_name_are_told_apart_by_their_symbols() {
         let mut report = report("iter");
-        report.targets[0].diff.added =
-            vec![SizedFunction { name: Name::of("iter"), instance: 0x0005_6789 << 32, size: 10 }];
+        report.targets[0].diff.added = vec![SizedFunction {
+            name: Name::of("iter"),
+            instance: 0x0005_6789 << 32,
+            size: 10,
+            stack: None,
+        }];
         let text = style::plain(&report.text(80));
         for line in ["~ iter #1a2b3c4d  (2316 ->", "+ iter #00056789  (10", "~ same_size  (2316"] {
             assert!(text.contains(line), "{text}");

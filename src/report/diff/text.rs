@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
-    report::{quantity::count, visible::visible},
+    report::{
+        quantity::{change_of_stack, count},
+        visible::visible,
+    },
 };
 
 /// How many callees of a function are named at most.
@@ -51,11 +54,12 @@ impl TargetDiff {
         };
         let shared = self.diff.shared_names();
         for function in changed {
-            let sizes = if function.base_size == function.head_size {
+            let mut sizes = if function.base_size == function.head_size {
                 format!("{} bytes", function.base_size)
             } else {
                 format!("{} -> {} bytes", function.base_size, function.head_size)
             };
+            sizes += &change_of_stack(function.base_stack, function.head_stack);
             text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
             text += &what_differs(function)
                 .map_or_else(String::new, |what| format!("      {}\n", visible(&what)));
@@ -63,7 +67,7 @@ impl TargetDiff {
         }
         let of_one = [('+', added, Has::OnlyHead), ('-', removed, Has::OnlyBase)];
         for (sign, functions, has) in of_one {
-            for SizedFunction { name, instance, size } in functions {
+            for SizedFunction { name, instance, size, .. } in functions {
                 text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
                 text += &self.who_executes(name, *instance, has);
             }

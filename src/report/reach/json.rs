@@ -23,6 +23,8 @@ struct ReachedFields<'r> {
     instance: String,
     base_size_bytes: Option<u64>,
     head_size_bytes: Option<u64>,
+    base_stack_bytes: Option<u64>,
+    head_stack_bytes: Option<u64>,
     while_measuring: bool,
     #[serde(flatten)]
     difference: Difference<'r>,
@@ -56,6 +58,8 @@ impl<'r> From<&'r Reach> for ReachFields<'r> {
             instance: format!("{:016x}", function.instance),
             base_size_bytes: function.base_size,
             head_size_bytes: function.head_size,
+            base_stack_bytes: function.base_stack,
+            head_stack_bytes: function.head_stack,
             while_measuring: function.while_measuring,
             difference: Difference::new(
                 &function.cause,

@@ -60,12 +60,13 @@ fn aarch64_functions_are_digested_by_the_same_rules() {
 }
 
 #[test]
-fn a_set_is_stored_as_names_with_instance_size_and_digest() {
-    let function = |name: &str, size| FunctionCode {
+fn a_set_is_stored_as_names_with_instance_size_digest_and_stack() {
+    let function = |name: &str, size, stack| FunctionCode {
         name: Name::of(name),
         instance: 7,
         size,
         digest: Digest::of(name.as_bytes()),
+        stack,
     };
     let contents = |body: &[u8], to: &[To]| Contents {
         body: Body::of(body),
@@ -74,7 +75,7 @@ fn a_set_is_stored_as_names_with_instance_size_and_digest() {
     let reason = Unreadable::Bitcode;
     let set = FunctionSet {
         rules: Rules,
-        functions: vec![function("a", 16), function("b", 3)],
+        functions: vec![function("a", 16, Some(24)), function("b", 3, None)],
         not_comparable: vec![NotComparable { input: "lto.o".to_owned(), reason }],
         unread: vec![Digest::of(b"")],
         unseen: vec![(Name::of("_start"), 34)],
@@ -92,8 +93,8 @@ fn a_set_is_stored_as_names_with_instance_size_and_digest() {
     let json = serde_json::to_string(&set).unwrap();
     assert_eq!(
         json,
-        "{\"rules\":2,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\"],\
-         [\"b\",7,3,\"10e5cf3d3c8a4f9f3468c8cc58eea84892a22fdadbc1acb22410190044c1d553\"]],\
+        "{\"rules\":3,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\",24],\
+         [\"b\",7,3,\"10e5cf3d3c8a4f9f3468c8cc58eea84892a22fdadbc1acb22410190044c1d553\",null]],\
          \"not-comparable\":[{\"input\":\"lto.o\",\"reason\":\"bitcode\"}],\"unread\":[\"af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262\"],\
          \"unseen\":[[\"_start\",34]],\"references\":{\
          \"functions\":[[\"17762fddd969a453925d65717ac3eea2\",[[0,1,-4],[1,0,-4]]],[\"10e5cf3d3c8a4f9f3468c8cc58eea848\",[]]],\
@@ -102,7 +103,7 @@ fn a_set_is_stored_as_names_with_instance_size_and_digest() {
     );
     assert_eq!(serde_json::from_str::<FunctionSet>(&json).unwrap(), set);
 
-    let error = serde_json::from_str::<FunctionSet>(&json.replace("\"rules\":2,", "\"rules\":99,"))
+    let error = serde_json::from_str::<FunctionSet>(&json.replace("\"rules\":3,", "\"rules\":99,"))
         .unwrap_err();
-    assert!(error.to_string().starts_with("functions were digested by rules 99, not 2"), "{error}");
+    assert!(error.to_string().starts_with("functions were digested by rules 99, not 3"), "{error}");
 }

@@ -14,6 +14,8 @@ fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> Reach
         instance: 0x1a2b_3c4d,
         base_size,
         head_size,
+        base_stack: None,
+        head_stack: None,
         while_measuring,
         cause: Cause::Code,
         callees_gained: Vec::new(),
@@ -81,6 +83,21 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
         "executes f0 (624 -> 524 bytes), f1 (624 -> 524 bytes), f2 (624 -> 524 bytes) and 2 more \
          that changed"
     );
+}
+
+#[test]
+fn a_frame_on_the_stack_of_another_size_is_told_behind_the_size_of_the_code() {
+    let with_stack = |sizes: [u64; 2], [base_stack, head_stack]: [Option<u64>; 2]| {
+        ReachedFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
+    };
+    let said = |function| said(Reach { functions: vec![function], ..Reach::default() });
+    let [text, markdown] = said(with_stack([624, 524], [Some(24), Some(4120)]));
+    assert_eq!(text, "executes fold (624 -> 524 bytes, stack 24 -> 4120 bytes)");
+    assert_eq!(markdown, "executes `fold` (624 -> 524 bytes, stack 24 -> 4120 bytes)");
+    let [text, _] = said(with_stack([70, 70], [Some(24), Some(8)]));
+    assert_eq!(text, "executes fold (changed, 70 bytes, stack 24 -> 8 bytes)");
+    let [text, _] = said(with_stack([70, 70], [Some(24), None]));
+    assert_eq!(text, "executes fold (changed, 70 bytes)");
 }
 
 #[test]
@@ -172,13 +189,15 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
         ..functions(5)
     };
     let mut report = of(vec![regressed("a", reach)]);
-    report.rows[0].reach.as_mut().unwrap().functions.push(function("g", [None, Some(9)], false));
+    let g = ReachedFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
+    report.rows[0].reach.as_mut().unwrap().functions.push(g);
     assert_keeps(SCHEMA, &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let reach = &json["benchmarks"][0]["reach"];
     assert_eq!(reach["functions"].as_array().unwrap().len(), 6);
     let last = serde_json::json!({
-        "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9, "while_measuring": false,
+        "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9,
+        "base_stack_bytes": null, "head_stack_bytes": 48, "while_measuring": false,
         "differs": "code", "data": null, "callees_gained": [], "callees_lost": [],
     });
     assert_eq!(reach["functions"][5], last);
@@ -187,7 +206,8 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
 
 #[test]
 fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once() {
-    let sized = |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10 };
+    let sized =
+        |name: &str| SizedFunction { name: Name::of(name), instance: 1, size: 10, stack: None };
     let few = FunctionDiff {
         added: vec![sized("new")],
         removed: vec![sized("old")],
@@ -204,6 +224,14 @@ fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once()
     );
     assert!(text.contains(&line), "{text}");
     assert!(report.markdown().contains(named), "{}", report.markdown());
+
+    let mut grown = diff().changed.remove(0);
+    (grown.base_stack, grown.head_stack) = (Some(24), Some(88));
+    let grown = FunctionDiff { changed: vec![grown], ..FunctionDiff::default() };
+    let functions = vec![(target("a"), grown)];
+    let report = ComparisonReport { functions, ..of(vec![unaffected("x")]) };
+    let text = style::plain(&report.text(400));
+    assert!(text.contains("; a: 8 -> 9 bytes, stack 24 -> 88 bytes\n"), "{text}");
 }
 
 #[test]
