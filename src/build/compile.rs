@@ -17,8 +17,7 @@ use super::{
     lock_file::LockFile,
     recipe::Recipe,
     run_cargo::{self, Messages},
-    supervisor, tool,
-    toolchain::Toolchain,
+    supervisor, tool, toolchain,
     workshop::{Source, Workshop},
 };
 use crate::{
@@ -38,11 +37,14 @@ impl Workshop<'_> {
 
     /// The compiler that a version is compiled by: all of `rustc -vV`.
     pub fn compiler(&self, source: Source<'_>) -> Result<String> {
-        Ok(Toolchain::at(&self.cargo_context(source, None)?)?.version)
+        toolchain::compiler(&self.cargo_context(source, None)?)
     }
 
-    /// What cargo knows of the packages of a version whose compilation is the active one.
-    pub fn workspace(&self, source: Source<'_>) -> Result<Workspace> {
+    /// What cargo knows of the packages of a version whose compilation, this one, is the active one.
+    pub fn workspace(&self, source: Source<'_>, compilation: &Compilation) -> Result<Workspace> {
+        if let Some(kept) = Workspace::kept(&compilation.home) {
+            return Ok(kept);
+        }
         let context = self.cargo_context(source, None)?;
         Workspace::at(&context, &self.settings, &source.version.to_string())
     }
@@ -80,12 +82,12 @@ impl Workshop<'_> {
         instance: Instance,
     ) -> Result<Wanted> {
         let context = self.cargo_context(source, instance.salt())?;
-        let toolchain = Toolchain::at(&context)?;
+        let compiler = toolchain::compiler(&context)?;
         let lock = self.provide_lock(source, &context)?;
-        let family = self.family(source, &toolchain);
+        let family = self.family(source, &compiler);
         // With the family in front, a donor is found by its name.
         let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
-        Ok(Wanted { context, toolchain, lock: lock.path, family, key })
+        Ok(Wanted { context, compiler, lock: lock.path, family, key })
     }
 
     fn compiled_before(
@@ -139,7 +141,8 @@ impl Workshop<'_> {
         wanted: Wanted,
     ) -> Result<Compilation> {
         let version = source.version.to_string();
-        let Wanted { context, toolchain, lock, family, key } = wanted;
+        let Wanted { context, compiler, lock, family, key } = wanted;
+        let sysroot = toolchain::sysroot(&context)?;
         let home = self.site.compilation(&key);
         files::remove_directory(&home)?;
         files::create_directory(&home.join("target"))?;
@@ -152,8 +155,9 @@ impl Workshop<'_> {
             donor::seed(self, &context, &home, &family, &workspace)?;
         }
         let before = generated::files_of(source.checkout);
+        workspace.keep(&home)?;
         let start = Instant::now();
-        let job = Job { source, context, toolchain, home, log: self.site.log(&key) };
+        let job = Job { source, context, sysroot, home, log: self.site.log(&key) };
         let messages = self.run_cargo(&job, &chosen)?;
         let took = start.elapsed();
         generated::note(&job.home, source.checkout, &before)?;
@@ -166,8 +170,8 @@ impl Workshop<'_> {
         let record = CompilationRecord {
             version: source.version.short(),
             reproducibility: reproducibility_key(&family, &lock),
-            rustc: job.toolchain.version,
-            sysroot: job.toolchain.sysroot,
+            rustc: compiler,
+            sysroot: job.sysroot,
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
             scripts: messages.scripts,
@@ -228,7 +232,7 @@ impl Workshop<'_> {
                 .because(failure.to_string())
         })?;
         let build_path = self.site.build_path();
-        let sysroot = &job.toolchain.sysroot;
+        let sysroot = &job.sysroot;
         let recorded = files::modified(&Recipe::path(&recipe_home))?;
         let (inputs, files) = inputs::digest(&recipe, recorded, &build_path, &job.home, sysroot)?;
         let executable = inputs::at_home(&made.path, &build_path, &job.home);
@@ -248,11 +252,11 @@ impl Workshop<'_> {
 
     /// The hash of everything but the version and its lock file: compilations of one family can share
     /// dependencies.
-    fn family(&self, source: Source<'_>, toolchain: &Toolchain) -> String {
+    fn family(&self, source: Source<'_>, compiler: &str) -> String {
         // Neither changes what is made.
         let settings = CompileSettings { jobs: None, offline: false, ..self.settings.clone() };
         let mut maker = KeyMaker::new("compilation v4");
-        maker.add("rustc", toolchain.version.as_bytes());
+        maker.add("rustc", compiler.as_bytes());
         maker.add("settings", format!("{settings:?}").as_bytes());
         maker.add_path("workspace", &self.workspace);
         maker.add_path("at", &self.site.build_path());
@@ -269,7 +273,7 @@ impl Workshop<'_> {
 /// A compilation that is to be found or made.
 struct Wanted {
     context: CargoContext,
-    toolchain: Toolchain,
+    compiler: String,
     lock: PathBuf,
     family: String,
     key: String,
@@ -279,7 +283,7 @@ struct Wanted {
 struct Job<'a> {
     source: Source<'a>,
     context: CargoContext,
-    toolchain: Toolchain,
+    sysroot: PathBuf,
     home: PathBuf,
     log: PathBuf,
 }

@@ -10,12 +10,15 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 use super::{
     cargo::{self, CargoContext},
     compilation::CompiledTarget,
-    tool,
+    files, tool,
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     model::{BenchTarget, CompileSettings, TargetFilter},
 };
+
+/// What cargo said of a version's workspace when it was compiled, in the directory of the compilation.
+const KEPT: &str = "workspace.json";
 
 /// What cargo knows of a version's workspace.
 #[derive(Debug)]
@@ -59,6 +62,22 @@ impl Workspace {
         let metadata = MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
             .or_fail(Exit::Build, what)?;
         Ok(Self { metadata })
+    }
+
+    /// What was [kept](Self::keep) of the workspace that was compiled in `home`: cargo would say the same
+    /// again, since all that decides it is part of the compilation's key. Compilations made by older versions
+    /// have nothing.
+    pub fn kept(home: &Path) -> Option<Self> {
+        Some(Self { metadata: files::read_json(&home.join(KEPT))? })
+    }
+
+    /// Keeps it with the compilation in `home`.
+    pub fn keep(&self, home: &Path) -> Result<()> {
+        let path = home.join(KEPT);
+        let what = || format!("cannot write {}", path.display());
+        // In one line, since it is large and nobody reads it.
+        let json = serde_json::to_vec(&self.metadata).or_fail(Exit::Internal, what)?;
+        files::write_whole(&path, &json)
     }
 
     /// The bench targets of the workspace that the filter admits.

@@ -34,28 +34,33 @@ pub struct NaturalLink {
 impl NaturalLink {
     /// Links the recipe kept in `home`, or finds it linked there from before.
     pub fn of(recipe: &Recipe, linker: &Linker, home: &Path) -> Result<Self> {
-        Self::at(recipe, linker, &Self::place(linker, home))
+        let executable = home.join(if linker.is_the_users() { BY_OWN } else { BY_OTHER });
+        Self::known(&executable).map_or_else(|| Self::at(recipe, linker, &executable), Ok)
     }
 
-    /// Where its executable is.
-    fn place(linker: &Linker, home: &Path) -> PathBuf {
-        home.join(if linker.is_the_users() { BY_OWN } else { BY_OTHER })
+    /// The same by the linker of the recipe, which is asked nothing if it has linked before.
+    fn by_own(recipe: &Recipe, home: &Path) -> Result<Self> {
+        let executable = home.join(BY_OWN);
+        let link = || Self::at(recipe, &Linker::of(recipe)?, &executable);
+        Self::known(&executable).map_or_else(link, Ok)
     }
 
-    /// Links to this path, or finds it linked there from before.
+    /// What was linked to this path from before, if it is whole.
+    fn known(executable: &Path) -> Option<Self> {
+        let known = Self::read(executable).ok()?;
+        object::File::parse(&*known.executable).is_ok().then_some(known)
+    }
+
+    fn read(executable: &Path) -> std::io::Result<Self> {
+        let map = fs::read(executable.with_extension("map"))?;
+        let map = String::from_utf8_lossy(&map).into_owned();
+        Ok(Self { executable: fs::read(executable)?, map })
+    }
+
+    /// Links to this path.
     pub fn at(recipe: &Recipe, linker: &Linker, executable: &Path) -> Result<Self> {
         let what = || format!("cannot list the functions of {}", recipe.output.display());
         let map = executable.with_extension("map");
-        let read = || -> std::io::Result<Self> {
-            let executable = fs::read(executable)?;
-            let map = String::from_utf8_lossy(&fs::read(&map)?).into_owned();
-            Ok(Self { executable, map })
-        };
-        if let Ok(known) = read()
-            && object::File::parse(&*known.executable).is_ok()
-        {
-            return Ok(known);
-        }
         let unfinished = executable.with_extension("unfinished");
         let map_name = map.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let wanted = Arrangement {
@@ -67,7 +72,7 @@ impl NaturalLink {
             .map_err(|failure| files::or_full_disk(failure, executable))?;
         // Last, so that what a killed link leaves is not taken for a whole one.
         fs::rename(&unfinished, executable).or_fail(Exit::Build, what)?;
-        read().or_fail(Exit::Build, what)
+        Self::read(executable).or_fail(Exit::Build, what)
     }
 
     /// The functions of the executable.
@@ -95,11 +100,9 @@ pub struct ListedExecutable {
 
 /// The executable that [`function_set`] tells the functions of.
 pub fn listed_executable(recipe: &Recipe, home: &Path) -> Result<ListedExecutable> {
-    let linker = Linker::of(recipe)?;
-    let functions = NaturalLink::of(recipe, &linker, home)?.kept(recipe)?;
     Ok(ListedExecutable {
-        path: NaturalLink::place(&linker, home),
-        functions,
+        functions: NaturalLink::by_own(recipe, home)?.kept(recipe)?,
+        path: home.join(BY_OWN),
         home: home.to_owned(),
         options: recipe.options(),
     })
@@ -112,7 +115,7 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     if let Some(set) = files::read_json(&remembered) {
         return Ok(set);
     }
-    let natural = NaturalLink::of(recipe, &Linker::of(recipe)?, home)?;
+    let natural = NaturalLink::by_own(recipe, home)?;
     let kept = natural.kept(recipe)?;
     let mut inputs = read_inputs(recipe)?;
     let others = other_inputs(&natural.map, &inputs);

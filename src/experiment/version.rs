@@ -49,7 +49,7 @@ impl ListedVersion {
         let source = source_of(&version, &checkout);
         let compilation = workshop.compile(source, targets)?;
         let locked = workshop.locked(source);
-        let workspace = workshop.workspace(source)?;
+        let workspace = workshop.workspace(source, &compilation)?;
         let configured = workshop.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {
             version: &version,

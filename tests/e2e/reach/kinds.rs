@@ -10,7 +10,7 @@ pub struct Kind {
     pub edits: &'static [(&'static str, &'static str, &'static str)],
     /// The benchmarks that are affected, and by what.
     pub affected: &'static [(&'static str, By)],
-    /// What is said of all others.
+    /// What a comparison says of all others.
     pub others: &'static str,
 }
 
@@ -40,7 +40,8 @@ pub const EVERY: &str = "*";
 const CODE: &str = "src/code.rs";
 const DATA: &str = "src/data.rs";
 const UNAFFECTED: &str = "unaffected";
-const IDENTICAL: &str = "identical";
+/// What is said where the whole program is the same.
+pub const IDENTICAL: &str = "identical";
 
 pub const OF_CODE: [Kind; 14] = [
     Kind {

@@ -8,7 +8,7 @@ mod kinds;
 use serde_json::Value;
 
 use crate::support::TestProject;
-use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, Kind, OF_CODE, OF_DATA, OF_NOTHING};
+use kinds::{BENCHMARKS, By, EVERY, FROM_OUTSIDE, IDENTICAL, Kind, OF_CODE, OF_DATA, OF_NOTHING};
 
 /// As little as can be measured: what is told does not depend on the times.
 const LITTLE: [&str; 14] = [
@@ -31,9 +31,14 @@ const LITTLE: [&str; 14] = [
 /// The verdicts on what was measured.
 const MEASURED: [&str; 4] = ["regressed", "improved", "unchanged", "inconclusive"];
 
+/// What the fixture's repository is called for the kinds of changes to machine code, and for all others: commands
+/// on the same one wait for each other.
+const CODE: &str = "kinds-of-change-of-code";
+const REST: &str = "kinds-of-change-of-the-rest";
+
 /// The fixture with a tag for each commit, and `base` for the one below all of them.
-fn project() -> TestProject {
-    TestProject::shared("kinds-of-change", "kinds-of-change", |project| {
+fn project(name: &str) -> TestProject {
+    TestProject::shared(name, "kinds-of-change", |project| {
         project.git(&["tag", "base"]);
         for kind in OF_CODE.iter().chain(&OF_DATA).chain(&FROM_OUTSIDE).chain(&OF_NOTHING) {
             project.git(&["checkout", "--quiet", "--detach", "base"]);
@@ -63,12 +68,20 @@ impl Kind {
     }
 }
 
-/// The report on the base and a commit.
+/// The comparison of the base and a commit.
 #[track_caller]
 fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
     let tag = kind.tag();
     let arguments = [&["compare", "base", &tag, "--format", "json"], &LITTLE[..], more].concat();
     project.rbench(&arguments).ok().json("compare")
+}
+
+/// How the only bench target differs between the base and a commit, and what each benchmark reaches of that.
+#[track_caller]
+fn diff(project: &TestProject, tag: &str) -> Value {
+    let arguments = ["diff", "base", tag, "--by-benchmark", "--format", "json"];
+    let mut report = project.rbench(&arguments).ok().json("diff");
+    report["targets"][0].take()
 }
 
 /// What is reached, without what is there in any case.
@@ -115,69 +128,101 @@ impl Reached<'_> {
     }
 }
 
-/// What the report says of each benchmark and should not say.
-fn wrong(kind: &Kind, report: &Value) -> Vec<String> {
-    let rows = report["benchmarks"].as_array().unwrap();
+/// What rows on benchmarks say and should not: of each that it reaches exactly what it should, and whatever else
+/// `is_right` asks of a row and of what affects the benchmark.
+fn wrong(kind: &Kind, rows: &Value, is_right: impl Fn(&Value, Option<By>) -> bool) -> Vec<String> {
+    let rows = rows.as_array().unwrap();
     let mut wrong = Vec::new();
     if rows.len() != BENCHMARKS {
         wrong.push(format!("{}: {} benchmarks", kind.name, rows.len()));
     }
     for row in rows {
-        let (id, verdict) = (row["id"].as_str().unwrap(), row["verdict"].as_str().unwrap());
-        let (reached, is_measured) = (Reached(&row["reach"]), MEASURED.contains(&verdict));
-        let by = kind.on(id);
-        let is_right = match by {
-            Some(by) => is_measured && reached.is(by),
-            None => verdict == kind.others && reached.has_only(&[]),
-        };
-        if !is_right {
+        let by = kind.on(row["id"].as_str().unwrap());
+        let reached = Reached(&row["reach"]);
+        let reaches_it = by.map_or_else(|| reached.has_only(&[]), |by| reached.is(by));
+        if !reaches_it || !is_right(row, by) {
             let expected = by.map_or_else(|| kind.others.to_owned(), |by| format!("{by:?}"));
-            let reach = reached.0;
-            wrong.push(format!("{}: {id}: {verdict}, not {expected}: {reach}", kind.name));
+            wrong.push(format!("{}: not {expected}: {row}", kind.name));
         }
     }
     wrong
 }
 
+/// What a diff says and should not. Those who are not affected are identical exactly if nothing differs.
+fn wrong_in_diff(kind: &Kind, target: &Value) -> Vec<String> {
+    let mut wrong = wrong(kind, &target["benchmarks"], |_, _| true);
+    let lists = ["changed", "added", "removed", "elsewhere", "not_comparable"];
+    let is_empty = |list: &str| target[list].as_array().unwrap().is_empty();
+    if lists.into_iter().all(is_empty) != (kind.others == IDENTICAL) {
+        wrong.push(format!("{}: not {}: {target:#}", kind.name, kind.others));
+    }
+    wrong
+}
+
+/// What a comparison says and should not.
+fn wrong_in_comparison(kind: &Kind, report: &Value) -> Vec<String> {
+    wrong(kind, &report["benchmarks"], |row, by| {
+        let verdict = row["verdict"].as_str().unwrap();
+        by.map_or(verdict == kind.others, |_| MEASURED.contains(&verdict))
+    })
+}
+
 #[track_caller]
-fn assert_right(kinds: &[Kind]) {
-    let project = project();
-    let wrong: Vec<String> =
-        kinds.iter().flat_map(|kind| wrong(kind, &compare(&project, kind, &[]))).collect();
+fn assert_reached(project: &TestProject, kinds: &[Kind]) {
+    let wrong = |kind: &Kind| wrong_in_diff(kind, &diff(project, &kind.tag()));
+    let wrong: Vec<String> = kinds.iter().flat_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[track_caller]
+fn assert_measured(project: &TestProject, kinds: &[Kind], names: &[&str]) {
+    let kinds: Vec<&Kind> = kinds.iter().filter(|kind| names.contains(&kind.name)).collect();
+    assert_eq!(kinds.len(), names.len());
+    let wrong = |kind: &Kind| wrong_in_comparison(kind, &compare(project, kind, &[]));
+    let wrong: Vec<String> = kinds.into_iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
-fn a_change_of_machine_code_affects_those_who_execute_it() {
-    assert_right(&OF_CODE);
+fn a_change_of_machine_code_reaches_those_who_execute_it() {
+    assert_reached(&project(CODE), &OF_CODE);
 }
 
 #[test]
-fn a_change_of_data_affects_those_who_execute_what_refers_to_it() {
-    assert_right(&OF_DATA);
+fn a_change_of_data_reaches_those_who_execute_what_refers_to_it() {
+    assert_reached(&project(REST), &OF_DATA);
 }
 
 #[test]
-fn a_change_outside_of_the_program_affects_those_who_read_it() {
-    assert_right(&FROM_OUTSIDE);
+fn a_change_outside_of_the_program_reaches_those_who_read_it() {
+    assert_reached(&project(REST), &FROM_OUTSIDE);
 }
 
 #[test]
-fn a_comment_affects_nobody_and_another_benchmark_all_who_pass_by() {
-    assert_right(&OF_NOTHING);
+fn a_comment_reaches_nobody_and_another_benchmark_all_who_pass_by() {
+    assert_reached(&project(REST), &OF_NOTHING);
+}
+
+#[test]
+fn whom_a_change_of_the_program_reaches_is_measured_and_all_others_are_unaffected() {
+    let names = ["a function", "a panic that nobody meets", "the making of an input"];
+    assert_measured(&project(CODE), &OF_CODE, &names);
+}
+
+#[test]
+fn whom_a_change_outside_of_the_program_reaches_is_measured_and_all_others_are_identical() {
+    let project = project(REST);
+    assert_measured(&project, &FROM_OUTSIDE, &["a file that is read", "a release"]);
+    assert_measured(&project, &OF_NOTHING, &["comments and documentation and tests"]);
 }
 
 #[test]
 fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_reaches() {
-    let project = project();
+    let project = project(CODE);
     let [kind, ..] = &OF_CODE;
-    let diff = |tag: &str, more: &[&str]| {
-        let arguments = [&["diff", "base", tag, "--by-benchmark"], more].concat();
-        project.rbench(&arguments).ok()
-    };
-    let (tag, json) = (kind.tag(), ["--format", "json"]);
-    let report = diff(&tag, &json).json("diff");
-    let target = &report["targets"][0];
+    let text = |tag: &str| project.rbench(&["diff", "base", tag, "--by-benchmark"]).ok();
+    let tag = kind.tag();
+    let target = diff(&project, &tag);
     let changed = target["changed"].as_array().unwrap();
     let [plain] = &changed[..] else { panic!("{target:#}") };
     assert!(plain["name"].as_str().unwrap().contains("plain"), "{plain:#}");
@@ -195,17 +240,16 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
             assert!(keys.iter().all(|key| reached.list(key).is_empty()), "{row:#}");
         }
     }
-    diff(&tag, &[]).assert_stdout_has(&[
+    text(&tag).assert_stdout_has(&[
         "\n      executed by plain\n",
         "\n    plain: executes kinds_of_change::code::plain (changed, ",
         " of 29 benchmarks execute and read nothing that changed\n",
     ]);
 
     // The benchmark that only the head has may execute what is new.
-    let report = diff("another-benchmark", &json).json("diff");
-    let target = &report["targets"][0];
+    let target = diff(&project, "another-benchmark");
     assert_eq!(target["not_traced"], serde_json::json!(["new"]));
-    let text = diff("another-benchmark", &[]);
+    let text = text("another-benchmark");
     text.assert_stdout_has(&["\n    in one version only, so not traced: new\n"]);
     assert!(!text.stdout().contains("no benchmark executes it"), "{}", text.stdout());
     let without = project.rbench(&["diff", "base", &tag, "--format", "json"]).ok().json("diff");
@@ -214,7 +258,7 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
 
 #[test]
 fn everything_is_measured_on_request_and_what_is_reached_is_the_same() {
-    let project = project();
+    let project = project(CODE);
     let [kind, ..] = &OF_CODE;
     let reports = [compare(&project, kind, &[]), compare(&project, kind, &["--measure-all"])];
     let [usual, all] = reports.each_ref().map(|report| report["benchmarks"].as_array().unwrap());
