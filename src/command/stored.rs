@@ -266,6 +266,21 @@ mod tests {
         settings::BenchToml,
     };
 
+    /// The report on `base` and `head` with these benchmarks, from what is stored.
+    fn compared(store: &Store, options: JudgeOptions, ids: &[&str]) -> ComparisonReport {
+        let results = Results::new(store, store.experiments().unwrap());
+        let verdicts =
+            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
+        let versions = [version("base"), version("head")];
+        let given = Rc::new(GivenOptions::default());
+        let mut comparison =
+            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
+        for id in ids {
+            comparison.add(&benchmark(id)).unwrap();
+        }
+        comparison.finish()
+    }
+
     #[test]
     fn the_different_conditions_of_all_benchmarks_are_told_each_once() {
         let store = Store::in_memory().unwrap();
@@ -282,20 +297,11 @@ mod tests {
                 filling.measure(id, 0, Stage::First, &[("wall", value)]);
             }
         }
-        let results = Results::new(&store, store.experiments().unwrap());
         let options = JudgeOptions { allow_different: true, ..JudgeOptions::default() };
-        let verdicts =
-            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
-        let versions = [version("base"), version("head")];
-        let given = Rc::new(GivenOptions::default());
-        let mut comparison =
-            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
-        for id in ["a", "b", "c", "d"] {
-            comparison.add(&benchmark(id)).unwrap();
-        }
+        let report = compared(&store, options, &["a", "b", "c", "d"]);
         let reasons = ["A", "B"].map(|cpu| format!("machine: CPU: {cpu}, not C"));
         let expected = Warning::DifferentConditions { reasons: reasons.into() };
-        assert_eq!(comparison.finish().warnings, [expected]);
+        assert_eq!(report.warnings, [expected]);
     }
 
     #[test]
@@ -306,15 +312,7 @@ mod tests {
         // It is known in the head alone.
         let alone = Filling::begin(&store, &["head"], &["a"]);
         alone.measure("a", 0, Stage::First, &[("wall", 100.0)]);
-        let results = Results::new(&store, store.experiments().unwrap());
-        let verdicts =
-            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
-        let (versions, given) = ([version("base"), version("head")], GivenOptions::default());
-        let (options, given) = (JudgeOptions::default(), Rc::new(given));
-        let mut comparison =
-            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
-        comparison.add(&benchmark("a")).unwrap();
-        let report = comparison.finish();
+        let report = compared(&store, JudgeOptions::default(), &["a"]);
         assert_eq!(report.rows, [JudgedRow::of_benchmark(&benchmark("a"), Verdict::Unaffected)]);
         assert_eq!((report.added, report.stored.len()), (vec![], 1));
     }
@@ -326,15 +324,8 @@ mod tests {
         let preempted = |one: &mut Execution| one.resources.involuntary_switches = 1000;
         filling.measure("a", 0, Stage::First, &[("wall", 100.0)]);
         filling.measure_with(preempted, "a", 1, Stage::First, &[("wall", 100.0)]);
-        let results = Results::new(&store, store.experiments().unwrap());
-        let verdicts =
-            VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
-        let (versions, given) = ([version("base"), version("head")], GivenOptions::default());
-        let (options, given) = (JudgeOptions::default(), Rc::new(given));
-        let mut comparison =
-            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
-        comparison.add(&benchmark("a")).unwrap();
+        let report = compared(&store, JudgeOptions::default(), &["a"]);
         let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
-        assert_eq!(comparison.finish().warnings, [expected]);
+        assert_eq!(report.warnings, [expected]);
     }
 }

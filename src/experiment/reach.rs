@@ -27,15 +27,7 @@ impl Runner<'_> {
         let targets = targets_of(benchmarks);
         let differences = targets.into_iter().map(|target| {
             let diff = functions.iter().find(|(other, _)| *other == target);
-            let mut of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff));
-            let [base, head] = traced.each_ref().map(|traced| &traced.functions[&target]);
-            if traced[0].options.get(&target) != traced[1].options.get(&target) {
-                of_target.everywhere.push("it is linked with other options".to_owned());
-            }
-            of_target.common = base.clone();
-            // How long something takes decides what a harness does.
-            let is_own = |name: &Name| is_of(name.as_str(), &versions[0].crates);
-            of_target.common.retain(|instance, name| head.contains_key(instance) && is_own(name));
+            let of_target = OfTarget::new(versions, &target, diff.map(|(_, diff)| diff), &traced);
             (target, of_target)
         });
         let differences: BTreeMap<BenchTarget, OfTarget> = differences.collect();
@@ -118,7 +110,7 @@ fn is_of(function: &str, crates: &BTreeSet<String>) -> bool {
 /// How a bench target differs.
 struct OfTarget {
     functions: FunctionDiff,
-    /// The functions that both versions have under one symbol.
+    /// The functions of the workspace that both versions have under one symbol.
     common: BTreeMap<u64, Name>,
     variables: BTreeSet<String>,
     everywhere: Vec<String>,
@@ -129,11 +121,16 @@ impl OfTarget {
         versions: &[ListedVersion; 2],
         target: &BenchTarget,
         functions: Option<&FunctionDiff>,
+        traced: &[Traced; 2],
     ) -> Self {
         let [base, head] = versions;
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());
+        }
+        let [base_options, head_options] = traced.each_ref().map(|one| one.options.get(target));
+        if base_options != head_options {
+            everywhere.push("it is linked with other options".to_owned());
         }
         match functions {
             None => everywhere.push("its functions cannot be compared".to_owned()),
@@ -145,9 +142,15 @@ impl OfTarget {
                     .extend(diff.elsewhere.iter().map(|phrase| format!("{phrase} may differ")));
             }
         }
+        // Of the workspace alone: how long something takes decides what a harness does.
+        let [in_base, in_head] = traced.each_ref().map(|one| &one.functions[target]);
+        let is_common = |(instance, name): &(&u64, &Name)| {
+            in_head.contains_key(instance) && is_of(name.as_str(), &base.crates)
+        };
+        let common = in_base.iter().filter(is_common);
         Self {
             functions: functions.cloned().unwrap_or_default(),
-            common: BTreeMap::new(),
+            common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
             variables: variables_that_differ(base.variables(target), head.variables(target)),
             everywhere,
         }
