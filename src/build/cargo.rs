@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -37,7 +37,16 @@ pub struct CargoContext {
 impl CargoContext {
     /// A cargo command with exactly this environment.
     pub fn command(&self, arguments: &[OsString]) -> Command {
-        let mut command = Command::new(&self.program);
+        self.command_of(&self.program, arguments)
+    }
+
+    /// A command of the compiler that cargo would run, with the same environment.
+    pub fn rustc_command(&self, arguments: &[OsString]) -> Command {
+        self.command_of(&self.rustc, arguments)
+    }
+
+    fn command_of(&self, program: &OsStr, arguments: &[OsString]) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(&self.directory)
             .env_clear()

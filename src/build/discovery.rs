@@ -73,11 +73,7 @@ impl Workspace {
 
     /// Keeps it with the compilation in `home`.
     pub fn keep(&self, home: &Path) -> Result<()> {
-        let path = home.join(KEPT);
-        let what = || format!("cannot write {}", path.display());
-        // In one line, since it is large and nobody reads it.
-        let json = serde_json::to_vec(&self.metadata).or_fail(Exit::Internal, what)?;
-        files::write_whole(&path, &json)
+        files::write_json_line(&home.join(KEPT), &self.metadata)
     }
 
     /// The bench targets of the workspace that the filter admits.

@@ -35,7 +35,14 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &json)
 }
 
-/// Reads a value that [`write_json`] wrote; `None` if the file is missing or damaged: a cache is
+/// The same in one line, for what is large and read by nobody.
+pub fn write_json_line(path: &Path, value: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_vec(value)
+        .or_fail(Exit::Internal, || format!("cannot write {}", path.display()))?;
+    write_whole(path, &json)
+}
+
+/// Reads a value that [`write_json`] or [`write_json_line`] wrote; `None` if the file is missing or damaged: a cache is
 /// made again rather than complained about.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()

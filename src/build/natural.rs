@@ -122,10 +122,7 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     inputs.extend(others);
     let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
     let set = FunctionSet::from_link_inputs(inputs, &kept);
-    let what = || format!("cannot write {}", remembered.display());
-    // In one line, since it is large and nobody reads it.
-    let json = serde_json::to_vec(&set).or_fail(Exit::Internal, what)?;
-    files::write_whole(&remembered, &json)?;
+    files::write_json_line(&remembered, &set)?;
     Ok(set)
 }
 

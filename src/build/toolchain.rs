@@ -1,6 +1,6 @@
 //! The toolchain of a version, selected by its files and the user's environment.
 
-use std::{path::PathBuf, process::Command};
+use std::path::PathBuf;
 
 use super::{cargo::CargoContext, tool};
 use crate::failure::Result;
@@ -16,13 +16,7 @@ pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
 }
 
 fn query(context: &CargoContext, argument: &str) -> Result<String> {
-    let mut command = Command::new(&context.rustc);
-    command
-        .current_dir(&context.directory)
-        .env_clear()
-        .envs(context.environment.variables())
-        .arg(argument);
     let what = || format!("cannot run the compiler for {}", context.directory.display());
-    let output = tool::run(&mut command, what)?;
+    let output = tool::run(&mut context.rustc_command(&[argument.into()]), what)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -96,7 +96,6 @@ impl Runner<'_> {
         if !trace.gaps.iter().any(|gap| matches!(gap, Gap::Untraced(_))) {
             let kept =
                 Kept { rules: RULES, conditions: conditions_of(&trace), trace: trace.clone() };
-            files::create_directory(kept_in.parent().unwrap_or(Path::new("")))?;
             files::write_json(&kept_in, &kept)?;
         }
         Ok(trace)

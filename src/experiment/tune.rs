@@ -38,7 +38,7 @@ impl Runner<'_> {
         if !subject.is_tunable() {
             return Ok(());
         }
-        let known = self.store.tuned(&subject.benchmark, &this_machine(), subject.request.floor)?;
+        let known = self.known_iterations(&subject.benchmark, &subject.request)?;
         if known.is_some() {
             subject.request.iterations = known;
             return Ok(());
@@ -114,7 +114,7 @@ impl Runner<'_> {
         if !can_be_told(harness.kind()) {
             return Ok(None);
         }
-        let known = self.store.tuned(benchmark, &this_machine(), request.floor)?;
+        let known = self.known_iterations(benchmark, request)?;
         if known.is_some() {
             return Ok(known);
         }
@@ -124,6 +124,15 @@ impl Runner<'_> {
             Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
             Ok(Outcome::Skipped(_)) | Err(_) => Ok(None),
         }
+    }
+
+    /// The iterations that were found for a benchmark on this machine.
+    fn known_iterations(
+        &self,
+        benchmark: &Benchmark,
+        request: &ExecutionRequest,
+    ) -> Result<Option<u64>> {
+        self.store.tuned(benchmark, &this_machine(), request.floor)
     }
 
     /// Keeps the iterations that an execution has found, if it has.

@@ -22,10 +22,10 @@ pub(super) struct OwnCpu {
 impl OwnCpu {
     /// Keeps this thread and a process that has stopped on one CPU. Where that is not possible, they run on any.
     pub(super) fn of(process: Tid) -> Self {
-        let mut one = CpuSet::new();
-        one.set(sched_getcpu());
+        let (mut one, cpu) = (CpuSet::new(), sched_getcpu());
+        one.set(cpu);
         let all = sched_getaffinity(Pid::from_raw(process)).ok();
-        let all = all.filter(|all| all.is_set(sched_getcpu()) && set(process, &one));
+        let all = all.filter(|all| all.is_set(cpu) && set(process, &one));
         if all.is_some() {
             // It takes longer otherwise, and that is all.
             let _ = sched_setaffinity(None, &one);
