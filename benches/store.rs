@@ -33,6 +33,7 @@ const MEASUREMENTS: usize = 10;
 const BENCHMARKS_PER_TARGET: usize = 10;
 
 const DIMENSIONS: Dimensions = Dimensions {
+    first_look: None,
     builds: BUILDS as usize,
     executions: EXECUTIONS as usize,
     measurements: MEASUREMENTS,

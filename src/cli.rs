@@ -123,7 +123,7 @@ pub struct CompareArgs {
     pub versions: RevisionPair,
     /// Judge the stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "measure_all", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
+        "measure_all", "budget", "until_decided", "lanes", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
         "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
         "no_default_features", "locked", "offline", "jobs", "cargo_args",
     ])]
@@ -134,6 +134,13 @@ pub struct CompareArgs {
     /// Measure benchmarks that execute and read nothing that changed, too.
     #[arg(long, help_heading = "Experiment")]
     pub measure_all: bool,
+    /// Measure for about this long at most, and spend it on the benchmarks that are most likely decided by it:
+    /// up to 40 builds of each. Compiling and linking are not counted, nor is the first look limited.
+    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
+    pub budget: Option<Duration>,
+    /// Measure benchmarks until they are decided, with up to 160 builds of each.
+    #[arg(long, help_heading = "Experiment")]
+    pub until_decided: bool,
     /// How the executions of both versions are interleaved [default: turns]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub interleave: Option<Interleave>,

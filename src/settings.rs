@@ -9,7 +9,7 @@ mod output;
 mod verdict;
 
 pub use bench_toml::{BenchToml, CommandTable};
-pub use effort::{Effort, Efforts, MeasurementSettings};
+pub use effort::{Effort, Efforts, MeasurementSettings, Patience, Purpose};
 pub use output::OutputFiles;
 pub use verdict::VerdictSettings;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::values::{self, key};
 use crate::{
-    model::{Interleave, Metric},
+    model::{Interleave, Looks, Metric},
     stats::{Estimator, Rule},
 };
 
@@ -16,11 +16,12 @@ use crate::{
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Experiment")]
 pub struct EffortOptions {
-    /// Number of builds of each version, each with a different code layout [default: 10]
+    /// Number of builds of each version, each with a different code layout: a fixed number, or 5..20 to compare
+    /// after 5, 10 and 20 builds and go on with what is not decided [default: 5..20 to compare, 10 to run]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
-    pub builds: Option<u32>,
-    /// Number of executions of each build [default: 2]
+    pub builds: Option<Looks>,
+    /// Number of executions of each build [default: 1 to compare, 2 to run]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
@@ -40,6 +41,10 @@ pub struct EffortOptions {
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
+    /// How many benchmarks that take turns are executed at once, each on a CPU of its own [default: 1]
+    #[arg(long, value_name = "N", value_parser = values::jobs)]
+    #[serde(deserialize_with = "key::jobs")]
+    pub lanes: Option<u32>,
     /// How two versions share the machine. No flag of all commands that measure: one version has no other to
     /// take turns with.
     #[arg(skip)]
@@ -54,12 +59,13 @@ impl EffortOptions {
             Interleave::Executions => 5,
         };
         Self {
-            builds: Some(5),
+            builds: Some(Looks::fixed(5)),
             executions: Some(1),
             measurements: Some(measurements),
             warm_up: None,
             floor: None,
             deadline: None,
+            lanes: None,
             interleave: None,
         }
     }
@@ -74,6 +80,7 @@ impl EffortOptions {
             warm_up: self.warm_up.or(next.warm_up),
             floor: self.floor.or(next.floor),
             deadline: self.deadline.or(next.deadline),
+            lanes: self.lanes.or(next.lanes),
             interleave: self.interleave.or(next.interleave),
         }
     }

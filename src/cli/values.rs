@@ -9,7 +9,7 @@ use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::{
-    model::Metric,
+    model::{Looks, Metric},
     stats::{Estimator, Rule},
 };
 
@@ -60,12 +60,18 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many builds of a version are measured.
-pub fn builds(text: &str) -> Result<u32, String> {
-    match number(text, 0..=10_000)? {
+/// How many builds of a version are measured: a number, or those at the first and at the last look.
+pub fn builds(text: &str) -> Result<Looks, String> {
+    let enough = |text: &str| match number(text.trim(), 0..=10_000)? {
         0 | 1 => Err("at least 2 builds are needed to know how layouts vary".to_owned()),
         builds => Ok(builds),
+    };
+    let Some((first, most)) = text.split_once("..") else { return enough(text).map(Looks::fixed) };
+    let looks = Looks { first: enough(first)?, most: enough(most)? };
+    if looks.first > looks.most {
+        return Err(format!("{} is more than {}", looks.first, looks.most));
     }
+    Ok(looks)
 }
 
 /// How many executions of a build, or measurements in an execution.
@@ -113,7 +119,7 @@ fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
 
 /// Keys of `bench.toml`, each read as the flag of the same name is.
 pub mod key {
-    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Metric, Rule};
+    use super::{Deserialize, Deserializer, Duration, Error, Estimator, Looks, Metric, Rule};
 
     fn read<'de, D: Deserializer<'de>, T>(
         deserializer: D,
@@ -152,7 +158,7 @@ pub mod key {
         time: Duration = super::time,
         deadline: Duration = super::deadline,
         share: f64 = super::share,
-        builds: u32 = super::builds,
+        builds: Looks = super::builds,
         count: u32 = super::count,
         jobs: u32 = super::jobs,
         profile: String = super::profile,

@@ -20,14 +20,19 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         0 => String::new(),
         some => format!(" ({some} with their own numbers)"),
     };
-    let again = if confirms {
+    let looks = dimensions.looks();
+    let (what, again) = if !looks.is_fixed() {
+        let first = count(looks.first as usize, "build");
+        (format!("measuring {first} of all of them"), String::new())
+    } else if confirms {
         let twice = duration(least_time.saturating_mul(2));
-        format!(", {twice} if all benchmarks are flagged and measured again")
+        let again = format!(", {twice} if all benchmarks are flagged and measured again");
+        ("measuring all of them".to_owned(), again)
     } else {
-        String::new()
+        ("measuring all of them".to_owned(), String::new())
     };
     console.line(&format!(
-        "plan: {} of {}, {}{own}, layout {layout}; measuring all of them takes at least {}{again}",
+        "plan: {} of {}, {}{own}, layout {layout}; {what} takes at least {}{again}",
         count(benchmarks, "benchmark"),
         count(versions, "version"),
         quantity::dimensions(dimensions),
@@ -74,6 +79,22 @@ pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
 
+/// How many of the benchmarks that were judged after so many builds are done.
+pub fn looked(console: &Console, builds: u32, judged: usize, undecided: usize) {
+    console.line(&looked_line(builds, judged, undecided));
+}
+
+/// `after 5 builds: 16 of 19 benchmarks done, 3 are measured further`.
+fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
+    let (decided, judged) = (judged - undecided, count(judged, "benchmark"));
+    let further = match undecided {
+        0 => String::new(),
+        1 => ", 1 is measured further".to_owned(),
+        some => format!(", {some} are measured further"),
+    };
+    format!("after {}: {decided} of {judged} done{further}", count(builds as usize, "build"))
+}
+
 /// That flagged benchmarks are measured again, and with which layouts.
 pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
@@ -87,6 +108,16 @@ pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_is_told_after_each_look_how_many_benchmarks_are_done() {
+        assert_eq!(looked_line(5, 19, 0), "after 5 builds: 19 of 19 benchmarks done");
+        let line = "after 10 builds: 2 of 3 benchmarks done, 1 is measured further";
+        assert_eq!(looked_line(10, 3, 1), line);
+        assert!(
+            looked_line(5, 19, 19).ends_with("0 of 19 benchmarks done, 19 are measured further")
+        );
+    }
 
     #[test]
     fn what_is_not_measured_is_counted_and_nothing_is_said_where_all_is_measured() {

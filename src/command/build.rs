@@ -14,7 +14,7 @@ use crate::{
         build::{BuildReport, TargetAgreement},
         quantity,
     },
-    settings::{self, BuildSettings, Efforts},
+    settings::{self, BuildSettings, Efforts, Purpose},
 };
 
 /// Builds the requested versions and reports.
@@ -23,9 +23,9 @@ pub fn run(args: &BuildArgs) -> Result<Exit> {
     let project = Project::find(args.target.manifest_path.as_deref())?;
     project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
-    let interleave = project.file.interleave(None);
-    let common = Efforts::resolve(&project.file, &MeasureArgs::default(), interleave).common();
-    let builds = args.builds.unwrap_or(common.builds);
+    let measure = MeasureArgs::default();
+    let common = Efforts::resolve(&project.file, &measure, Purpose::OneVersion).common();
+    let builds = args.builds.unwrap_or(common.looks.most);
     let versions = project.repository.resolve_all(&args.revisions)?;
     console.line(&plan(&versions, builds, &settings));
 

@@ -6,34 +6,29 @@ use super::{
     announcement,
     output::Output,
     selection::{Selection, benchmarks_only_in},
+    stages::Stages,
     stored, suspicious_builds,
 };
 use crate::{
     build::changed_dependencies,
     cli::{CompareArgs, FailOn},
     console::Console,
-    experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
+    experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
-    machine::{
-        state::{self, MachineState},
-        this_machine,
-    },
-    model::{BenchTarget, Benchmark, Resources, Sameness, Stage},
+    judge::JudgedRow,
+    machine::{state::MachineState, this_machine},
+    model::{BenchTarget, Benchmark, Sameness},
     process::{Interrupt, Kept},
     project::Project,
     report::{
         CommandLine as _,
         compare::{ComparisonReport, Warning},
     },
-    settings::VerdictSettings,
+    settings::{Patience, Purpose, VerdictSettings},
     stats::Verdict,
-    store::ExperimentId,
 };
 
-/// The two versions, in this order everywhere.
-const BASE: usize = 0;
-/// See [`BASE`].
+/// The index of the head among the two versions.
 const HEAD: usize = 1;
 
 /// Measures or reads, judges, reports.
@@ -65,13 +60,23 @@ pub fn measured(
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     let start = SystemTime::now();
-    let interleave = project.file.interleave(args.interleave);
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, interleave)?;
+    let (interleave, patience) = (project.file.interleave(args.interleave), patience(args));
+    let purpose = Purpose::Comparison { interleave, patience };
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
     let report = compare(project, &runner, args, &verdicts, console);
     runner.prune(start);
     report.map_err(|failure| runner.with_what_is_kept(failure))
+}
+
+/// How long a benchmark is measured that is not decided.
+const fn patience(args: &CompareArgs) -> Patience {
+    match (args.until_decided, args.budget) {
+        (true, _) => Patience::UntilDecided,
+        (false, Some(_)) => Patience::Budget,
+        (false, None) => Patience::Usual,
+    }
 }
 
 /// From two revisions to the report on them.
@@ -105,7 +110,7 @@ fn compare(
         return Ok(Some(report));
     }
     let linked = chosen.linked();
-    let builds = runner.link(&versions, &linked, runner.first_seeds(&linked))?;
+    let builds = runner.link(&versions, &linked, runner.first_look(&linked))?;
     report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
     let unmeasured = chosen.unmeasured(&builds);
     let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
@@ -116,13 +121,20 @@ fn compare(
         // What another program does is not in the functions of a bench target.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         report.functions = chosen.functions_that_are_told(runs_itself);
-        suspicious_builds::warn_of_addresses(&builds, measured, &mut report.warnings)?;
         report.add_disturbances(idle.disturbances());
         report.machine = Some(this_machine());
         report.dimensions = Some(runner.outline(&versions, measured).dimensions);
-        let experiment =
-            Experiment { runner, versions: &versions, measured, unmeasured: &unmeasured, verdicts };
-        rows.extend(experiment.measure(&builds, console, &mut report)?);
+        let stages = Stages {
+            runner,
+            versions: &versions,
+            measured,
+            unmeasured: &unmeasured,
+            verdicts,
+            patience: patience(args),
+            budget: args.budget,
+            console,
+        };
+        rows.extend(stages.measure(&builds, &mut report)?);
     }
     for row in &mut rows {
         row.reach = chosen.reach_of(&row.benchmark).cloned();
@@ -130,101 +142,6 @@ fn compare(
     rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
     report.rows = rows;
     Ok(Some(report))
-}
-
-/// What is measured, and what is not.
-struct Experiment<'e> {
-    runner: &'e Runner<'e>,
-    versions: &'e [ListedVersion],
-    measured: &'e [Benchmark],
-    unmeasured: &'e [(Benchmark, Sameness)],
-    verdicts: &'e VerdictSettings,
-}
-
-impl Experiment<'_> {
-    /// Both stages: all that is measured, then what was flagged.
-    fn measure(
-        &self,
-        builds: &Builds,
-        console: &Console,
-        report: &mut ComparisonReport,
-    ) -> Result<Vec<JudgedRow>> {
-        let Self { runner, versions, measured, verdicts, .. } = *self;
-        let mut begun = runner.begin(versions, measured, builds)?;
-        announcement::resumed(console, &begun);
-        for (benchmark, sameness) in self.unmeasured {
-            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
-        }
-        let before = MachineState::now();
-        runner.measure(&begun, Stage::First, versions, builds, measured)?;
-        report.add_disturbances(MachineState::now().disturbances_since(&before));
-
-        let first = judged(runner, begun.id, measured, verdicts)?;
-        let flagged = needing_confirmation(&first, measured, verdicts);
-        if !flagged.is_empty() {
-            let seeds = runner.fresh_seeds(&begun.identity, &builds.seeds, &flagged);
-            announcement::confirmation(console, flagged.len(), &seeds);
-            let fresh = runner.link(versions, &flagged, seeds)?;
-            suspicious_builds::warn_of_addresses(&fresh, &flagged, &mut report.warnings)?;
-            runner.record_builds(&mut begun, Stage::Second, &fresh)?;
-            let before = MachineState::now();
-            runner.measure(&begun, Stage::Second, versions, &fresh, &flagged)?;
-            report.add_disturbances(MachineState::now().disturbances_since(&before));
-        }
-        runner.finish(&begun)?;
-        report.add_disturbances(preempted(runner, begun.id, measured)?);
-        judged(runner, begun.id, measured, verdicts)
-    }
-}
-
-/// What one experiment says of these benchmarks by now.
-fn judged(
-    runner: &Runner<'_>,
-    id: ExperimentId,
-    benchmarks: &[Benchmark],
-    verdicts: &VerdictSettings,
-) -> Result<Vec<JudgedRow>> {
-    let results = Results::of_experiment(&runner.store, id)?;
-    let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
-    let judge = Judge::new(&results, options);
-    let place = |version| VersionRef { experiment: 0, version };
-    let relation = Relation::SameExperiment([place(BASE), place(HEAD)]);
-    let mut rows = Vec::new();
-    for benchmark in benchmarks {
-        let of_benchmark = results.of_benchmark(benchmark, [0])?;
-        rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
-    }
-    Ok(rows)
-}
-
-/// The benchmarks that must be measured again on fresh builds before a change of them counts.
-fn needing_confirmation(
-    rows: &[JudgedRow],
-    benchmarks: &[Benchmark],
-    verdicts: &VerdictSettings,
-) -> Vec<Benchmark> {
-    let is_flagged = |benchmark: &&Benchmark| {
-        let criteria = verdicts.of(benchmark);
-        let mut own = rows.iter().filter(|row| row.benchmark == **benchmark);
-        own.any(|row| {
-            row.stages.first().is_some_and(|s| s.assessment.needs_confirmation(&criteria))
-        })
-    };
-    benchmarks.iter().filter(is_flagged).cloned().collect()
-}
-
-/// Whether others took the CPU from many executions.
-fn preempted(
-    runner: &Runner<'_>,
-    id: ExperimentId,
-    benchmarks: &[Benchmark],
-) -> Result<Option<crate::machine::disturbance::Disturbance>> {
-    let mut resources: Vec<Resources> = Vec::new();
-    for benchmark in benchmarks {
-        let rows = runner.store.rows(benchmark, &[id])?.into_iter();
-        resources.extend(rows.filter_map(|row| Some(row.outcome.ok()?.resources)));
-    }
-    Ok(state::preempted(&resources))
 }
 
 /// The report on two versions before anything is measured.

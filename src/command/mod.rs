@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod announcement;
+mod budget;
 mod build;
 mod compare;
 mod demo;
@@ -15,6 +16,7 @@ mod output;
 mod run;
 mod selection;
 mod show;
+mod stages;
 mod stored;
 mod suspicious_builds;
 

@@ -8,14 +8,14 @@ use crate::{
     console::Console,
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
-    model::{Benchmark, Interleave, Stage, Version},
+    model::{Benchmark, Stage, Version},
     process::{Interrupt, Kept},
     project::Project,
     report::{
         CommandLine as _,
         show::{RangeReport, ShowReport},
     },
-    settings::VerdictSettings,
+    settings::{Purpose, VerdictSettings},
     source::is_range,
     store::{Store, StoredExperiment},
 };
@@ -27,9 +27,8 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     project.check_tables(&args.revisions, &console)?;
-    // One version has no other to take turns with.
-    let alone = Interleave::Executions;
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
+    let settings =
+        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;

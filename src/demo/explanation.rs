@@ -202,7 +202,7 @@ fn id(row: &JudgedRow) -> &str {
 }
 
 fn change_of(row: &JudgedRow) -> Option<Change> {
-    Some(row.decisive()?.assessment.comparison.change)
+    Some(row.decisive()?.assessment.change)
 }
 
 fn changed(rows: &[JudgedRow], wanted: &str) -> Option<Change> {

@@ -1,18 +1,22 @@
 //! Measures both versions of a benchmark at once, by turns, as long as nothing keeps it from that.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
 
 use super::{
     Begun, ListedVersion, Runner,
     measure::{Ended, Measuring},
     schedule::Step,
     subject::{InVersion, Subject},
-    turns::{Attempt, Both, Half, Turntaking, both},
+    turns::{Attempt, Both, Half, Turntaking, both, panicked},
 };
 use crate::{
     build::Event,
     failure::{Exit, Failure, Result},
-    model::{ExecutionRequest, HarnessKind, Interleave, Obstacle, Stage, Turns},
+    harness::Conditions,
+    model::{ExecutionRequest, HarnessKind, Interleave, Name, Obstacle, Stage, Turns},
     process::{
         self,
         turns::{Ring, own_directory},
@@ -61,50 +65,40 @@ impl Runner<'_> {
         }
     }
 
-    /// Notes what keeps a benchmark from taking turns, as far as that is known before it is measured. What an
-    /// earlier run measured in turns in this stage is then forgotten.
-    pub(super) fn expect_known_obstacle(
+    /// Notes what was measured of a benchmark in this stage before, and what keeps it from taking turns, as far as
+    /// that is known. What was measured in turns in this stage is then forgotten.
+    pub(super) fn expect_what_is_known(
         &self,
         subject: &mut Subject<'_>,
         begun: &Begun,
         stage: Stage,
         is_able: bool,
     ) -> Result<()> {
-        if subject.interleave != Interleave::Turns {
-            return Ok(());
-        }
         let earlier = self.store.rows(&subject.benchmark, &[begun.id])?;
-        let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
-        subject.obstacle = if subject.versions.iter().any(of_command) {
-            Some(Obstacle::WholeProgram)
-        } else if is_able {
-            earlier.iter().find_map(|row| match turns_of(row)? {
-                Turns::Impossible(obstacle) => Some(obstacle),
-                Turns::NotAsked | Turns::Taken(_) => None,
-            })
-        } else {
-            Some(Obstacle::NoLibrary)
-        };
+        let of_stage =
+            || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
+        subject.obstacle = obstacle_to(subject, &earlier, is_able);
         let is_taken = |row: &Row| matches!(turns_of(row), Some(Turns::Taken(_)));
-        if subject.obstacle.is_some()
-            && earlier.iter().any(|row| row.slot.stage == stage && is_taken(row))
-        {
-            self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
-            subject.begins_anew = true;
+        if subject.obstacle.is_some() && of_stage().any(is_taken) {
+            return self.store.forget_benchmark(begun.id, stage, &subject.benchmark);
+        }
+        subject.done = of_stage().map(|row| row.slot).collect();
+        if !subject.done.is_empty() {
+            subject.retuning.settle();
         }
         Ok(())
     }
 
-    /// Both versions at once, stored together or not at all.
-    pub(super) fn by_turns(
+    /// What came of both versions that were executed at once, stored together or not at all.
+    pub(super) fn after_turns(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
         step: &Step,
         cpu: usize,
+        attempts: Result<[Attempt; 2]>,
     ) -> Result<Ended> {
-        let attempts = self.execute_by_turns(measuring, subject, step, cpu)?;
-        let executions = match both(attempts)? {
+        let executions = match both(attempts?)? {
             Both::Measured(executions) => executions,
             Both::CannotTakeTurns(obstacle) => return Ok(Ended::CannotTakeTurns(obstacle)),
             Both::Failed(half) => {
@@ -142,7 +136,8 @@ impl Runner<'_> {
         let iterations = subject.request.iterations;
         match self.execute_alone(subject, step, version, measuring.builds)? {
             Ok(_) if subject.request.iterations < iterations => {
-                self.by_turns(measuring, subject, step, cpu)
+                let attempts = self.execute_pair_by_turns(measuring, subject, step, cpu);
+                self.after_turns(measuring, subject, step, cpu, attempts)
             }
             Ok(_) => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
             Err(unmeasured) => {
@@ -152,36 +147,114 @@ impl Runner<'_> {
         }
     }
 
-    /// One execution of both versions at once, from the initial state of the step.
-    fn execute_by_turns(
+    /// Both versions of each benchmark at once, each pair on its CPU, from the initial state of its step.
+    pub(super) fn execute_by_turns(
+        &self,
+        measuring: &Measuring<'_>,
+        subjects: &[Subject<'_>],
+        steps: &[(Step, usize)],
+    ) -> Result<Vec<Result<[Attempt; 2]>>> {
+        self.workshop.activate(&own_directory())?;
+        let pairs = steps
+            .iter()
+            .map(|(step, cpu)| Pair::of(measuring, &subjects[step.benchmark], step, *cpu))
+            .collect::<Result<Vec<_>>>()?;
+        let build_path = self.workshop.site.build_path();
+        let turns = measuring.turntaking(&build_path, self.conditions)?;
+        if let [only] = pairs.as_slice() {
+            return Ok(vec![only.execute(&turns)]);
+        }
+        thread::scope(|scope| {
+            let turns = &turns;
+            let running: Vec<_> =
+                pairs.iter().map(|pair| scope.spawn(move || pair.execute(turns))).collect();
+            let attempts = running.into_iter().map(|one| one.join().map_err(|_| panicked()));
+            attempts.collect()
+        })
+    }
+
+    /// The same of one benchmark.
+    fn execute_pair_by_turns(
         &self,
         measuring: &Measuring<'_>,
         subject: &Subject<'_>,
         step: &Step,
         cpu: usize,
     ) -> Result<[Attempt; 2]> {
-        let ([one, other], Some(ability)) = (step.versions.as_slice(), &measuring.ability) else {
+        self.workshop.activate(&own_directory())?;
+        let build_path = self.workshop.site.build_path();
+        let turns = measuring.turntaking(&build_path, self.conditions)?;
+        Pair::of(measuring, subject, step, cpu)?.execute(&turns)
+    }
+}
+
+impl Measuring<'_> {
+    /// What lets processes take turns.
+    fn turntaking<'t>(
+        &'t self,
+        build_path: &'t Path,
+        conditions: Conditions<'t>,
+    ) -> Result<Turntaking<'t>> {
+        let Some(Ability { library, cpus }) = &self.ability else {
+            return Err(Failure::new(Exit::Internal, "executions cannot take turns here"));
+        };
+        Ok(Turntaking { library, build_path, cpus, conditions })
+    }
+}
+
+/// Both versions of a benchmark, to be executed at once.
+struct Pair<'p> {
+    name: &'p Name,
+    request: ExecutionRequest,
+    halves: [Half<'p>; 2],
+    cpu: usize,
+}
+
+impl<'p> Pair<'p> {
+    fn of(
+        measuring: &'p Measuring<'_>,
+        subject: &'p Subject<'_>,
+        step: &Step,
+        cpu: usize,
+    ) -> Result<Self> {
+        let [one, other] = step.versions.as_slice() else {
             let what = format!("{} cannot take turns", subject.benchmark);
             return Err(Failure::new(Exit::Internal, what));
         };
-        let half = |version: usize| -> Result<Half<'_>> {
+        let half = |version: usize| -> Result<Half<'p>> {
             Ok(Half {
                 version: &subject.versions[version],
                 executable: subject.executable(version, step.build)?,
                 home: measuring.builds.versions[version].home_of(step.build),
             })
         };
-        let halves = [half(*one)?, half(*other)?];
-        self.workshop.activate(&own_directory())?;
-        let build_path = self.workshop.site.build_path();
-        let turns = Turntaking {
-            library: &ability.library,
-            build_path: &build_path,
-            cpus: &ability.cpus,
-            conditions: self.conditions,
-        };
-        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
-        turns.execute(&subject.benchmark.name, &request, &halves, cpu)
+        Ok(Self {
+            name: &subject.benchmark.name,
+            request: ExecutionRequest { seed: step.initial_state, ..subject.request.clone() },
+            halves: [half(*one)?, half(*other)?],
+            cpu,
+        })
+    }
+
+    fn execute(&self, turns: &Turntaking<'_>) -> Result<[Attempt; 2]> {
+        turns.execute(self.name, &self.request, &self.halves, self.cpu)
+    }
+}
+
+/// Why a benchmark cannot take turns, as far as that is known from its harness and from what was measured.
+fn obstacle_to(subject: &Subject<'_>, earlier: &[Row], is_able: bool) -> Option<Obstacle> {
+    let of_command = |version: &InVersion<'_>| version.harness.kind() == HarnessKind::Command;
+    if subject.interleave != Interleave::Turns {
+        None
+    } else if subject.versions.iter().any(of_command) {
+        Some(Obstacle::WholeProgram)
+    } else if is_able {
+        earlier.iter().find_map(|row| match turns_of(row)? {
+            Turns::Impossible(obstacle) => Some(obstacle),
+            Turns::NotAsked | Turns::Taken(_) => None,
+        })
+    } else {
+        Some(Obstacle::NoLibrary)
     }
 }
 

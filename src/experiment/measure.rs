@@ -1,5 +1,7 @@
 //! Runs the schedule of an experiment, and stores each execution before the next one starts.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::{
     Begun, Builds, ListedVersion, Runner,
     by_turns::Ability,
@@ -18,8 +20,9 @@ use crate::{
 };
 
 impl Runner<'_> {
-    /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier run left
-    /// is not measured again, and a benchmark that fails or skips itself is not executed again, in no version.
+    /// Measures benchmarks that all versions have, interleaved over the builds. What an earlier look or an earlier
+    /// run measured is not measured again, and a benchmark that fails or skips itself is not executed again, in
+    /// no version.
     pub fn measure(
         &self,
         begun: &Begun,
@@ -33,7 +36,7 @@ impl Runner<'_> {
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
-            self.expect_known_obstacle(&mut subject, begun, stage, ability.is_some())?;
+            self.expect_what_is_known(&mut subject, begun, stage, ability.is_some())?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);
@@ -42,32 +45,63 @@ impl Runner<'_> {
         let left = |step: &Step| measuring.left(&subjects[step.benchmark], step);
         let mut queue = Queue::new(all.iter().filter_map(left).collect());
         self.observer.executed(queue.done(), queue.total());
-        while let Some(step) = queue.take() {
+        let lanes = cpus.lanes(self.settings.lanes as usize);
+        loop {
+            let steps = queue.take_together(lanes, |step| subjects[step.benchmark].takes_turns());
+            if steps.is_empty() {
+                return Ok(());
+            }
             if self.conditions.interrupt.is_set() {
                 return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
             }
-            let subject = &mut subjects[step.benchmark];
-            if subject.request.iterations.is_none() {
-                self.tune(subject, &step, builds)?;
+            for step in &steps {
+                let subject = &mut subjects[step.benchmark];
+                if subject.request.iterations.is_none() {
+                    self.tune(subject, step, builds)?;
+                }
             }
-            let ended = if subject.takes_turns() {
-                self.by_turns(&measuring, subject, &step, cpus.take())?
-            } else {
-                self.one_after_the_other(&measuring, subject, &step)?
-            };
-            match ended {
-                Ended::Measured => {}
-                Ended::Unmeasured => queue.skip(step.benchmark),
-                Ended::CannotTakeTurns(obstacle) => {
-                    subject.obstacle = Some(obstacle);
-                    self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
-                    let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
-                    queue.begin_anew(step.benchmark, of_it.cloned());
+            for (step, ended) in self.execute_steps(&measuring, &mut subjects, steps, &mut cpus)? {
+                match ended {
+                    Ended::Measured => {}
+                    Ended::Unmeasured => queue.skip(step.benchmark),
+                    Ended::CannotTakeTurns(obstacle) => {
+                        let subject = &mut subjects[step.benchmark];
+                        subject.obstacle = Some(obstacle);
+                        self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
+                        let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
+                        queue.begin_anew(step.benchmark, of_it.cloned());
+                    }
                 }
             }
             self.observer.executed(queue.done(), queue.total());
         }
-        Ok(())
+    }
+
+    /// Executes one step alone, or several that take turns at once, each on a CPU of its own. What came of each is
+    /// stored.
+    fn execute_steps(
+        &self,
+        measuring: &Measuring<'_>,
+        subjects: &mut [Subject<'_>],
+        steps: Vec<Step>,
+        cpus: &mut Cpus,
+    ) -> Result<Vec<(Step, Ended)>> {
+        if let [step] = steps.as_slice()
+            && !subjects[step.benchmark].takes_turns()
+        {
+            let subject = &mut subjects[step.benchmark];
+            let ended = self.one_after_the_other(measuring, subject, step)?;
+            return Ok(vec![(step.clone(), ended)]);
+        }
+        let placed: Vec<(Step, usize)> =
+            steps.into_iter().map(|step| (step, cpus.take())).collect();
+        let attempts = self.execute_by_turns(measuring, subjects, &placed)?;
+        let settle = |((step, cpu), attempts): ((Step, usize), _)| {
+            let subject = &mut subjects[step.benchmark];
+            let ended = self.after_turns(measuring, subject, &step, cpu, attempts)?;
+            Ok((step, ended))
+        };
+        placed.into_iter().zip(attempts).map(settle).collect()
     }
 
     /// Tells what the harnesses cannot do of all that is requested.
@@ -116,7 +150,8 @@ impl Runner<'_> {
         }
     }
 
-    /// The executions of a stage, in order. Benchmarks may have fewer builds or rounds than others.
+    /// The executions of a stage, in order: look by look, as far as there are builds. Benchmarks may have fewer
+    /// builds or rounds than others.
     fn steps(
         &self,
         begun: &Begun,
@@ -128,19 +163,35 @@ impl Runner<'_> {
         let efforts: Vec<Effort> =
             benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark)).collect();
         let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
-        let shape = ScheduleShape {
-            versions,
-            benchmarks: benchmarks.len(),
-            builds,
-            executions: rounds.unwrap_or_default(),
-        };
         let seed = stage_seed(self.settings.builds.seed, &begun.identity, stage);
-        let mut steps = schedule(shape, seed);
-        steps.retain(|step| {
-            let effort = efforts[step.benchmark];
-            step.build < effort.builds as usize && step.round < effort.executions as usize
-        });
+        let mut steps = Vec::new();
+        let mut from = 0;
+        for to in self.blocks(stage, benchmarks, builds) {
+            let shape = ScheduleShape {
+                versions,
+                benchmarks: benchmarks.len(),
+                builds: to - from,
+                executions: rounds.unwrap_or_default(),
+            };
+            // Each block has an order of its own; the first one has that of a stage with a single look.
+            let block = schedule(shape, seed.wrapping_add(from as u64));
+            let placed = block.into_iter().map(|step| Step { build: from + step.build, ..step });
+            steps.extend(placed.filter(|step| {
+                let effort = efforts[step.benchmark];
+                let has_build = stage == Stage::Second || step.build < effort.looks.most as usize;
+                has_build && step.round < effort.executions as usize
+            }));
+            from = to;
+        }
         steps
+    }
+
+    /// Where the looks of these benchmarks end, up to so many builds; the second stage has only one.
+    fn blocks(&self, stage: Stage, benchmarks: &[Benchmark], builds: usize) -> BTreeSet<usize> {
+        let looks = benchmarks.iter().flat_map(|one| self.settings.efforts.of(one).looks.builds());
+        let ends =
+            looks.map(|end| end as usize).filter(|end| stage == Stage::First && *end < builds);
+        ends.chain([builds]).collect()
     }
 
     /// The benchmark in all builds of all versions.
@@ -169,7 +220,7 @@ impl Runner<'_> {
             retuning: Retuning::default(),
             interleave: self.settings.interleave,
             obstacle: None,
-            begins_anew: false,
+            done: HashSet::new(),
         })
     }
 
@@ -230,12 +281,9 @@ pub(super) struct Measuring<'m> {
 }
 
 impl Measuring<'_> {
-    /// What is left of a step after an earlier run: of turns, all or nothing.
+    /// What is left of a step after what was measured before: of turns, all or nothing.
     fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
-        let is_done = |version: &usize| {
-            let slot = self.slot(step, *version);
-            !subject.begins_anew && self.begun.done.contains(&(subject.benchmark.clone(), slot))
-        };
+        let is_done = |version: &usize| subject.done.contains(&self.slot(step, *version));
         let mut left = step.clone();
         if subject.takes_turns() {
             let all_done = step.versions.iter().all(is_done);

@@ -30,7 +30,7 @@ pub struct Outline {
     pub with_own_numbers: usize,
     /// How functions are arranged.
     pub layout: Layout,
-    /// How long measuring takes at least, without a second stage.
+    /// How long measuring takes at least: one look at each benchmark.
     pub least_time: Duration,
 }
 
@@ -51,6 +51,9 @@ struct Settings<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<String>,
     cpu: Option<usize>,
+    /// Left out where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lanes: Option<u32>,
     /// Left out where executions ran alone: these can be compared with results from before there were turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     interleave: Option<Interleave>,
@@ -74,13 +77,13 @@ impl Runner<'_> {
         }
     }
 
-    /// How long the executions of these benchmarks of a version take at least.
+    /// How long the executions of these benchmarks of a version take at least, up to the first look.
     fn least_time(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Duration {
         let of_one = |benchmark: &Benchmark| {
             let effort = self.settings.efforts.of(benchmark);
             let harness = &version.target_of(benchmark)?.harness;
             let each = harness.least_time(&effort.request()).saturating_add(BEYOND_REQUEST);
-            Some(each.saturating_mul(effort.builds.saturating_mul(effort.executions)))
+            Some(each.saturating_mul(effort.looks.first.saturating_mul(effort.executions)))
         };
         benchmarks.iter().filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
     }
@@ -124,6 +127,7 @@ impl Runner<'_> {
             environment: self.workshop.identifying_environment(),
             config: self.workshop.configs.identity(),
             cpu: self.settings.cpu,
+            lanes: Some(self.settings.lanes).filter(|lanes| *lanes > 1),
             interleave: Some(self.settings.interleave)
                 .filter(|interleave| *interleave == Interleave::Turns),
             measurement: self.settings.efforts.measurement_settings(),

@@ -169,7 +169,12 @@ mod tests {
             rbench: "0.1.0".to_owned(),
             settings: "{}".to_owned(),
             settings_key: "k".to_owned(),
-            dimensions: Dimensions { builds: 10, executions: 2, measurements: 10 },
+            dimensions: Dimensions {
+                first_look: None,
+                builds: 10,
+                executions: 2,
+                measurements: 10,
+            },
             seed,
         }
     }

@@ -83,6 +83,21 @@ impl Queue {
         self.steps.pop_front()
     }
 
+    /// Takes the next step, and with it those right behind it that are of other benchmarks and `fit`, if the next
+    /// one fits itself: up to so many in all. None if no step is left.
+    pub fn take_together(&mut self, most: usize, fits: impl Fn(&Step) -> bool) -> Vec<Step> {
+        let mut together: Vec<Step> = self.take().into_iter().collect();
+        while together.len() < most && together.first().is_some_and(&fits) {
+            let is_of_another =
+                |next: &Step| together.iter().all(|step| step.benchmark != next.benchmark);
+            match self.steps.pop_front_if(|next| is_of_another(next) && fits(next)) {
+                Some(next) => together.push(next),
+                None => break,
+            }
+        }
+        together
+    }
+
     /// Skips what is left of a benchmark.
     pub fn skip(&mut self, benchmark: usize) {
         self.steps.retain(|step| step.benchmark != benchmark);

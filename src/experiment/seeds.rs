@@ -5,34 +5,40 @@
 //! misleading layout would mislead every repetition.
 
 use super::Runner;
-use crate::model::{Benchmark, LayoutSeed, Stage};
+use crate::model::{Benchmark, LayoutSeed, Looks, Stage};
 
 impl Runner<'_> {
-    /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
-    pub fn first_seeds(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
-        LayoutSeed::list(self.settings.builds.seed, self.most_builds(benchmarks))
+    /// After how many builds a benchmark is judged.
+    pub fn looks(&self, benchmark: &Benchmark) -> Looks {
+        self.settings.efforts.of(benchmark).looks
     }
 
-    /// The layout seeds of the second stage of an experiment, none of which is one of the first stage.
+    /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
+    pub fn first_seeds(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
+        let most = benchmarks.iter().map(|benchmark| self.looks(benchmark).most);
+        LayoutSeed::list(self.settings.builds.seed, most.max().unwrap_or_default())
+    }
+
+    /// Those of the builds that every one of these benchmarks has at its first look.
+    pub fn first_look(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
+        let fewest = benchmarks.iter().map(|benchmark| self.looks(benchmark).first);
+        LayoutSeed::list(self.settings.builds.seed, fewest.min().unwrap_or_default())
+    }
+
+    /// So many layout seeds for the second stage of an experiment, none of which is one of the first stage.
     pub fn fresh_seeds(
         &self,
         identity: &str,
         first: &[LayoutSeed],
-        benchmarks: &[Benchmark],
+        wanted: usize,
     ) -> Vec<LayoutSeed> {
-        let wanted = self.most_builds(benchmarks);
         // At most as many as there are in the first stage can be met again.
-        let spare = u32::try_from(first.len()).unwrap_or(u32::MAX);
+        let enough = u32::try_from(wanted.saturating_add(first.len())).unwrap_or(u32::MAX);
         let seed = stage_seed(self.settings.builds.seed, identity, Stage::Second);
-        let mut seeds = LayoutSeed::list(seed, wanted.saturating_add(spare));
+        let mut seeds = LayoutSeed::list(seed, enough);
         seeds.retain(|seed| !first.contains(seed));
-        seeds.truncate(wanted as usize);
+        seeds.truncate(wanted);
         seeds
-    }
-
-    fn most_builds(&self, benchmarks: &[Benchmark]) -> u32 {
-        let builds = benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark).builds);
-        builds.max().unwrap_or_default()
     }
 }
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use crate::{
     cli::{CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
-    failure::Result,
     harness::Filter,
     model::{Interleave, TargetFilter},
-    settings::{self, BenchToml, BuildSettings, Efforts},
+    settings::{self, BenchToml, BuildSettings, Efforts, Patience, Purpose},
 };
 
 /// What is measured, and how: flags, `bench.toml` and defaults together.
@@ -25,44 +24,46 @@ pub struct ExperimentSettings {
     pub filter: Filter,
     /// How long one execution may take; derived from what it is asked to do when absent.
     pub deadline: Option<Duration>,
+    /// Of how many benchmarks both versions are executed at once, as far as they take turns.
+    pub lanes: u32,
     /// The CPU to run benchmarks on.
     pub cpu: Option<usize>,
 }
 
 impl ExperimentSettings {
-    /// What flags, file and defaults say together of versions that are interleaved so:
-    /// [`BenchToml::interleave`] says how two are.
-    pub fn resolve(
-        file: &BenchToml,
-        typed: &ExperimentArgs,
-        interleave: Interleave,
-    ) -> Result<Self> {
+    /// What flags, file and defaults say together for this purpose: [`BenchToml::interleave`] says how two
+    /// versions are interleaved.
+    pub fn resolve(file: &BenchToml, typed: &ExperimentArgs, purpose: Purpose) -> Self {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-        Ok(Self::of(file, (patterns, *exact), (target, compile), (measure, layout, interleave)))
+        Self::of(file, (patterns, *exact), (target, compile), (measure, layout, purpose))
     }
 
     /// What file and defaults say of all benchmarks of these bench targets, for a command that compiles and
     /// traces, and neither lays out nor measures.
     pub fn of_tracing(file: &BenchToml, target: &TargetArgs, compile: &CompileArgs) -> Self {
         let (measure, layout) = (MeasureArgs::default(), LayoutArgs::default());
-        let interleave = file.interleave(None);
-        Self::of(file, (&[], false), (target, compile), (&measure, &layout, interleave))
+        let purpose = Purpose::Comparison {
+            interleave: file.interleave(None),
+            patience: Patience::default(),
+        };
+        Self::of(file, (&[], false), (target, compile), (&measure, &layout, purpose))
     }
 
     fn of(
         file: &BenchToml,
         (patterns, exact): (&[String], bool),
         (target, compile): (&TargetArgs, &CompileArgs),
-        (measure, layout, interleave): (&MeasureArgs, &LayoutArgs, Interleave),
+        (measure, layout, purpose): (&MeasureArgs, &LayoutArgs, Purpose),
     ) -> Self {
-        let efforts = Efforts::resolve(file, measure, interleave);
+        let efforts = Efforts::resolve(file, measure, purpose);
         Self {
             builds: BuildSettings::resolve(file, compile, layout),
             targets: settings::target_filter(target),
             filter: Filter::new(patterns, exact, &target.package, &target.bench),
             deadline: efforts.common().deadline,
             efforts,
-            interleave,
+            interleave: purpose.interleave(),
+            lanes: file.lanes(measure.effort.lanes),
             cpu: measure.cpu,
         }
     }

@@ -1,12 +1,12 @@
 //! A benchmark that is measured, and when its iterations are found anew.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use super::tune::{can_be_told, tuning_request};
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Executable, Harness},
-    model::{Benchmark, ExecutionRequest, Interleave, Obstacle, Turns},
+    model::{Benchmark, ExecutionRequest, Interleave, Obstacle, Slot, Turns},
 };
 
 /// A benchmark that is measured.
@@ -23,8 +23,8 @@ pub(super) struct Subject<'v> {
     pub(super) interleave: Interleave,
     /// Why it cannot take turns, where that was asked for.
     pub(super) obstacle: Option<Obstacle>,
-    /// Whether what an earlier run measured of it in this stage was forgotten.
-    pub(super) begins_anew: bool,
+    /// What was measured of it in this stage before.
+    pub(super) done: HashSet<Slot>,
 }
 
 /// A benchmark in one version.
@@ -143,7 +143,7 @@ mod tests {
             retuning: Retuning::default(),
             interleave: Interleave::Turns,
             obstacle: None,
-            begins_anew: false,
+            done: HashSet::new(),
         }
     }
 

@@ -89,7 +89,7 @@ impl Turntaking<'_> {
     }
 }
 
-fn panicked() -> Failure {
+pub(super) fn panicked() -> Failure {
     Failure::new(Exit::Internal, "an execution in turns ended unexpectedly")
 }
 
@@ -181,6 +181,11 @@ impl Cpus {
     /// All on which executions may run.
     pub(super) fn of(ability: Option<&Ability>) -> Self {
         Self { all: ability.map(|ability| ability.cpus.clone()).unwrap_or_default(), next: 0 }
+    }
+
+    /// How many pairs can be executed at once, of so many that may be.
+    pub(super) fn lanes(&self, wanted: usize) -> usize {
+        wanted.clamp(1, self.all.len().max(1))
     }
 
     /// The next one.

@@ -1,33 +1,42 @@
 //! What to add to an experiment whose verdict is inconclusive.
 
-use super::row::{Advice, JudgedStage, Repetition};
+use super::row::{Advice, Repetition};
 use crate::stats::{More, Outlook};
 
 /// No more builds or executions than this are ever advised: beyond, another benchmark is needed.
 const MOST_ADVISED: usize = 100;
 
+/// What is advised shows so many times the smallest change of interest: no experiment reports that one itself with
+/// a power of more than a half, as it is estimated to be smaller half of the time.
+const ABOVE_MIN_EFFECT: f64 = 1.5;
+
 impl Advice {
-    /// What makes the smallest change of interest visible; where that is out of reach, what halves the
-    /// smallest that is visible now; nothing where the experiment was large enough, or the rule does not tell.
-    pub(super) fn of(stage: &JudgedStage, min_effect: f64) -> Option<Self> {
-        let detectable_now = stage.assessment.smallest_detectable()?;
-        if detectable_now <= min_effect {
+    /// Whether what is advised shows as small a change as should be seen in a benchmark with this smallest change
+    /// of interest.
+    pub fn reaches(&self, min_effect: f64) -> bool {
+        self.smallest_reported <= ABOVE_MIN_EFFECT * min_effect
+    }
+
+    /// What makes one and a half times the smallest change of interest be reported; where that is out of reach,
+    /// what halves the smallest that is reported now; nothing where the experiment was large enough.
+    pub(super) fn of(outlook: &Outlook, min_effect: f64) -> Option<Self> {
+        let now = outlook.smallest_reported();
+        let wanted = ABOVE_MIN_EFFECT * min_effect;
+        if now <= wanted {
             return None;
         }
-        let outlook = Outlook::of(&stage.assessment, &stage.summaries);
-        let more = outlook
-            .more(min_effect, MOST_ADVISED)
-            .or_else(|| outlook.more(detectable_now / 2.0, MOST_ADVISED))?;
+        let more =
+            outlook.more(wanted, MOST_ADVISED).or_else(|| outlook.more(now / 2.0, MOST_ADVISED))?;
         Some(match more {
             More::Builds(number) => Self {
                 what: Repetition::Builds,
                 number,
-                smallest_detectable: outlook.with_builds(number),
+                smallest_reported: outlook.with_builds(number),
             },
             More::Executions(number) => Self {
                 what: Repetition::Executions,
                 number,
-                smallest_detectable: outlook.with_executions(number)?,
+                smallest_reported: outlook.with_executions(number)?,
             },
         })
     }

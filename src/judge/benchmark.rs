@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     interleaving::{self, Interleaving, Mixed},
+    looks::SomeBuilds,
     relation::VersionRef,
     results::Results,
 };
@@ -89,8 +90,17 @@ impl BenchmarkResults<'_> {
         measured: VersionRef,
         stage: Stage,
     ) -> impl Iterator<Item = (&Row, &Execution)> {
-        let of_stage = self.rows(measured).iter().filter(move |row| row.slot.stage == stage);
-        of_stage.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
+        self.executions_of(measured, stage.into())
+    }
+
+    /// The executions of some builds.
+    fn executions_of<'s>(
+        &'s self,
+        measured: VersionRef,
+        builds: SomeBuilds<'s>,
+    ) -> impl Iterator<Item = (&'s Row, &'s Execution)> {
+        let chosen = self.rows(measured).iter().filter(move |row| builds.have(&row.slot));
+        chosen.filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
     }
 
     /// The metrics that every execution has at all of these places, in the order of the harness: values of
@@ -162,26 +172,26 @@ impl BenchmarkResults<'_> {
         })
     }
 
-    /// The measurements of one stage in one metric for this estimator, each program counted as one build;
+    /// The measurements of some builds in one metric for this estimator, each program counted as one build;
     /// `None` if there are none.
-    pub fn measurements(
-        &self,
+    pub fn measurements<'s>(
+        &'s self,
         measured: VersionRef,
-        stage: Stage,
+        builds: impl Into<SomeBuilds<'s>>,
         metric: &Metric,
         estimator: Estimator,
     ) -> Result<Option<Measurements>> {
         let programs = self.results.programs(measured.experiment, &self.target())?;
-        let mut builds: BTreeMap<u64, Vec<Cow<'_, [f64]>>> = BTreeMap::new();
+        let mut by_seed: BTreeMap<u64, Vec<Cow<'_, [f64]>>> = BTreeMap::new();
         let mut resolution: f64 = 0.0;
-        for (row, execution) in self.executions(measured, stage) {
+        for (row, execution) in self.executions_of(measured, builds.into()) {
             let Some(series) = execution.series_of(metric) else { continue };
             let values = self.values(measured, row, execution, metric, estimator);
             let seed = programs.representative(row.slot.seed);
-            builds.entry(u64::from(seed.get())).or_default().extend(values);
+            by_seed.entry(u64::from(seed.get())).or_default().extend(values);
             resolution = resolution.max(series.resolution);
         }
-        let measurements = Measurements::new(metric.clone(), builds).ok();
+        let measurements = Measurements::new(metric.clone(), by_seed).ok();
         Ok(measurements.map(|measurements| measurements.with_resolution(resolution)))
     }
 
@@ -201,16 +211,17 @@ impl BenchmarkResults<'_> {
         interleaving::estimator(criteria, executions)
     }
 
-    /// The builds of one stage in one metric.
-    pub fn summary(
-        &self,
+    /// Some builds in one metric.
+    pub fn summary<'s>(
+        &'s self,
         measured: VersionRef,
-        stage: Stage,
+        builds: impl Into<SomeBuilds<'s>>,
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<Option<Summary>> {
-        let estimator = self.estimator(measured, stage, criteria);
-        let measurements = self.measurements(measured, stage, metric, estimator)?;
+        let builds = builds.into();
+        let estimator = self.estimator(measured, builds.stage, criteria);
+        let measurements = self.measurements(measured, builds, metric, estimator)?;
         Ok(measurements.map(|measurements| Summary::of(&measurements, estimator)))
     }
 

@@ -7,8 +7,10 @@
 mod advice;
 mod benchmark;
 mod interleaving;
+mod looks;
 mod pairing;
 mod programs;
+mod progress;
 mod relation;
 mod results;
 mod row;
@@ -20,7 +22,9 @@ mod verdicts;
 
 pub use benchmark::BenchmarkResults;
 pub use interleaving::{Interleaving, Mixed};
+pub use looks::SomeBuilds;
 pub use programs::{are_identical, count_builds};
+pub use progress::Progress;
 pub use relation::{Relation, VersionRef, obstacles};
 pub use results::Results;
 pub use row::{Advice, JudgedRow, JudgedStage, Repetition};

@@ -1,6 +1,6 @@
 //! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
 
-use super::interleaving::Interleaving;
+use super::{interleaving::Interleaving, progress::Progress};
 use crate::{
     model::{Benchmark, Metric, Throughput},
     reach::Reach,
@@ -26,6 +26,8 @@ pub struct JudgedRow {
     pub work: Option<[Throughput; 2]>,
     /// How the executions of the stage that decides were interleaved; absent where nothing was judged.
     pub interleaving: Option<Interleaving>,
+    /// What is to be done next, while the experiment goes on.
+    pub progress: Progress,
     /// What of the differences between the versions the benchmark executes or reads; absent where that is not
     /// known, as of stored results.
     pub reach: Option<Reach>,
@@ -47,8 +49,8 @@ pub struct Advice {
     pub what: Repetition,
     /// How many in all: of builds, or of executions of each build.
     pub number: usize,
-    /// The smallest relative change that would then be flagged with a power of 80 %.
-    pub smallest_detectable: f64,
+    /// The smallest relative change that would then be reported with a power of 80 %.
+    pub smallest_reported: f64,
 }
 
 /// A level of an experiment that can be repeated more often.
@@ -71,6 +73,7 @@ impl JudgedRow {
             advice: None,
             work: None,
             interleaving: None,
+            progress: Progress::Ended,
             reach: None,
         }
     }

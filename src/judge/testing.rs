@@ -42,7 +42,7 @@ pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: format!("{{\"key\":\"{settings_key}\"}}"),
         settings_key: settings_key.to_owned(),
-        dimensions: Dimensions { builds: 6, executions: 1, measurements: 2 },
+        dimensions: Dimensions { first_look: None, builds: 6, executions: 1, measurements: 2 },
         seed: 1,
     }
 }

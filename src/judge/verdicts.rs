@@ -9,8 +9,10 @@ use std::{cell::RefCell, collections::HashMap};
 use super::{
     benchmark::BenchmarkResults,
     interleaving::Mixed,
+    looks::SomeBuilds,
     pairing,
     programs::are_identical,
+    progress::Progress,
     relation::{Relation, VersionRef},
     results::Results,
     row::{Advice, JudgedRow, JudgedStage},
@@ -19,7 +21,7 @@ use crate::{
     code::Digest,
     failure::Result,
     model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
-    stats::{Assessment, Criteria, Refusal, Summary, Verdict},
+    stats::{Assessment, Criteria, Outlook, Rates, Refusal, Summary, Verdict},
     store::MeasuredBenchmark,
 };
 
@@ -171,47 +173,63 @@ impl<'r> Judge<'r> {
         criteria: &Criteria,
     ) -> Result<JudgedRow> {
         let pairing = pairing::within_experiment(&benchmark.layouts(versions)?);
-        let judged = |stage| -> Result<Option<Result<JudgedStage, Refusal>>> {
-            let Some(summaries) = summaries(benchmark, versions, stage, metric, criteria)? else {
+        let looks = benchmark.looks(versions);
+        let judged = |builds: SomeBuilds<'_>,
+                      rates|
+         -> Result<Option<Result<JudgedStage, Refusal>>> {
+            let Some(summaries) = summaries(benchmark, versions, builds, metric, criteria)? else {
                 return Ok(None);
             };
             let [base, head] = &summaries;
-            let assessment = Assessment::new(base, head, pairing, criteria);
+            let assessment = Assessment::at(rates, base, head, pairing, criteria);
             Ok(Some(assessment.map(|assessment| JudgedStage { summaries, assessment })))
         };
-        let row = |verdict, stages, advice| {
+        let row = |verdict, stages| {
             let metric = Some(metric.clone());
             let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
-            JudgedRow { metric, stages, advice, ..row }
+            JudgedRow { metric, stages, ..row }
         };
-        let first = match judged(Stage::First)? {
-            None => return Ok(row(no_measurements(), Vec::new(), None)),
-            Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new(), None)),
-            Some(Ok(first)) => first,
-        };
+        let (count, all) = (self.judged_in(versions)?, looks.planned.count());
+        // It ends at the first look that decides it, whatever was measured of it later for another metric.
+        let mut first = None;
+        for look in 0..looks.count() {
+            match judged(looks.builds(look), Rates::of_look(criteria, look, all))? {
+                None => return Ok(row(no_measurements(), Vec::new())),
+                Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new())),
+                Some(Ok(stage)) => {
+                    let ends = stage.assessment.ends_first_stage(criteria);
+                    first = Some(stage);
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+        let Some(first) = first else { return Ok(row(no_measurements(), Vec::new())) };
         let second = if first.assessment.needs_confirmation(criteria) {
-            judged(Stage::Second)?
+            judged(Stage::Second.into(), Rates::of_second_stage(criteria, all))?
         } else {
             None
         };
         let second = match second.transpose() {
-            Err(refusal) => return Ok(row(Verdict::refused(&refusal), vec![first], None)),
+            Err(refusal) => return Ok(row(Verdict::refused(&refusal), vec![first])),
             Ok(second) => second,
-        };
-        let count = match second {
-            Some(_) => self.judged_in(versions)?,
-            // It plays no part yet.
-            None => 1,
         };
         let confirmation = second.as_ref().map(|second| &second.assessment);
         let verdict = Verdict::of(&first.assessment, confirmation, count, criteria);
-        let decisive = second.as_ref().unwrap_or(&first);
-        let advice = match verdict {
-            Verdict::Inconclusive { .. } => Advice::of(decisive, criteria.min_effect),
-            _ => None,
+        let progress = match &second {
+            Some(_) => Progress::Ended,
+            None => Progress::after(&looks, &first, &verdict, count, criteria),
         };
+        let JudgedStage { summaries, assessment } = second.as_ref().unwrap_or(&first);
+        let outlook = matches!(verdict, Verdict::Inconclusive { .. })
+            .then(|| Outlook::of(assessment, count, criteria))
+            .flatten()
+            .map(|outlook| outlook.with_executions_of(assessment, summaries));
+        let advice = outlook.and_then(|outlook| Advice::of(&outlook, criteria.min_effect));
+        let verdict = verdict.with_power(outlook.as_ref());
         let stages = std::iter::once(first).chain(second).collect();
-        Ok(row(verdict, stages, advice))
+        Ok(JudgedRow { advice, progress, ..row(verdict, stages) })
     }
 
     /// The value of a version in its experiment, and the stage that it is of: of the one that decides, so
@@ -252,7 +270,8 @@ impl<'r> Judge<'r> {
             let verdict = Verdict::NotComparable { reason: NO_REPEAT.to_owned() };
             return Ok(row(verdict, Vec::new()));
         };
-        let Some(summaries) = summaries(benchmark, versions, Stage::First, metric, criteria)?
+        let Some(summaries) =
+            summaries(benchmark, versions, Stage::First.into(), metric, criteria)?
         else {
             return Ok(row(no_measurements(), Vec::new()));
         };
@@ -262,7 +281,9 @@ impl<'r> Judge<'r> {
         Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
             Err(refusal) => row(Verdict::refused(&refusal), Vec::new()),
             Ok(assessment) => {
+                let outlook = Outlook::of(&assessment, judged, criteria);
                 let verdict = Verdict::of_stored(&assessment, judged, criteria);
+                let verdict = verdict.with_power(outlook.as_ref());
                 row(verdict, vec![JudgedStage { summaries, assessment }])
             }
         })
@@ -313,15 +334,15 @@ fn no_measurements() -> Verdict {
     Verdict::Failed { reason: "it gave no measurements".to_owned() }
 }
 
-/// Base and head in one stage; `None` if one of them has no measurements.
+/// Some builds of base and head; `None` if one of them has no measurements.
 fn summaries(
     benchmark: &BenchmarkResults<'_>,
     [base, head]: [VersionRef; 2],
-    stage: Stage,
+    builds: SomeBuilds<'_>,
     metric: &Metric,
     criteria: &Criteria,
 ) -> Result<Option<[Summary; 2]>> {
-    let summary = |place| benchmark.summary(place, stage, metric, criteria);
+    let summary = |place| benchmark.summary(place, builds, metric, criteria);
     Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
 }
 

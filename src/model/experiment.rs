@@ -4,12 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benchmark, LayoutSeed, Machine, Version, settings::settings_difference};
+use super::{Benchmark, LayoutSeed, Looks, Machine, Version, settings::settings_difference};
 
 /// `l × m × n`: builds, executions of each, measurements of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dimensions {
-    /// `l`
+    /// The builds at the first look, where that is not the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_look: Option<usize>,
+    /// `l`: at the last look.
     pub builds: usize,
     /// `m`
     pub executions: usize,
@@ -17,9 +20,18 @@ pub struct Dimensions {
     pub measurements: usize,
 }
 
+impl Dimensions {
+    /// After how many builds a benchmark is judged.
+    pub fn looks(&self) -> Looks {
+        let number = |builds: usize| u32::try_from(builds).unwrap_or(u32::MAX);
+        let most = number(self.builds);
+        Looks { first: self.first_look.map_or(most, number), most }
+    }
+}
+
 impl fmt::Display for Dimensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {} × {}", self.builds, self.executions, self.measurements)
+        write!(f, "{} × {} × {}", self.looks(), self.executions, self.measurements)
     }
 }
 
@@ -170,7 +182,8 @@ mod tests {
     use super::*;
     use crate::model::{Name, testing::machine};
 
-    const DIMENSIONS: Dimensions = Dimensions { builds: 10, executions: 2, measurements: 10 };
+    const DIMENSIONS: Dimensions =
+        Dimensions { first_look: None, builds: 10, executions: 2, measurements: 10 };
 
     fn planned(id: &str) -> PlannedBenchmark {
         let (package, target) = ("p".to_owned(), "t".to_owned());

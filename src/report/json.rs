@@ -10,7 +10,7 @@ use crate::{
     failure::{Exit, Failure, OrFail, Result},
     judge::{Interleaving, JudgedRow},
     model::{self, BenchTarget, Benchmark, Interleave, Metric, Obstacle},
-    stats::{self, Basis, Comparison, Doubt, Method, Summary, Verdict},
+    stats::{self, Assessment, Basis, Comparison, Doubt, Method, Summary, Verdict},
 };
 
 /// The version of the JSON of every report.
@@ -194,9 +194,10 @@ impl Estimate {
 #[derive(Serialize)]
 pub struct Change {
     estimate: f64,
-    /// The interval at 1 − the false-alarm rate.
     low: f64,
     high: f64,
+    /// Of the interval.
+    confidence: f64,
     /// Two-sided.
     p: f64,
     /// Whether builds of one layout seed were compared with each other.
@@ -206,16 +207,18 @@ pub struct Change {
 impl Change {
     /// The change by the stage that decides, if there is one.
     pub fn of(row: &JudgedRow) -> Option<Self> {
-        row.decisive().map(|stage| Self::from(&stage.assessment.comparison))
+        row.decisive().map(|stage| Self::from(&stage.assessment))
     }
 }
 
-impl From<&Comparison> for Change {
-    fn from(Comparison { change, p, method, .. }: &Comparison) -> Self {
+impl From<&Assessment> for Change {
+    fn from(Assessment { change, comparison, rates, .. }: &Assessment) -> Self {
+        let Comparison { p, method, .. } = comparison;
         Self {
             estimate: change.estimate,
             low: change.low,
             high: change.high,
+            confidence: 1.0 - 2.0 * rates.equivalence,
             p: *p,
             paired: matches!(method, Method::Paired { .. }),
         }

@@ -34,10 +34,13 @@ pub fn count(number: usize, thing: &str) -> String {
 }
 
 /// The size of an experiment: `5 builds × 1 execution × 5 measurements`.
-pub fn dimensions(Dimensions { builds, executions, measurements }: Dimensions) -> String {
-    [(builds, "build"), (executions, "execution"), (measurements, "measurement")]
-        .map(|(number, thing)| count(number, thing))
-        .join(" × ")
+pub fn dimensions(dimensions: Dimensions) -> String {
+    let Dimensions { builds, executions, measurements, .. } = dimensions;
+    let looks = dimensions.looks();
+    let builds = if looks.is_fixed() { count(builds, "build") } else { format!("{looks} builds") };
+    let [executions, measurements] = [(executions, "execution"), (measurements, "measurement")]
+        .map(|(number, thing)| count(number, thing));
+    format!("{builds} × {executions} × {measurements}")
 }
 
 /// A size in the unit that suits it: `512 B`, `3.4 MiB`.

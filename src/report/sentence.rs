@@ -10,10 +10,10 @@ use crate::{
     stats::{Basis, Change, Doubt, Verdict},
 };
 
-/// An estimate below so many times the smallest change that would be flagged with 80 % power tends to be too
-/// large, given that it is reported at all: by a fifth on average at three quarters of that change, by 7 % at
-/// that change.
-const EXAGGERATED: f64 = 1.25;
+/// An estimate below so many times the smallest change that is flagged with 80 % power tends to be too large, given
+/// that it is reported at all: with ten builds, that is 1.25 standard deviations of the differences of builds. A true
+/// change of that size is reported as 2 % too large on average, one of three quarters of a deviation by a fifth.
+const EXAGGERATED: f64 = 1.45;
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
 pub fn verdict(verdict: &Verdict) -> String {
@@ -63,13 +63,13 @@ pub fn is_exaggerated(row: &JudgedRow) -> bool {
         && row.decisive().is_some_and(|JudgedStage { assessment, .. }| {
             let change = assessment.comparison.log_change.abs();
             let is_near = |detectable: f64| change < EXAGGERATED * detectable.ln_1p();
-            assessment.smallest_detectable().is_some_and(is_near)
+            assessment.smallest_flagged().is_some_and(is_near)
         })
 }
 
 /// What would have been seen.
 fn of_power(detectable: f64) -> String {
-    format!("; {} would be flagged with 80 % power", size(detectable))
+    format!("; a change of {} would be reported with 80 % power", size(detectable))
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`.
@@ -183,8 +183,8 @@ mod tests {
             Verdict::Inconclusive { change, detectable: Some(99.0), doubt: Doubt::NotFlagged };
         assert_eq!(
             verdict(&open),
-            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; more than \
-             1000 % would be flagged with 80 % power"
+            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which chance can explain; a change of \
+             more than 1000 % would be reported with 80 % power"
         );
     }
 

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::{CommandLine, Report, style, visible::is_hidden};
 use crate::{
     cli::{Cli, Command},
-    judge::{Advice, JudgedRow, JudgedStage, Repetition},
+    judge::{Advice, JudgedRow, JudgedStage, Progress, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
-    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Summary, Verdict},
+    stats::{Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Summary, Verdict},
 };
 
 /// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
@@ -93,7 +93,10 @@ pub fn judged_in(
     };
     let stages: Vec<JudgedStage> = factors.iter().map(stage).collect();
     let second = stages.get(1).map(|stage| &stage.assessment);
+    let decisive = second.unwrap_or(&stages[0].assessment);
+    let outlook = Outlook::of(decisive, 5, &criteria);
     let verdict = Verdict::of(&stages[0].assessment, second, 5, &criteria);
+    let verdict = verdict.with_power(outlook.as_ref());
     JudgedRow {
         benchmark: benchmark(id),
         metric: Some(metric.clone()),
@@ -102,6 +105,7 @@ pub fn judged_in(
         advice: None,
         work: None,
         interleaving: None,
+        progress: Progress::Ended,
         reach: None,
     }
 }
@@ -113,7 +117,7 @@ pub fn judged(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) ->
 
 /// An inconclusive benchmark, with advice.
 pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> JudgedRow {
-    let advice = Advice { what, number, smallest_detectable: detectable };
+    let advice = Advice { what, number, smallest_reported: detectable };
     JudgedRow { advice: Some(advice), ..judged(id, 4384.0, &[1.004], 0.05, 0.02) }
 }
 

@@ -13,7 +13,7 @@ use toml::Spanned;
 use crate::{
     cli::{CriteriaOptions, EffortOptions, values::key},
     failure::{Exit, Failure, OrFail, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Strategy},
+    model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Looks, Strategy},
 };
 
 /// The name of the file.
@@ -79,7 +79,7 @@ pub(super) struct BenchmarkTable {
     pub(super) package: Option<String>,
     pub(super) bench: Option<String>,
     #[serde(default, deserialize_with = "key::builds")]
-    builds: Option<u32>,
+    builds: Option<Looks>,
     #[serde(default, deserialize_with = "key::count")]
     executions: Option<u32>,
     #[serde(default, deserialize_with = "key::count")]
@@ -230,6 +230,11 @@ impl BenchToml {
         flag.or(self.tables.experiment.interleave).unwrap_or_default()
     }
 
+    /// How many benchmarks are executed at once: by the flag, the file or the default.
+    pub fn lanes(&self, flag: Option<u32>) -> u32 {
+        flag.or(self.tables.experiment.lanes).unwrap_or(1)
+    }
+
     pub(super) fn criteria(&self) -> CriteriaOptions {
         self.tables.verdict.clone()
     }
@@ -305,6 +310,7 @@ impl BenchmarkTable {
             warm_up,
             floor,
             deadline: None,
+            lanes: None,
             interleave: None,
         }
     }

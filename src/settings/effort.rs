@@ -10,14 +10,14 @@ use serde::Serialize;
 use super::bench_toml::{BenchToml, BenchmarkTable};
 use crate::{
     cli::{EffortOptions, MeasureArgs},
-    model::{Benchmark, Dimensions, ExecutionRequest, Interleave},
+    model::{Benchmark, Dimensions, ExecutionRequest, Interleave, Looks},
 };
 
 /// What is spent on one benchmark, of each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// l: builds.
-    pub builds: u32,
+    /// l: after how many builds it is judged.
+    pub looks: Looks,
     /// m: executions of each build.
     pub executions: u32,
     /// n: measurements in an execution.
@@ -30,30 +30,85 @@ pub struct Effort {
     pub deadline: Option<Duration>,
 }
 
+/// What benchmarks are measured for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To know one version, with its variance at every level.
+    OneVersion,
+    /// To compare two versions.
+    Comparison {
+        /// How their executions are interleaved.
+        interleave: Interleave,
+        /// How long a benchmark is measured that is not decided yet.
+        patience: Patience,
+    },
+}
+
+/// How long a benchmark is measured that is not decided yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as it is likely to be decided soon.
+    #[default]
+    Usual,
+    /// As long as there is time, that with the best chances first.
+    Budget,
+    /// Up to a number of builds that hardly any benchmark needs.
+    UntilDecided,
+}
+
+impl Purpose {
+    /// How executions are interleaved: those of one version alone run one after the other.
+    pub const fn interleave(self) -> Interleave {
+        match self {
+            Self::OneVersion => Interleave::Executions,
+            Self::Comparison { interleave, .. } => interleave,
+        }
+    }
+}
+
+impl Patience {
+    /// The builds at the last look.
+    const fn most_builds(self) -> u32 {
+        match self {
+            Self::Usual => 20,
+            Self::Budget => 40,
+            Self::UntilDecided => 160,
+        }
+    }
+}
+
+/// The builds at the first look at a comparison: fewer tell too little about how much builds vary.
+const FIRST_LOOK: u32 = 5;
+
 impl Effort {
     /// The effort where nobody says another.
     ///
     /// In turns, many short measurements make both versions meet the same disturbances; alone, few longer
     /// ones are more likely to have a quiet one among them. Both take the same time.
-    pub const fn default_of(interleave: Interleave) -> Self {
-        let (measurements, floor) = match interleave {
+    ///
+    /// A comparison executes each build once: as many executions of more builds show a smaller change. One
+    /// version alone has each build executed twice, so that what varies between builds can be told from what
+    /// varies between executions.
+    pub const fn default_for(purpose: Purpose) -> Self {
+        let (measurements, floor) = match purpose.interleave() {
             Interleave::Turns => (50, Duration::from_millis(1)),
             Interleave::Executions => (10, Duration::from_millis(5)),
         };
-        Self {
-            builds: 10,
-            executions: 2,
-            measurements,
-            warm_up: Duration::from_millis(10),
-            floor,
-            deadline: None,
-        }
+        let (looks, executions) = match purpose {
+            Purpose::OneVersion => (Looks::fixed(10), 2),
+            Purpose::Comparison { patience, .. } => {
+                (Looks { first: FIRST_LOOK, most: patience.most_builds() }, 1)
+            }
+        };
+        let warm_up = Duration::from_millis(10);
+        Self { looks, executions, measurements, warm_up, floor, deadline: None }
     }
 
-    fn of(options: EffortOptions, interleave: Interleave) -> Self {
-        let default = Self::default_of(interleave);
+    fn of(options: EffortOptions, purpose: Purpose) -> Self {
+        let default = Self::default_for(purpose);
+        let looks = options.builds.unwrap_or(default.looks);
         Self {
-            builds: options.builds.unwrap_or(default.builds),
+            looks: if purpose == Purpose::OneVersion { Looks::fixed(looks.most) } else { looks },
             executions: options.executions.unwrap_or(default.executions),
             measurements: options.measurements.unwrap_or(default.measurements),
             warm_up: options.warm_up.unwrap_or(default.warm_up),
@@ -75,9 +130,10 @@ impl Effort {
 
     /// The three numbers that the statistics use.
     pub const fn dimensions(&self) -> Dimensions {
-        let Self { builds, executions, measurements, .. } = *self;
+        let Self { looks, executions, measurements, .. } = *self;
         Dimensions {
-            builds: builds as usize,
+            first_look: if looks.is_fixed() { None } else { Some(looks.first as usize) },
+            builds: looks.most as usize,
             executions: executions as usize,
             measurements: measurements as usize,
         }
@@ -125,21 +181,24 @@ pub struct Efforts {
     flags: EffortOptions,
     tables: Vec<BenchmarkTable>,
     file: EffortOptions,
-    interleave: Interleave,
+    purpose: Purpose,
 }
 
 impl Efforts {
-    /// The efforts by flags, file and defaults, for executions that are interleaved so.
-    pub fn resolve(file: &BenchToml, flags: &MeasureArgs, interleave: Interleave) -> Self {
-        let quick =
-            if flags.quick { EffortOptions::quick(interleave) } else { EffortOptions::default() };
+    /// The efforts by flags, file and defaults, for this purpose.
+    pub fn resolve(file: &BenchToml, flags: &MeasureArgs, purpose: Purpose) -> Self {
+        let quick = if flags.quick {
+            EffortOptions::quick(purpose.interleave())
+        } else {
+            EffortOptions::default()
+        };
         let flags = flags.effort.or(quick);
-        Self { flags, tables: file.benchmarks(), file: file.effort(), interleave }
+        Self { flags, tables: file.benchmarks(), file: file.effort(), purpose }
     }
 
     /// What is spent on benchmarks that no `[[benchmark]]` names.
     pub fn common(&self) -> Effort {
-        Effort::of(self.flags.or(self.file), self.interleave)
+        Effort::of(self.flags.or(self.file), self.purpose)
     }
 
     /// What is spent on this benchmark.
@@ -165,7 +224,7 @@ impl Efforts {
     }
 
     fn of_table(&self, table: &BenchmarkTable) -> Effort {
-        Effort::of(self.flags.or(table.effort()).or(self.file), self.interleave)
+        Effort::of(self.flags.or(table.effort()).or(self.file), self.purpose)
     }
 }
 

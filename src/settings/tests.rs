@@ -79,15 +79,21 @@ fn the_example_has_every_key_with_a_comment_and_can_be_used() {
     }
 }
 
+fn comparison(interleave: Interleave) -> Purpose {
+    Purpose::Comparison { interleave, patience: Patience::Usual }
+}
+
 #[test]
 fn the_example_has_the_defaults() {
     let file = parse(EXAMPLE).unwrap();
     let (compile, layout, measure, criteria) = no_flags();
     assert_eq!(BuildSettings::resolve(&file, &compile, &layout), BuildSettings::default());
     assert_eq!(file.interleave(None), Interleave::default());
-    for interleave in [Interleave::Turns, Interleave::Executions] {
-        let efforts = Efforts::resolve(&file, &measure, interleave);
-        assert_eq!(efforts.common(), Effort::default_of(interleave));
+    for purpose in
+        [Purpose::OneVersion, comparison(Interleave::Turns), comparison(Interleave::Executions)]
+    {
+        let efforts = Efforts::resolve(&file, &measure, purpose);
+        assert_eq!(efforts.common(), Effort::default_for(purpose));
     }
     let verdict = VerdictSettings::resolve(&file, &criteria).unwrap();
     assert_eq!((verdict.criteria, verdict.metrics), (Criteria::default(), Vec::new()));
@@ -117,7 +123,9 @@ fn the_help_of_a_flag_has_the_default_of_the_example() {
                     continue;
                 }
                 // These depend on other settings.
-                if ["deadline", "measurements", "floor", "estimator"].contains(&key) {
+                if ["builds", "executions", "deadline", "measurements", "floor", "estimator"]
+                    .contains(&key)
+                {
                     assert!(default.is_some(), "{key}");
                     continue;
                 }
@@ -163,8 +171,8 @@ fn times_and_shares_are_written_in_the_file_as_in_flags() {
          [verdict]\nmin-effect = '2%'\nfalse-alarm-rate = 0.01\nconfidence = '99%'\n",
     );
     let file = file.unwrap();
-    let interleave = Interleave::default();
-    let effort = Efforts::resolve(&file, &MeasureArgs::default(), interleave).common();
+    let purpose = comparison(Interleave::default());
+    let effort = Efforts::resolve(&file, &MeasureArgs::default(), purpose).common();
     assert_eq!(effort.warm_up, Duration::from_millis(1500));
     assert_eq!(effort.floor, Duration::from_millis(20));
     assert_eq!(effort.deadline, Some(Duration::from_secs(600)));

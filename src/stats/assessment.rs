@@ -4,26 +4,23 @@ use super::{
     comparison::{Change, Comparison, Direction},
     criteria::Criteria,
     matching::Pairing,
-    power::noncentrality_for,
+    power::{POWER, noncentrality_for},
+    rates::Rates,
     refusal::Refusal,
     rule::Rule,
     sessions::SessionVariance,
     summary::Summary,
 };
 
-/// The confidence of the interval that must lie within the smallest change of interest for a benchmark
-/// to count as unchanged: two one-sided tests at 2.5 % each, in each of at most two stages, so that a change of
-/// just that size is called unchanged in at most 5 % of all cases.
-const EQUIVALENCE: f64 = 0.95;
-
-/// The power at which the smallest visible change is told.
-pub const POWER: f64 = 0.80;
-
-/// What the builds of one stage say about one benchmark.
+/// What the builds of one look say about one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
     /// How much the versions differ.
     pub comparison: Comparison,
+    /// The change, with the interval that decides whether it is too small to be of interest.
+    pub change: Change,
+    /// How often this look may err.
+    pub rates: Rates,
     /// The rule that was used.
     pub rule: Rule,
     /// Whether the builds are stored ones of two sessions.
@@ -32,25 +29,36 @@ pub struct Assessment {
     pub flag: Option<Direction>,
     /// The smallest relative change of interest: 0.01 is 1 %.
     pub min_effect: f64,
-    /// True if the 95 % interval of the change lies inside ± the smallest change of interest, on the
-    /// log scale: the versions are shown to be equivalent.
+    /// True if the interval of the change lies inside ± the smallest change of interest, on the log scale: two
+    /// one-sided tests show the versions to be equivalent.
     pub equivalent: bool,
 }
 
 impl Assessment {
-    /// Compares the builds of one stage.
-    ///
-    /// The criteria are [checked](Criteria::checked) first.
+    /// Compares the builds of the only look of a stage.
     pub fn new(
         base: &Summary,
         head: &Summary,
         pairing: Pairing,
         criteria: &Criteria,
     ) -> Result<Self, Refusal> {
+        Self::at(Rates::of_only_look(criteria), base, head, pairing, criteria)
+    }
+
+    /// Compares the builds of a look that may err so often.
+    ///
+    /// The criteria are [checked](Criteria::checked) first.
+    pub fn at(
+        rates: Rates,
+        base: &Summary,
+        head: &Summary,
+        pairing: Pairing,
+        criteria: &Criteria,
+    ) -> Result<Self, Refusal> {
         let criteria = criteria.checked()?;
-        let comparison = Comparison::new(base, head, pairing, criteria.false_alarm_rate)?;
+        let comparison = Comparison::new(base, head, pairing, rates.flag)?;
         let flag = criteria.rule.flags(base, head, &comparison, &criteria)?;
-        Ok(Self::judging(comparison, flag, criteria.rule, false, &criteria))
+        Ok(Self::judging(comparison, flag, rates, false, &criteria))
     }
 
     /// Compares stored builds of two sessions.
@@ -65,24 +73,25 @@ impl Assessment {
         criteria: &Criteria,
     ) -> Result<Self, Refusal> {
         let criteria = criteria.checked()?;
-        let rate = criteria.false_alarm_rate;
-        let comparison = Comparison::across(base, head, pairing, sessions, rate)?;
+        let rates = Rates::of_only_look(&criteria);
+        let comparison = Comparison::across(base, head, pairing, sessions, rates.flag)?;
         let flag = comparison.differs();
-        Ok(Self::judging(comparison, flag, Rule::Overlap, true, &criteria))
+        Ok(Self::judging(comparison, flag, rates, true, &criteria))
     }
 
     fn judging(
         comparison: Comparison,
         flag: Option<Direction>,
-        rule: Rule,
+        rates: Rates,
         is_across: bool,
         criteria: &Criteria,
     ) -> Self {
-        let change = comparison.change_at(EQUIVALENCE);
+        let change = comparison.change_at(1.0 - 2.0 * rates.equivalence);
         let limit = criteria.min_log_change();
         let equivalent = change.low.ln_1p() > -limit && change.high.ln_1p() < limit;
+        let rule = if is_across { Rule::Overlap } else { criteria.rule };
         let min_effect = criteria.min_effect;
-        Self { comparison, rule, is_across, flag, min_effect, equivalent }
+        Self { comparison, change, rates, rule, is_across, flag, min_effect, equivalent }
     }
 
     /// True if and only if the benchmark must be measured again, from fresh builds, before a change of
@@ -90,23 +99,25 @@ impl Assessment {
     pub fn needs_confirmation(&self, criteria: &Criteria) -> bool {
         criteria.confirm && self.flag.is_some() && !self.equivalent
     }
-
-    /// The change with the interval that decides on equivalence.
-    pub(super) fn equivalence_change(&self) -> Change {
-        self.comparison.change_at(EQUIVALENCE)
+    /// True if and only if no further look of the first stage is needed: the benchmark is unchanged, or it is
+    /// flagged, and by an estimate that is of interest where nothing is confirmed.
+    pub fn ends_first_stage(&self, criteria: &Criteria) -> bool {
+        let is_of_interest = self.comparison.log_change.abs() >= criteria.min_log_change();
+        self.equivalent || self.flag.is_some() && (criteria.confirm || is_of_interest)
     }
 
-    /// The smallest relative increase that a comparison as precise as this one flags with a power of
-    /// 80 %, by the noncentral t distribution; 0 if the false-alarm rate alone is 80 %.
+    /// The smallest relative increase that builds which vary as much flag with a power of 80 %, by the
+    /// noncentral t distribution; 0 if the rate of false flags alone is 80 %. A verdict needs more: see
+    /// [`Outlook`](super::Outlook).
     ///
-    /// It is known for the rule `overlap` alone: the others are no t tests at the false-alarm rate.
-    pub fn smallest_detectable(&self) -> Option<f64> {
+    /// It is known for the rule `overlap` alone: the others are no t tests at that rate.
+    pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
-        let detectable = if false_alarm_rate >= POWER {
+        let flagged = if false_alarm_rate >= POWER {
             0.0
         } else {
             (noncentrality_for(freedom, false_alarm_rate, POWER) * standard_error).exp_m1()
         };
-        (self.rule == Rule::Overlap).then_some(detectable)
+        (self.rule == Rule::Overlap).then_some(flagged)
     }
 }

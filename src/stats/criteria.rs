@@ -9,7 +9,8 @@ pub struct Criteria {
     pub estimator: Option<Estimator>,
     /// What flags a benchmark.
     pub rule: Rule,
-    /// How often a benchmark without change may be flagged by one stage, between 0 and 1.
+    /// How often a comparison may report a regression where nothing changed, between 0 and 1; without
+    /// confirmation, how often it may flag each benchmark.
     pub false_alarm_rate: f64,
     /// The confidence of the intervals of one version, and so of the rules `overlap-95` and `paper`,
     /// between 0 and 1.
@@ -54,13 +55,21 @@ impl Criteria {
         self.min_effect.ln_1p()
     }
 
-    /// The one-sided p value that the fresh builds of a flagged benchmark must reach if `judged`
-    /// benchmarks are judged: `min(α, 2 / judged)`.
+    /// `α₁`: how often all looks of the first stage together may flag a benchmark that did not change. Where
+    /// that is the verdict, it is the false-alarm rate; what is confirmed may be flagged twice as often.
+    pub(super) fn flag_rate(&self) -> f64 {
+        let rate = self.false_alarm_rate;
+        // Below 1, whatever the rate.
+        if self.confirm { (2.0 * rate).min(f64::midpoint(rate, 1.0)) } else { rate }
+    }
+
+    /// `α₂`: the one-sided p value that the fresh builds of a flagged benchmark must reach if `judged`
+    /// benchmarks are judged: `min(α, 2α / (G α₁))`.
     ///
-    /// A false regression then has probability `α/2 · min(α, 2 / judged)` per benchmark, and at most
-    /// `α` over all of them.
+    /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α` over all of them.
     pub(super) fn confirmation_rate(&self, judged: usize) -> f64 {
-        self.false_alarm_rate.min(2.0 / judged.max(1) as f64)
+        let rate = self.false_alarm_rate;
+        rate.min(2.0 * rate / (self.flag_rate() * judged.max(1) as f64))
     }
 }
 
@@ -93,8 +102,8 @@ mod tests {
     fn confirmation_gets_stricter_with_the_number_of_benchmarks_judged() {
         let criteria = Criteria::default();
         assert_eq!(
-            [1, 40, 50, 200].map(|g| criteria.confirmation_rate(g)),
-            [0.05, 0.05, 0.04, 0.01]
+            [1, 20, 50, 200].map(|g| criteria.confirmation_rate(g)),
+            [0.05, 0.05, 0.02, 0.005]
         );
         assert_eq!(criteria.confirmation_rate(0), 0.05);
     }

@@ -53,6 +53,11 @@ pub(super) fn chi_squared_cdf(x: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.cdf(x))
 }
 
+/// The quantile of the chi-squared distribution with `df` degrees of freedom.
+pub(super) fn chi_squared_quantile(probability: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.inverse_cdf(probability))
+}
+
 /// P(F > x) of Fisher's F with `df1` and `df2` degrees of freedom.
 pub(super) fn f_survival(x: f64, df1: f64, df2: f64) -> f64 {
     FisherSnedecor::new(df1, df2).map_or(f64::NAN, |f| f.sf(x))

@@ -27,7 +27,7 @@ pub struct Cost {
 impl Cost {
     /// `(b + (w + n)·m·q)·l`, equation (22).
     pub fn of(&self, dimensions: Dimensions) -> f64 {
-        let Dimensions { builds, executions, measurements } = dimensions;
+        let Dimensions { builds, executions, measurements, .. } = dimensions;
         let per_build = (self.execution + measurements as f64) * executions as f64 * self.repeat;
         (self.build + per_build) * builds as f64
     }
@@ -100,7 +100,7 @@ pub fn best_measurements(components: &Levels<f64>, cost: &Cost) -> Optimum {
 /// The variance that the mean of an experiment would have, `V/l + B/(lm) + E/(lmn)`: equation (19) with
 /// unbiased components. Components below 0 count as 0.
 pub fn variance(components: &Levels<f64>, dimensions: Dimensions) -> f64 {
-    let Dimensions { builds, executions, measurements } = dimensions;
+    let Dimensions { builds, executions, measurements, .. } = dimensions;
     let (l, m, n) = (builds as f64, executions as f64, measurements as f64);
     let Levels { execution, build, version } = *components;
     (version.max(0.0) + (build.max(0.0) + execution.max(0.0) / n) / m) / l
@@ -127,8 +127,11 @@ pub fn builds_for_half_width(
     most: usize,
 ) -> Option<usize> {
     let reaches = |builds: usize| {
-        half_width(components, Dimensions { builds, executions, measurements }, confidence)
-            <= wanted
+        half_width(
+            components,
+            Dimensions { first_look: None, builds, executions, measurements },
+            confidence,
+        ) <= wanted
     };
     let mut high = 2;
     while !reaches(high) {
@@ -226,7 +229,8 @@ mod tests {
 
     #[test]
     fn cost_and_half_width_agree_with_a_case_computed_by_hand() {
-        let dimensions = Dimensions { builds: 5, executions: 3, measurements: 10 };
+        let dimensions =
+            Dimensions { first_look: None, builds: 5, executions: 3, measurements: 10 };
         assert_eq!(Cost { repeat: 2.0, ..COST }.of(dimensions), (300.0 + 110.0 * 6.0) * 5.0);
         let unbiased = components(1.0, 3.0, 60.0);
         // (1 + (3 + 6)/3)/5 = .8; t_{.975, 4} = 2.776445.
@@ -250,7 +254,7 @@ mod tests {
 
     #[test]
     fn one_build_has_no_half_width() {
-        let one = Dimensions { builds: 1, executions: 9, measurements: 9 };
+        let one = Dimensions { first_look: None, builds: 1, executions: 9, measurements: 9 };
         assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
     }
 
@@ -279,7 +283,7 @@ mod tests {
         fn the_number_of_builds_is_the_smallest_that_reaches_the_width(wanted in 0.05..5.0) {
             let components = components(1.0, 0.5, 2.0);
             let width = |builds| {
-                half_width(&components, Dimensions { builds, executions: 2, measurements: 5 }, 0.95)
+                half_width(&components, Dimensions { first_look: None, builds, executions: 2, measurements: 5 }, 0.95)
             };
             let builds = builds_for_half_width(&components, 2, 5, 0.95, wanted, 1_000_000).unwrap();
             prop_assert!(width(builds) <= wanted);

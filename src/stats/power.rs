@@ -6,6 +6,9 @@
 
 use super::distribution::{chi_squared_cdf, normal_cdf, normal_quantile, t_quantile};
 
+/// The power at which the smallest visible change is told.
+pub(super) const POWER: f64 = 0.80;
+
 /// P(T <= `x`) of the noncentral t distribution, for `df` of 1 or more; NaN below.
 ///
 /// `T = (Z + noncentrality) / S` with `Z` normal and `S = √(χ²/df)`. Up to a noncentrality of 10 it is
@@ -21,7 +24,7 @@ pub fn noncentral_t_cdf(x: f64, df: f64, noncentrality: f64) -> f64 {
     } else if noncentrality < -LARGE {
         1.0 - mean_over_z(-x, df, -noncentrality)
     } else {
-        mean_over_s(x, df, noncentrality)
+        mean_over_s(df, noncentrality, |s| x * s)
     }
 }
 
@@ -31,12 +34,12 @@ const LARGE: f64 = 10.0;
 /// How far from 0 a normal number lies at most, for all that matters: Φ(−9) is 1e-19.
 const FAR: f64 = 9.0;
 
-/// The mean of Φ(x·S − noncentrality) over the density of `S`.
+/// The mean of Φ(`bound`(S) − noncentrality) over the density of `S`.
 ///
 /// With `u = ln S` that density is proportional to exp(df·(u − e^2u/2)), an entire function that decays
 /// on both sides, for which the plain trapezoid rule converges faster than any power of the step; its
 /// sum of weights is the normalising constant.
-fn mean_over_s(x: f64, df: f64, noncentrality: f64) -> f64 {
+fn mean_over_s(df: f64, noncentrality: f64, bound: impl Fn(f64) -> f64) -> f64 {
     // The exponent below which a point does not count: e^-34 is 2e-15.
     const NEGLIGIBLE: f64 = -34.0;
     // A quarter of the narrowest feature: the density is 1/√df wide, the step of Φ 1/noncentrality.
@@ -46,7 +49,7 @@ fn mean_over_s(x: f64, df: f64, noncentrality: f64) -> f64 {
         let exponent = df * (u - f64::exp_m1(2.0 * u) / 2.0);
         let weight = exponent.exp();
         weights += weight;
-        total += weight * normal_cdf(x * u.exp() - noncentrality);
+        total += weight * normal_cdf(bound(u.exp()) - noncentrality);
         exponent > NEGLIGIBLE
     };
     let mut steps = 0.0;
@@ -79,6 +82,21 @@ fn mean_over_z(x: f64, df: f64, noncentrality: f64) -> f64 {
         z += step;
     }
     total / weights
+}
+
+/// The probability that an effect of this noncentrality is found in its direction by a one-sided t test at rate
+/// `alpha` *and* is estimated to be at least `least`, which is in standard errors, too.
+///
+/// With `S = √(χ²/df)` it is the mean of 1 − Φ(max(t·S, least) − noncentrality) over `S`.
+pub(super) fn power_to_report(df: f64, noncentrality: f64, alpha: f64, least: f64) -> f64 {
+    let critical = t_quantile(1.0 - alpha, df);
+    if !(df >= 1.0 && critical.is_finite() && noncentrality.is_finite()) {
+        return f64::NAN;
+    }
+    if least <= 0.0 {
+        return 1.0 - noncentral_t_cdf(critical, df, noncentrality);
+    }
+    1.0 - mean_over_s(df, noncentrality, |s| (critical * s).max(least))
 }
 
 /// The probability that a two-sided t test at rate `alpha` flags an effect of this noncentrality, in
@@ -220,7 +238,7 @@ mod tests {
     #[test]
     fn both_integrals_agree_where_they_meet() {
         for (x, df) in [(9.0, 1.0), (30.0, 1.0), (11.0, 9.0), (8.0, 4.7), (10.0, 300.0)] {
-            let (s, z) = (mean_over_s(x, df, 10.0), mean_over_z(x, df, 10.0));
+            let (s, z) = (mean_over_s(df, 10.0, |s| x * s), mean_over_z(x, df, 10.0));
             assert!((s - z).abs() < 1e-9, "{x} {df}: {s} {z}");
         }
     }

@@ -167,7 +167,7 @@ proptest! {
 }
 
 proptest! {
-    // The smallest detectable change takes a millisecond or two without optimisation.
+    // The smallest change that is flagged takes a millisecond or two without optimisation.
     #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
@@ -197,7 +197,7 @@ proptest! {
             let Comparison { p, change, freedom, .. } = stage.comparison;
             prop_assert!((0.0..=1.0).contains(&p) && freedom >= 1.0, "{} {}", p, freedom);
             prop_assert!(change.low <= change.estimate && change.estimate <= change.high);
-            prop_assert!(stage.smallest_detectable().is_none_or(|least| least >= 0.0));
+            prop_assert!(stage.smallest_flagged().is_none_or(|least| least >= 0.0));
             for second in [None, Some(&stage)] {
                 let verdict = format!("{:?}", Verdict::of(&stage, second, 3, &criteria));
                 prop_assert!(!verdict.contains("NaN"), "{}", verdict);

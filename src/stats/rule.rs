@@ -72,7 +72,7 @@ impl Rule {
             Self::Paper => apart(Interval::paper)?,
             Self::Permutation => {
                 let p = permutation(comparison, criteria.seed).p;
-                comparison.direction().filter(|_| p <= criteria.false_alarm_rate)
+                comparison.direction().filter(|_| p <= comparison.false_alarm_rate)
             }
         };
         Ok(flagged.filter(|direction| comparison.direction() == Some(*direction)))

@@ -4,6 +4,7 @@ use super::{
     assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
+    outlook::Outlook,
     refusal::Refusal,
 };
 use crate::model::Sameness;
@@ -39,8 +40,8 @@ pub enum Verdict {
     Inconclusive {
         /// The change, by the stage that decides.
         change: Change,
-        /// The smallest increase that this stage would have flagged with a power of 80 %, if that is
-        /// known by the rule.
+        /// The smallest increase that such an experiment reports with a power of 80 %, if that is
+        /// [known](Verdict::with_power).
         detectable: Option<f64>,
         /// Why no change is reported.
         doubt: Doubt,
@@ -142,9 +143,11 @@ impl Verdict {
         judged: usize,
         criteria: &Criteria,
     ) -> Self {
-        let direction = match flagged(first, criteria) {
-            Ok(direction) => direction,
-            Err(verdict) => return verdict,
+        if first.equivalent {
+            return Self::unchanged(first, first.flag.map(|_| Basis::OneStage), criteria);
+        }
+        let Some(direction) = first.flag else {
+            return Self::inconclusive(first, Doubt::NotFlagged);
         };
         let min_effect = criteria.min_effect;
         if !criteria.confirm {
@@ -157,7 +160,7 @@ impl Verdict {
         let Some(second) = second else {
             return Self::inconclusive(first, Doubt::Unconfirmed);
         };
-        let first = first.comparison.change.estimate;
+        let first = first.change.estimate;
         let p = second.comparison.p_one_sided(direction);
         let needed = criteria.confirmation_rate(judged);
         let agrees = second.comparison.direction() == Some(direction);
@@ -176,12 +179,14 @@ impl Verdict {
     /// Judges a benchmark, one of `judged`, by stored results of two sessions.
     ///
     /// Nothing can be measured again, so a change that two stages would have to confirm must be as sure
-    /// here as both together: one-sided p at most `α/2 · min(α, 2 / judged)`, the rate at which the two
-    /// stages report a change where there is none.
+    /// here as both together: one-sided p at most `α₁/2 · α₂`, the rate at which the two stages report a change
+    /// where there is none.
     pub fn of_stored(stage: &Assessment, judged: usize, criteria: &Criteria) -> Self {
-        let direction = match flagged(stage, criteria) {
-            Ok(direction) => direction,
-            Err(verdict) => return verdict,
+        if stage.equivalent {
+            return Self::unchanged(stage, stage.flag.map(|_| Basis::OneStage), criteria);
+        }
+        let Some(direction) = stage.flag else {
+            return Self::inconclusive(stage, Doubt::NotFlagged);
         };
         if is_small(stage, criteria) {
             return Self::inconclusive(stage, Doubt::Small { min_effect: criteria.min_effect });
@@ -190,7 +195,7 @@ impl Verdict {
             return Self::changed(direction, stage, Basis::OneStage);
         }
         let p = stage.comparison.p_one_sided(direction);
-        let needed = criteria.false_alarm_rate / 2.0 * criteria.confirmation_rate(judged);
+        let needed = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
         if p <= needed {
             Self::changed(direction, stage, Basis::Stored { p, needed })
         } else {
@@ -209,7 +214,7 @@ impl Verdict {
     }
 
     fn changed(direction: Direction, stage: &Assessment, basis: Basis) -> Self {
-        let change = stage.comparison.change;
+        let change = stage.change;
         match direction {
             Direction::Worse => Self::Regressed { change, basis },
             Direction::Better => Self::Improved { change, basis },
@@ -217,13 +222,24 @@ impl Verdict {
     }
 
     fn unchanged(stage: &Assessment, difference: Option<Basis>, criteria: &Criteria) -> Self {
-        let change = stage.equivalence_change();
+        let change = stage.change;
         Self::Unchanged { change, min_effect: criteria.min_effect, difference }
     }
 
     fn inconclusive(stage: &Assessment, doubt: Doubt) -> Self {
-        let (change, detectable) = (stage.comparison.change, stage.smallest_detectable());
-        Self::Inconclusive { change, detectable, doubt }
+        Self::Inconclusive { change: stage.change, detectable: None, doubt }
+    }
+
+    /// The same verdict, with the smallest change that such an experiment reports if it is inconclusive.
+    #[must_use]
+    pub fn with_power(self, outlook: Option<&Outlook>) -> Self {
+        match self {
+            Self::Inconclusive { change, doubt, .. } => {
+                let detectable = outlook.map(Outlook::smallest_reported);
+                Self::Inconclusive { change, detectable, doubt }
+            }
+            other => other,
+        }
     }
 
     /// The one word for the verdict, as reports and stored results write it.
@@ -249,16 +265,6 @@ impl From<Sameness> for Verdict {
             Sameness::Unaffected => Self::Unaffected,
         }
     }
-}
-
-/// The direction in which the first look at a benchmark flags a change that may be of interest, or the
-/// verdict where it does not.
-fn flagged(stage: &Assessment, criteria: &Criteria) -> Result<Direction, Verdict> {
-    if stage.equivalent {
-        let difference = stage.flag.map(|_| Basis::OneStage);
-        return Err(Verdict::unchanged(stage, difference, criteria));
-    }
-    stage.flag.ok_or_else(|| Verdict::inconclusive(stage, Doubt::NotFlagged))
 }
 
 /// Whether the estimate is below the smallest change of interest.

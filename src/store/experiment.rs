@@ -8,7 +8,7 @@ use super::{
     ExperimentId, Store,
     columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
     error::Error,
-    intern, read,
+    intern, read, schema,
 };
 use crate::{
     failure::Result,
@@ -108,10 +108,10 @@ pub(super) fn insert(
     plan: &ExperimentPlan,
     begun: SystemTime,
 ) -> Result<ExperimentId, Error> {
-    let Dimensions { builds, executions, measurements } = plan.dimensions;
+    let Dimensions { first_look, builds, executions, measurements } = plan.dimensions;
     let mut statement = connection.prepare_cached(
         "INSERT INTO experiment (identity, begun_ns, machine, settings, rbench, builds, executions,
-             measurements, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             measurements, first_look, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     statement.execute(params![
         identity,
@@ -122,6 +122,7 @@ pub(super) fn insert(
         builds,
         executions,
         measurements,
+        first_look,
         plan.seed.cast_signed(),
     ])?;
     let experiment = connection.last_insert_rowid();
@@ -139,7 +140,7 @@ pub(super) fn insert(
         ])?;
     }
     let mut statement =
-        connection.prepare_cached("INSERT INTO planned_benchmark VALUES (?, ?, ?, ?, ?, ?)")?;
+        connection.prepare_cached("INSERT INTO planned_benchmark VALUES (?, ?, ?, ?, ?, ?, ?)")?;
     for (position, PlannedBenchmark { benchmark, dimensions }) in plan.benchmarks.iter().enumerate()
     {
         statement.execute(params![
@@ -149,6 +150,7 @@ pub(super) fn insert(
             dimensions.builds,
             dimensions.executions,
             dimensions.measurements,
+            dimensions.first_look,
         ])?;
     }
     Ok(ExperimentId(experiment))
@@ -181,9 +183,12 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
 
 /// The experiments that fulfil a condition.
 fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperiment>, Error> {
+    // A store of a schema before, where nothing can be written, knows no looks.
+    let knows_looks = schema::version(connection)? >= schema::WITH_LOOKS;
+    let first_look = if knows_looks { "first_look" } else { "NULL" };
     let mut experiments = connection.prepare_cached(&format!(
-        "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements, seed,
-             {MACHINE}, key, json, identity
+        "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
+             {first_look}, seed, {MACHINE}, key, json, identity
          FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
          WHERE {condition}"
     ))?;
@@ -194,7 +199,7 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
          WHERE experiment = ? ORDER BY position",
     )?;
     let mut benchmarks = connection.prepare_cached(&format!(
-        "SELECT {BENCHMARK}, builds, executions, measurements
+        "SELECT {BENCHMARK}, builds, executions, measurements, {first_look}
          FROM planned_benchmark JOIN benchmark ON benchmark.id = benchmark
          WHERE experiment = ? ORDER BY position"
     ))?;
@@ -216,7 +221,7 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
 fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
     Ok(StoredExperiment {
         id: ExperimentId(row.get(0)?),
-        identity: row.get(16)?,
+        identity: row.get(17)?,
         begun: nanoseconds::to_time(row.get(1)?),
         finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::to_time),
         unbuildable: Vec::new(),
@@ -225,10 +230,10 @@ fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
             benchmarks: Vec::new(),
             rbench: row.get(3)?,
             dimensions: dimensions_at(row, 4)?,
-            seed: row.get::<_, i64>(7)?.cast_unsigned(),
-            machine: machine_at(row, 8)?,
-            settings_key: row.get(14)?,
-            settings: row.get(15)?,
+            seed: row.get::<_, i64>(8)?.cast_unsigned(),
+            machine: machine_at(row, 9)?,
+            settings_key: row.get(15)?,
+            settings: row.get(16)?,
         },
     })
 }
@@ -256,5 +261,6 @@ fn dimensions_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Dimensions> {
         builds: row.get(first)?,
         executions: row.get(first + 1)?,
         measurements: row.get(first + 2)?,
+        first_look: row.get(first + 3)?,
     })
 }

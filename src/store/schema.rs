@@ -5,13 +5,17 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::Error;
 use crate::failure::{Exit, Failure};
 
-const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
+const SCHEMA: &str =
+    concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
 
 /// From schema 2 to schema 3: it only adds a table.
 const FROM_2_TO_3: &str = include_str!("schema_3.sql");
 
+/// From schema 3 to schema 4: it only adds columns.
+const FROM_3_TO_4: &str = include_str!("schema_4.sql");
+
 /// The version of the schema: raised whenever it changes.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 /// The oldest version that is brought up to date when it is opened, and that can be read where nothing can be
 /// written.
@@ -19,6 +23,9 @@ const OLDEST: i64 = 2;
 
 /// The first version that knows which benchmarks were not measured.
 pub(super) const WITH_UNMEASURED: i64 = 3;
+
+/// The first version that knows looks.
+pub(super) const WITH_LOOKS: i64 = 4;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
@@ -88,8 +95,12 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Brings the schema of an older rbench up to date, unless another process has done so since.
 pub(super) fn upgrade(connection: &Connection) -> Result<(), Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    if version(&transaction)? == OLDEST {
-        transaction.execute_batch(FROM_2_TO_3)?;
+    let found = version(&transaction)?;
+    if (OLDEST..VERSION).contains(&found) {
+        if found == OLDEST {
+            transaction.execute_batch(FROM_2_TO_3)?;
+        }
+        transaction.execute_batch(FROM_3_TO_4)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     Ok(transaction.commit()?)

@@ -59,7 +59,8 @@ pub fn overlap(sheet: &mut Sheet) {
             for builds in [3, 5, 8, 10, 20] {
                 let sure = shape == Shape::Normal && builds >= 8;
                 let target = if sure { nominal } else { bounded };
-                let dimensions = Dimensions { builds, executions: 2, measurements: 2 };
+                let dimensions =
+                    Dimensions { first_look: None, builds, executions: 2, measurements: 2 };
                 let truth = Levels { execution: 0.2, build: 0.2, version: 1.0 };
                 let mut simulation = Simulation::new(truth, dimensions);
                 (simulation.shape, simulation.correlation) = (shape, correlation);
@@ -76,7 +77,7 @@ pub fn overlap(sheet: &mut Sheet) {
 
 /// The default rule with the default estimator, which is not that of the papers.
 pub fn minimum(sheet: &mut Sheet) {
-    let dimensions = Dimensions { builds: 10, executions: 2, measurements: 10 };
+    let dimensions = Dimensions { first_look: None, builds: 10, executions: 2, measurements: 10 };
     let truth = Levels { execution: 1.0, build: 0.2, version: 0.2 };
     let simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
     let estimate = sheet.trials(40_000).rate(|random| {
@@ -89,7 +90,7 @@ pub fn minimum(sheet: &mut Sheet) {
 /// The intervals (17) with few builds. The targets are exact, as those of `overlap-95`.
 pub fn paper(sheet: &mut Sheet) {
     for (builds, expected) in [(2, 0.1324), (3, 0.0604), (5, 0.0280), (10, 0.0137)] {
-        let dimensions = Dimensions { builds, executions: 1, measurements: 1 };
+        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
         let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
         let simulation = Simulation::new(truth, dimensions);
         let estimate = sheet
@@ -107,7 +108,7 @@ pub fn permutation(sheet: &mut Sheet) {
         (Pairing::Unpaired, "unpaired", 5, 12.0 / 252.0),
     ];
     for (pairing, method, builds, exact) in cases {
-        let dimensions = Dimensions { builds, executions: 1, measurements: 1 };
+        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
         let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
         let simulation = Simulation { shape: Shape::Skewed, ..Simulation::new(truth, dimensions) };
         let estimate = sheet
@@ -126,7 +127,7 @@ pub fn permutation(sheet: &mut Sheet) {
 /// the mean of `2 Φ(−t_{.975, l−1} (s_1 + s_2) / √2)`, by quadrature over both.
 pub fn overlap_95(sheet: &mut Sheet) {
     for (builds, expected) in [(3, 0.004_76), (5, 0.005_32), (10, 0.005_52), (30, 0.005_57)] {
-        let dimensions = Dimensions { builds, executions: 1, measurements: 1 };
+        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
         let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
         let simulation = Simulation::new(truth, dimensions);
         let estimate = sheet
@@ -149,7 +150,8 @@ pub fn drifts(sheet: &mut Sheet) {
     for (order, name) in [(Order::Rounds, "rounds"), (Order::BaseThenHead, "A then B")] {
         for (pairing, method) in [(Pairing::BySeed, "paired"), (Pairing::Unpaired, "Welch")] {
             for (drift, what, broken) in drifts {
-                let dimensions = Dimensions { builds: 10, executions: 3, measurements: 1 };
+                let dimensions =
+                    Dimensions { first_look: None, builds: 10, executions: 3, measurements: 1 };
                 let truth = Levels { execution: 0.0, build: 0.2, version: 1.0 };
                 let mut simulation = Simulation::new(truth, dimensions);
                 (simulation.drift, simulation.order) = (drift, order);

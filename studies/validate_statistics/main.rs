@@ -16,6 +16,7 @@ mod intervals;
 mod levels;
 mod multiplicity;
 mod power;
+mod procedure;
 mod replicate;
 mod sessions;
 mod sheet;
@@ -54,6 +55,7 @@ fn validate(precision: Precision) -> Vec<Row> {
     stages::reported(&mut sheet);
     stages::unchanged(&mut sheet);
     stages::suites(&mut sheet);
+    procedure::compared(&mut sheet);
     sessions::false_verdicts(&mut sheet);
     power::pairing(&mut sheet);
     alarms::drifts(&mut sheet);

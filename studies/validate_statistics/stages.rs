@@ -52,7 +52,8 @@ fn is_regression(first: &Assessment, second: Option<&Assessment>) -> bool {
 
 /// Builds of which each contributes a variance of 1 to the difference of two versions.
 fn of_difference() -> Simulation {
-    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let dimensions =
+        Dimensions { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     // With correlation 1/2 the differences have the variance of the builds.
     Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
@@ -126,7 +127,8 @@ pub fn unchanged(sheet: &mut Sheet) {
 /// judging many benchmarks reports falsely, and what it finds.
 pub fn suites(sheet: &mut Sheet) {
     const CHANGED: usize = 5;
-    let dimensions = Dimensions { builds: BUILDS, executions: 1, measurements: 1 };
+    let dimensions =
+        Dimensions { first_look: None, builds: BUILDS, executions: 1, measurements: 1 };
     let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
     let same = Simulation::new(truth, dimensions);
     let changed = Simulation { shift: 2.0, ..same };

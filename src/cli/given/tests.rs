@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     cli::{Command as Subcommand, CompareArgs},
-    model::Metric,
+    model::{Looks, Metric},
 };
 
 /// The command line as the shell and the command line definition understand it.
@@ -125,7 +125,7 @@ fn every_suggestion_is_understood_as_it_was_meant() {
             assert_eq!(patterns, [id], "{line}");
             if let Subcommand::Compare(args) = command {
                 let effort = args.experiment.measure.effort;
-                assert_eq!((effort.builds, effort.executions), (Some(12), Some(1)));
+                assert_eq!((effort.builds, effort.executions), (Some(Looks::fixed(12)), Some(1)));
                 let compile = args.experiment.compile;
                 assert_eq!(compile.features, ["a", "b"]);
                 assert_eq!(compile.cargo_args, ["-Zno-parallel", "--config a=\"b c\""]);

@@ -64,9 +64,9 @@ impl ComparisonReport {
         summary::name(&self.names(), row)
     }
 
-    /// Whether the smallest change of interest in this benchmark would be flagged.
+    /// Whether hardly more than the smallest change of interest in this benchmark would be reported.
     fn is_enough(&self, row: &JudgedRow, advice: Advice) -> bool {
-        advice.smallest_detectable <= self.min_effect_of(row)
+        advice.reaches(self.min_effect_of(row))
     }
 
     /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
@@ -79,13 +79,11 @@ impl ComparisonReport {
         };
         let is_enough = lacking.iter().all(|(row, advice)| self.is_enough(row, *advice));
         let purpose = if lacking.len() == 1 || is_enough {
-            let sizes = lacking
-                .iter()
-                .map(|(row, advice)| advice.smallest_detectable.max(self.min_effect_of(row)));
+            let sizes = lacking.iter().map(|(_, advice)| advice.smallest_reported);
             let size = quantity::size(sizes.fold(0.0, f64::max));
-            format!("would flag a change of {size} in {whom} with 80 % power")
+            format!("would report a change of {size} in {whom} with 80 % power")
         } else {
-            format!("would halve the smallest change that is flagged with 80 % power in {whom}")
+            format!("would halve the smallest change that is reported with 80 % power in {whom}")
         };
         let mut ids: Vec<&str> = lacking.iter().map(|(row, _)| &*row.benchmark.name.id).collect();
         ids.dedup();

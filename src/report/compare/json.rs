@@ -104,7 +104,7 @@ struct AdviceFields {
     more: &'static str,
     /// How many in all.
     number: usize,
-    smallest_detectable: f64,
+    smallest_reported: f64,
 }
 
 #[derive(Serialize)]
@@ -126,7 +126,7 @@ struct Stage {
     pairing_gain: Option<f64>,
     correlation: Option<f64>,
     variance: Option<Shares>,
-    smallest_detectable: Option<f64>,
+    smallest_flagged: Option<f64>,
 }
 
 impl ComparisonReport {
@@ -203,7 +203,7 @@ impl ComparisonReport {
         Stage {
             base: Estimate::of(base, self.criteria.confidence),
             head: Estimate::of(head, self.criteria.confidence),
-            change: comparison.into(),
+            change: assessment.into(),
             base_comparison_interval: comparison.base.into(),
             head_comparison_interval: comparison.head.into(),
             log_change: comparison.log_change,
@@ -221,7 +221,7 @@ impl ComparisonReport {
             pairing_gain: comparison.gain,
             correlation: comparison.correlation,
             variance: Shares::of_change(stage),
-            smallest_detectable: assessment.smallest_detectable(),
+            smallest_flagged: assessment.smallest_flagged(),
         }
     }
 }
@@ -239,11 +239,11 @@ impl<'r> From<&'r StoredExperiment> for Stored<'r> {
 }
 
 impl From<Advice> for AdviceFields {
-    fn from(Advice { what, number, smallest_detectable }: Advice) -> Self {
+    fn from(Advice { what, number, smallest_reported }: Advice) -> Self {
         let more = match what {
             Repetition::Builds => "builds",
             Repetition::Executions => "executions",
         };
-        Self { more, number, smallest_detectable }
+        Self { more, number, smallest_reported }
     }
 }

@@ -115,7 +115,7 @@ impl ComparisonReport {
             .summaries
             .each_ref()
             .map(|summary| quantity::estimate(summary, self.criteria.confidence));
-        let change = stage.assessment.comparison.change;
+        let change = stage.assessment.change;
         format!(
             "| {name} | {base} | {head} | {} | {} | {verdict} |\n",
             percent(change.estimate),

@@ -230,7 +230,7 @@ fn power(rows: &[(Option<f64>, &JudgedRow)], whom: impl Fn(&JudgedRow) -> String
             format!("{least} to {most}")
         }
     };
-    format!("; a change of {detectable} would be flagged with 80 % power")
+    format!("; a change of {detectable} would be reported with 80 % power")
 }
 
 /// The first names of a list, and how many more there are.

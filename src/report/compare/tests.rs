@@ -80,7 +80,12 @@ fn report() -> ComparisonReport {
     };
     let skipped = Verdict::Skipped { reason: "no GPU here".to_owned() };
     let mut report = ComparisonReport {
-        dimensions: Some(Dimensions { builds: 10, executions: 2, measurements: 3 }),
+        dimensions: Some(Dimensions {
+            first_look: None,
+            builds: 10,
+            executions: 2,
+            measurements: 3,
+        }),
         machine: Some(machine()),
         warnings: vec![Warning::EqualBuilds { target: target("work"), distinct: 9, requested: 10 }],
         functions: vec![(target("work"), diff())],
@@ -203,7 +208,7 @@ fn stored_experiment() -> StoredExperiment {
     StoredExperiment {
         identity: "1a2b3c4d".to_owned(),
         begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-        dimensions: Dimensions { builds: 10, executions: 1, measurements: 20 },
+        dimensions: Dimensions { first_look: None, builds: 10, executions: 1, measurements: 20 },
     }
 }
 
@@ -233,7 +238,8 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
     let line = "taken in each execution: 3 measurements of 2 benchmarks\n";
     let rows =
         ["a", "b", "a"].map(|id| judged(id, 240.8, &[1.0, 1.0], 0.02, 0.003)).into_iter().collect();
-    let requested = |measurements| Dimensions { builds: 10, executions: 2, measurements };
+    let requested =
+        |measurements| Dimensions { first_look: None, builds: 10, executions: 2, measurements };
     let mut report = ComparisonReport { dimensions: Some(requested(5)), rows, ..nothing() };
     assert!(plain(&report).contains(line), "{}", plain(&report));
     report.dimensions = Some(requested(3));
@@ -247,7 +253,7 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
 fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
         plain(&nothing()),
-        "HEAD (bbbbbbb) against main (aaaaaaa)\nrule overlap at 5 %, min-effect \
+        "HEAD (bbbbbbb) against main (aaaaaaa)\nrule overlap, false-alarm-rate 5 %, min-effect \
          1 %, confirmed on fresh builds\nwarning: nothing was compared, so a regression would not \
          have been found\n\nno benchmark in both versions\n"
     );
@@ -260,12 +266,12 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     let line = |report: &ComparisonReport| {
         let text = plain(report);
         let (_, text) = text.split_once("rule ").unwrap();
-        format!("rule {}", text.split_once("\n\n").unwrap().0)
+        format!("rule {}", text.split_once("\n\n").unwrap().0.replace("\n  ", " "))
     };
-    let confirmed = "min-effect 1 %, confirmed on fresh builds";
+    let confirmed = "false-alarm-rate 0.1 %, min-effect 1 %, confirmed on fresh builds";
     for (rule, words) in [
-        (Rule::Overlap, "overlap at 0.1 %"),
-        (Rule::Permutation, "permutation at 0.1 %"),
+        (Rule::Overlap, "overlap"),
+        (Rule::Permutation, "permutation"),
         (Rule::Overlap95, "overlap-95 at 95 %"),
         (Rule::Paper, "paper at 95 %"),
     ] {
@@ -277,11 +283,11 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     across.stages[0].assessment.is_across = true;
     let mut report =
         ComparisonReport { criteria: criteria(Rule::Paper), rows: vec![across], ..nothing() };
-    assert_eq!(line(&report), "rule overlap at 0.1 %, min-effect 1 %");
+    assert_eq!(line(&report), "rule overlap, false-alarm-rate 0.1 %, min-effect 1 %");
     let mut within = judged("b", 240.8, &[1.0], 0.02, 0.003);
     within.stages[0].assessment.rule = Rule::Paper;
     report.rows.push(within);
-    let between = "between experiments: rule overlap at 0.1 %, not confirmed on fresh builds";
+    let between = "between experiments: rule overlap, not confirmed on fresh builds";
     assert_eq!(line(&report), format!("rule paper at 95 %, {confirmed}\n{between}"));
 }
 

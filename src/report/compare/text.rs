@@ -27,6 +27,10 @@ use crate::{
     stats::{Interval, Rule, Summary},
 };
 
+/// How often the interval of a change contains the true change, whichever look is the last. That of an only look
+/// has just this confidence, and those of later looks a higher one: docs/validation.md has what it comes to.
+const INTERVAL: f64 = 0.95;
+
 impl ComparisonReport {
     /// The report for a terminal with so many columns.
     pub(super) fn write_text(&self, columns: usize) -> String {
@@ -106,10 +110,10 @@ impl ComparisonReport {
         let criteria = &self.criteria;
         let rule = |rule: Rule| {
             let level = match rule {
-                Rule::Overlap | Rule::Permutation => criteria.false_alarm_rate,
-                Rule::Overlap95 | Rule::Paper => criteria.confidence,
+                Rule::Overlap | Rule::Permutation => String::new(),
+                Rule::Overlap95 | Rule::Paper => format!(" at {}", exact(criteria.confidence)),
             };
-            format!("rule {} at {}", rule.name(), exact(level))
+            format!("rule {}{level}", rule.name())
         };
         let stages = || self.rows.iter().filter_map(JudgedRow::decisive);
         let across = stages().find(|stage| stage.assessment.is_across);
@@ -122,7 +126,10 @@ impl ComparisonReport {
         };
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
-        let mut lines = vec![format!("{estimator}{within}, min-effect {min_effect}{confirmed}")];
+        let rate = exact(criteria.false_alarm_rate);
+        let mut lines = vec![format!(
+            "{estimator}{within}, false-alarm-rate {rate}, min-effect {min_effect}{confirmed}"
+        )];
         if let Some(across) = across.filter(|_| is_within) {
             lines.push(format!("between experiments: {across}, not confirmed on fresh builds"));
         }
@@ -151,7 +158,7 @@ impl ComparisonReport {
     fn table(&self, rows: &[&JudgedRow]) -> Table {
         let names = self.names();
         let of_value = format!("± ({})", exact(self.criteria.confidence));
-        let of_change = format!("{} interval", exact(1.0 - self.criteria.false_alarm_rate));
+        let of_change = format!("{} interval", exact(INTERVAL));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::right("base"),
@@ -161,6 +168,7 @@ impl ComparisonReport {
             Column::right("change"),
             Column::right(of_change).dropped(0),
             Column::left("verdict"),
+            Column::right("builds").optional(2),
             Column::right(shares::HEAD).optional(0),
         ]);
         for row in rows {
@@ -173,7 +181,7 @@ impl ComparisonReport {
         let kind = VerdictKind::of(&row.verdict);
         let mut cells = vec![Cell::from(name(names, row))];
         if let Some(stage) = row.decisive() {
-            let change = stage.assessment.comparison.change;
+            let change = stage.assessment.change;
             for summary in &stage.summaries {
                 let unit = summary.metric().unit;
                 let interval = Interval::three_level(summary, self.criteria.confidence);
@@ -185,6 +193,7 @@ impl ComparisonReport {
         }
         cells.resize_with(7, Cell::default);
         cells.push(Cell::styled(kind.style(), kind.name()));
+        cells.push(Cell::from(builds(row)));
         cells.push(row.decisive().map_or_else(Cell::default, shares_cell));
         cells
     }
@@ -273,6 +282,15 @@ impl ComparisonReport {
         }
         text
     }
+}
+
+/// The builds that decided: those of the first stage, and those of the second where there was one: `10+6`.
+fn builds(row: &JudgedRow) -> String {
+    let of_stage = |stage: &JudgedStage| {
+        let [base, head] = stage.assessment.comparison.builds;
+        base.min(head).to_string()
+    };
+    row.stages.iter().map(of_stage).collect::<Vec<_>>().join("+")
 }
 
 /// Where the variance of the change lies.

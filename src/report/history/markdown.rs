@@ -33,7 +33,7 @@ impl HistoryReport {
                 let against = row.against.as_ref();
                 let change = against
                     .and_then(|against| against.row.decisive())
-                    .map(|stage| percent(stage.assessment.comparison.change.estimate));
+                    .map(|stage| percent(stage.assessment.change.estimate));
                 let verdict = against.map(|against| VerdictKind::of(&against.row.verdict).name());
                 let across = if against.is_some_and(Against::is_across) {
                     " (across experiments)"

@@ -52,6 +52,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
     let [base, head] = &summaries;
     let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
     JudgedRow {
+        progress: crate::judge::Progress::Ended,
         benchmark: benchmark(id),
         metric: Some(Metric::wall()),
         verdict: Verdict::of(&assessment, None, 1, &CRITERIA),

@@ -240,7 +240,7 @@ impl HistoryRow {
         let Some(against) = &self.against else { return Default::default() };
         let stage = against.row.decisive();
         let [change, range] = stage.map_or_else(Default::default, |stage| {
-            let change = stage.assessment.comparison.change;
+            let change = stage.assessment.change;
             let range = quantity::range(change.low, change.high);
             [percent(change.estimate), format!("({range})")].map(Cell::from)
         });

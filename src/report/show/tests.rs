@@ -29,7 +29,7 @@ fn experiment(identity: &str) -> ShownExperiment {
         machine: machine(),
         toolchain: "rustc 1.90.0\nhost: x86_64".to_owned(),
         settings: serde_json::json!({"layout": "matched", "cpu": null}),
-        dimensions: Dimensions { builds: 10, executions: 2, measurements: 3 },
+        dimensions: Dimensions { first_look: None, builds: 10, executions: 2, measurements: 3 },
         seed: 1,
         others: vec![version("main", 'a')],
         failure: None,

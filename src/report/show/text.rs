@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
-    model::{Dimensions, Metric, Sameness, Stage, Unit, Version, settings_words},
+    model::{Metric, Sameness, Stage, Unit, Version, settings_words},
     report::{
         date,
         names::{Names, metric_name},
@@ -53,13 +53,12 @@ impl ShowReport {
             Column::left("rbench").dropped(0),
         ]);
         for (number, experiment) in (1..).zip(&self.experiments) {
-            let Dimensions { builds, executions, measurements } = experiment.dimensions;
             let others = experiment.others.iter().map(Version::short);
             table.row([
                 Cell::from(format!("{number}")),
                 Cell::from(date::minute(experiment.begun)),
                 experiment.state(),
-                Cell::from(format!("{builds} × {executions} × {measurements}")),
+                Cell::from(experiment.dimensions.to_string()),
                 Cell::from(others.collect::<Vec<_>>().join(", ")),
                 Cell::from(&experiment.rbench),
             ]);

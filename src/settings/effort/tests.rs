@@ -15,9 +15,13 @@ fn file(text: &str) -> Result<BenchToml> {
     BenchToml::parse(text.to_owned(), "bench.toml".into())
 }
 
-/// The efforts of executions that run alone.
+/// The efforts of one version alone.
 fn alone(file: &BenchToml, flags: &MeasureArgs) -> Efforts {
-    Efforts::resolve(file, flags, Interleave::Executions)
+    Efforts::resolve(file, flags, Purpose::OneVersion)
+}
+
+const fn comparison(interleave: Interleave, patience: Patience) -> Purpose {
+    Purpose::Comparison { interleave, patience }
 }
 
 fn benchmark(target: &str, id: &str) -> Benchmark {
@@ -25,32 +29,49 @@ fn benchmark(target: &str, id: &str) -> Benchmark {
 }
 
 #[test]
-fn the_default_is_ten_builds_two_executions_and_ten_measurements() {
+fn one_version_alone_has_ten_builds_two_executions_and_ten_measurements() {
     let efforts = alone(&BenchToml::default(), &flags(nothing()));
-    assert_eq!(efforts.common(), Effort::default_of(Interleave::Executions));
-    assert_eq!(efforts.of(&benchmark("t", "x")), Effort::default_of(Interleave::Executions));
+    assert_eq!(efforts.common(), Effort::default_for(Purpose::OneVersion));
+    assert_eq!(efforts.of(&benchmark("t", "x")), Effort::default_for(Purpose::OneVersion));
     let common = efforts.common();
     let floor = Duration::from_millis(5);
     assert_eq!(
-        (common.builds, common.executions, common.measurements, common.floor),
-        (10, 2, 10, floor)
+        (common.looks, common.executions, common.measurements, common.floor),
+        (Looks::fixed(10), 2, 10, floor)
     );
 }
 
 #[test]
 fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwise() {
     let in_turns = |text: &str, flags: &MeasureArgs| {
-        let effort = Efforts::resolve(&file(text).unwrap(), flags, Interleave::Turns).common();
-        (effort.builds, effort.executions, effort.measurements, effort.floor.as_millis())
+        let purpose = comparison(Interleave::Turns, Patience::Usual);
+        let effort = Efforts::resolve(&file(text).unwrap(), flags, purpose).common();
+        (effort.looks.to_string(), effort.executions, effort.measurements, effort.floor.as_millis())
     };
-    assert_eq!(in_turns("", &flags(nothing())), (10, 2, 50, 1));
+    let of = |looks: &str, m, n, floor| (looks.to_owned(), m, n, floor);
+    assert_eq!(in_turns("", &flags(nothing())), of("5..20", 1, 50, 1));
     let text = "[experiment]\nmeasurements = 7\nfloor = '3ms'\n";
-    assert_eq!(in_turns(text, &flags(nothing())), (10, 2, 7, 3));
+    assert_eq!(in_turns(text, &flags(nothing())), of("5..20", 1, 7, 3));
     let quick = MeasureArgs { quick: true, ..MeasureArgs::default() };
-    assert_eq!(in_turns(text, &quick), (5, 1, 20, 3));
+    assert_eq!(in_turns(text, &quick), of("5", 1, 20, 3));
     let measurements = Some(9);
     let own = MeasureArgs { effort: EffortOptions { measurements, ..nothing() }, ..quick };
-    assert_eq!(in_turns(text, &own), (5, 1, 9, 3));
+    assert_eq!(in_turns(text, &own), of("5", 1, 9, 3));
+}
+
+#[test]
+fn a_comparison_goes_on_for_longer_the_more_patience_there_is_unless_the_builds_are_said() {
+    let looks = |text: &str, patience| {
+        let purpose = comparison(Interleave::Executions, patience);
+        let efforts = Efforts::resolve(&file(text).unwrap(), &flags(nothing()), purpose);
+        efforts.common().looks.to_string()
+    };
+    let patience = [Patience::Usual, Patience::Budget, Patience::UntilDecided];
+    assert_eq!(patience.map(|one| looks("", one)), ["5..20", "5..40", "5..160"]);
+    let text = "[experiment]\nbuilds = '6..9'\n";
+    assert_eq!(patience.map(|one| looks(text, one)), ["6..9"; 3]);
+    // One version is not judged.
+    assert_eq!(alone(&file(text).unwrap(), &flags(nothing())).common().looks, Looks::fixed(9));
 }
 
 #[test]
@@ -64,7 +85,7 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
     let efforts = alone(&file, &flags);
     let slow = efforts.of(&benchmark("t", "slow/1"));
     let expected = Effort {
-        builds: 20,
+        looks: Looks::fixed(20),
         executions: 1,
         measurements: 10,
         warm_up: Duration::from_millis(9),
@@ -73,7 +94,7 @@ fn a_flag_wins_over_the_benchmarks_own_table_and_that_over_the_common_one() {
     };
     assert_eq!(slow, expected);
     let other = efforts.of(&benchmark("t", "fast"));
-    assert_eq!((other.builds, other.executions), (6, 1));
+    assert_eq!((other.looks, other.executions), (Looks::fixed(6), 1));
     assert_eq!(other.warm_up, Duration::from_millis(10));
 }
 
@@ -85,17 +106,17 @@ fn the_first_table_that_names_a_benchmark_counts() {
     )
     .unwrap();
     let efforts = alone(&file, &flags(nothing()));
-    let builds = |target, id| efforts.of(&benchmark(target, id)).builds;
+    let builds = |target, id| efforts.of(&benchmark(target, id)).looks.most;
     assert_eq!([builds("other", "x"), builds("t", "x"), builds("t", "y")], [3, 4, 5]);
 }
 
 #[test]
 fn a_first_look_is_quick_whatever_the_file_says_and_flags_still_win() {
     let file = file("[experiment]\nmeasurements = 100\nfloor = '50ms'\n").unwrap();
-    let flags = EffortOptions { builds: Some(8), ..nothing() };
+    let flags = EffortOptions { builds: Some(Looks::fixed(8)), ..nothing() };
     let flags = MeasureArgs { quick: true, effort: flags, ..MeasureArgs::default() };
     let effort = alone(&file, &flags).common();
-    assert_eq!((effort.builds, effort.executions, effort.measurements), (8, 1, 5));
+    assert_eq!((effort.looks.most, effort.executions, effort.measurements), (8, 1, 5));
     // How long a measurement has to be is a property of the benchmark.
     assert_eq!(effort.floor, Duration::from_millis(50));
 }

@@ -52,8 +52,8 @@ fn a_change_that_fresh_builds_confirm_is_reported_as_the_fresh_builds_see_it() {
     let Verdict::Regressed { change, basis: Basis::Confirmed { p, needed } } = verdict else {
         panic!("{verdict:?}")
     };
-    assert_eq!(change, second.comparison.change);
-    assert_eq!(needed, 0.04);
+    assert_eq!(change, second.change);
+    assert_eq!(needed, 0.02);
     assert!(p < needed);
     assert_eq!(of(&stage(-8.0, 2.0), Some(&stage(-5.0, 2.0))).name(), "improved");
 }
@@ -75,7 +75,7 @@ fn without_confirmation_a_flagged_change_counts_at_once() {
 fn fresh_builds_that_point_the_other_way_contradict() {
     let first = stage(5.0, 2.0);
     let verdict = of(&first, Some(&stage(-5.0, 2.0)));
-    assert_eq!(doubt(&verdict), Doubt::Contradicted { first: first.comparison.change.estimate });
+    assert_eq!(doubt(&verdict), Doubt::Contradicted { first: first.change.estimate });
 }
 
 #[test]
@@ -136,13 +136,14 @@ fn each_of_two_looks_calls_a_change_unchanged_by_its_95_percent_interval() {
 }
 
 #[test]
-fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_have_shown() {
-    let verdict = of(&stage(1.0, 10.0), None);
+fn what_is_neither_flagged_nor_equivalent_is_inconclusive_and_says_what_would_be_reported() {
+    let stage = stage(1.0, 10.0);
+    let outlook = Outlook::of(&stage, 50, &DEFAULT);
+    let verdict = of(&stage, None).with_power(outlook.as_ref());
     let Verdict::Inconclusive { detectable, doubt, .. } = verdict else { panic!("{verdict:?}") };
     assert_eq!(doubt, Doubt::NotFlagged);
-    // 1.00 sd of d for ten pairs; the sd of ±10 % is 10.54 %.
-    let detectable = detectable.unwrap();
-    assert!((detectable.ln_1p() - 0.1054).abs() < 0.001, "{detectable}");
+    assert_eq!(detectable, outlook.map(|outlook| outlook.smallest_reported()));
+    assert!(detectable > stage.smallest_flagged(), "{detectable:?}");
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn a_false_alarm_rate_above_the_power_sees_everything() {
     let criteria = Criteria { false_alarm_rate: 0.9, ..DEFAULT };
     let (base, head) = (version(&[1.0, 2.0, 3.0]), version(&[1.1, 2.5, 2.9]));
     let stage = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
-    assert_eq!(stage.smallest_detectable(), Some(0.0));
+    assert_eq!(stage.smallest_flagged(), Some(0.0));
 }
 
 #[test]

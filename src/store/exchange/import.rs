@@ -229,7 +229,7 @@ impl Import<'_> {
 }
 
 /// Whether rbench could have been asked for so many; beyond that, their product may be no number.
-fn is_possible(Dimensions { builds, executions, measurements }: Dimensions) -> bool {
+fn is_possible(Dimensions { builds, executions, measurements, .. }: Dimensions) -> bool {
     [builds, executions, measurements].iter().all(|number| *number <= 1_000_000)
 }
 

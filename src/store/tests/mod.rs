@@ -53,13 +53,13 @@ fn plan() -> ExperimentPlan {
         rbench: "0.1.0".to_owned(),
         settings: "{}".to_owned(),
         settings_key: "k".to_owned(),
-        dimensions: Dimensions { builds: 2, executions: 2, measurements: 3 },
+        dimensions: Dimensions { first_look: None, builds: 2, executions: 2, measurements: 3 },
         seed: u64::MAX,
     }
 }
 
 fn planned_benchmark(id: &str) -> PlannedBenchmark {
-    let dimensions = Dimensions { builds: 2, executions: 2, measurements: 3 };
+    let dimensions = Dimensions { first_look: None, builds: 2, executions: 2, measurements: 3 };
     PlannedBenchmark { benchmark: benchmark(id), dimensions }
 }
 

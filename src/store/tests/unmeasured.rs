@@ -26,7 +26,13 @@ fn what_was_not_measured_is_kept_with_its_reason_and_the_last_one_counts() {
 /// Makes a store what an rbench with schema 2 wrote.
 pub(super) fn make_older(path: &std::path::Path) {
     let connection = Connection::open(path).unwrap();
-    connection.execute("DROP TABLE unmeasured_benchmark", ()).unwrap();
+    connection
+        .execute_batch(
+            "DROP TABLE unmeasured_benchmark;
+             ALTER TABLE experiment DROP COLUMN first_look;
+             ALTER TABLE planned_benchmark DROP COLUMN first_look;",
+        )
+        .unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 

@@ -7,7 +7,8 @@ use cargo_rbench::stats::{Estimator, Moments, Summary};
 use super::*;
 
 const SHAPES: [Shape; 4] = [Shape::Normal, Shape::Skewed, Shape::Bimodal, Shape::Contaminated];
-const SHAPE: Dimensions = Dimensions { builds: 4, executions: 3, measurements: 2 };
+const SHAPE: Dimensions =
+    Dimensions { first_look: None, builds: 4, executions: 3, measurements: 2 };
 
 fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
     Levels { execution, build, version }
@@ -51,7 +52,7 @@ fn only_what_has_a_component_varies() {
 
 #[test]
 fn correlated_builds_of_both_versions_differ_as_much_as_asked() {
-    let many = Dimensions { builds: 20_000, executions: 1, measurements: 1 };
+    let many = Dimensions { first_look: None, builds: 20_000, executions: 1, measurements: 1 };
     for shape in SHAPES {
         for correlation in [0.0, 0.5, 1.0] {
             let mut simulation = Simulation::new(components(1.0, 0.0, 0.0), many);

@@ -99,7 +99,7 @@ fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
     *detectable = None;
     let note = |rows: Vec<JudgedRow>| ComparisonReport { rows, ..nothing() }.inconclusive_note();
-    assert!(note(vec![open("a")]).unwrap().contains("would be flagged with 80 % power"));
+    assert!(note(vec![open("a")]).unwrap().contains("would be reported with 80 % power"));
     assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
 }
 

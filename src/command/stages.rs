@@ -1,0 +1,225 @@
+//! Measures two versions: look by look until benchmarks are decided, and what is flagged on fresh builds.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{announcement, budget::Budget, suspicious_builds};
+use crate::{
+    console::Console,
+    experiment::{Begun, Builds, ListedVersion, Runner},
+    failure::Result,
+    judge::{Judge, JudgeOptions, JudgedRow, Progress, Relation, Results, VersionRef},
+    machine::{
+        disturbance::Disturbance,
+        state::{self, MachineState},
+    },
+    model::{Benchmark, LayoutSeed, Resources, Sameness, Stage},
+    report::compare::ComparisonReport,
+    settings::{Patience, VerdictSettings},
+    stats::procedure::WORTHWHILE,
+    store::ExperimentId,
+};
+
+/// What is measured, and for how long.
+pub struct Stages<'e> {
+    /// What measures.
+    pub runner: &'e Runner<'e>,
+    /// Base and head.
+    pub versions: &'e [ListedVersion; 2],
+    /// The benchmarks that are measured.
+    pub measured: &'e [Benchmark],
+    /// Those that are not, and why.
+    pub unmeasured: &'e [(Benchmark, Sameness)],
+    /// How they are judged.
+    pub verdicts: &'e VerdictSettings,
+    /// How long a benchmark is measured that is not decided.
+    pub patience: Patience,
+    /// How long all are measured together, if that is limited.
+    pub budget: Option<Duration>,
+    /// Where progress is told.
+    pub console: &'e Console,
+}
+
+/// A benchmark that is not decided.
+struct Undecided<'e> {
+    benchmark: &'e Benchmark,
+    /// How many builds of it were measured in the first stage.
+    builds: u32,
+    /// What comes next.
+    progress: Progress,
+}
+
+/// What is measured next, of some benchmarks together.
+struct Block<'e> {
+    stage: Stage,
+    benchmarks: Vec<Benchmark>,
+    builds: u32,
+    undecided: Vec<Undecided<'e>>,
+}
+
+impl Stages<'_> {
+    /// Measures all benchmarks, of which `builds` are the first ones, and judges them.
+    pub fn measure(
+        &self,
+        builds: &Builds,
+        report: &mut ComparisonReport,
+    ) -> Result<Vec<JudgedRow>> {
+        let Self { runner, versions, measured, .. } = *self;
+        let mut begun = runner.begin(versions, measured, builds)?;
+        announcement::resumed(self.console, &begun);
+        for (benchmark, sameness) in self.unmeasured {
+            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
+        }
+        let first = runner.first_seeds(measured);
+        let budget = self.budget.map(|limit| Budget::new(&runner.store, begun.id, limit));
+        let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
+        let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
+        while let Some(block) = self.next_block(&mut undecided, budget.as_ref())? {
+            let seeds = match block.stage {
+                Stage::First => first[..block.builds as usize].to_vec(),
+                Stage::Second => runner.fresh_seeds(&begun.identity, &first, block.builds as usize),
+            };
+            self.measure_block(&mut begun, &block, seeds, report)?;
+            undecided.extend(self.still_undecided(&begun, block)?);
+        }
+        runner.finish(&begun)?;
+        report.add_disturbances(self.preempted(begun.id)?);
+        self.judged(begun.id, measured)
+    }
+
+    /// Links and measures some builds of some benchmarks.
+    fn measure_block(
+        &self,
+        begun: &mut Begun,
+        block: &Block<'_>,
+        seeds: Vec<LayoutSeed>,
+        report: &mut ComparisonReport,
+    ) -> Result<()> {
+        let Self { runner, versions, .. } = *self;
+        if block.stage == Stage::Second {
+            announcement::confirmation(self.console, block.benchmarks.len(), &seeds);
+        }
+        let builds = runner.link(versions, &block.benchmarks, seeds)?;
+        suspicious_builds::warn_of_addresses(&builds, &block.benchmarks, &mut report.warnings)?;
+        runner.record_builds(begun, block.stage, &builds)?;
+        let before = MachineState::now();
+        runner.measure(begun, block.stage, versions, &builds, &block.benchmarks)?;
+        report.add_disturbances(MachineState::now().disturbances_since(&before));
+        Ok(())
+    }
+
+    /// Takes what is measured next out of what is undecided. Without a budget, all benchmarks are measured
+    /// together: first look by look, then on fresh builds.
+    fn next_block<'u>(
+        &self,
+        undecided: &mut Vec<Undecided<'u>>,
+        budget: Option<&Budget<'_>>,
+    ) -> Result<Option<Block<'u>>> {
+        let next: Vec<(Stage, u32)> = undecided.iter().map(|one| self.next(one)).collect();
+        let begun = undecided.iter().all(|one| one.builds > 0);
+        let chosen = match budget {
+            Some(budget) if begun => {
+                let candidates = undecided.iter().zip(&next);
+                budget.best(candidates.map(|(one, (stage, to))| {
+                    let from = if *stage == Stage::First { one.builds } else { 0 };
+                    (one.benchmark, to - from, one.chance())
+                }))?
+            }
+            _ => None,
+        };
+        let Some(first) = next.iter().min().copied() else { return Ok(None) };
+        let is_chosen = |index: usize| match (budget, begun) {
+            (Some(_), true) => chosen == Some(index),
+            _ => next[index] == first,
+        };
+        let (mut taken, mut left, mut place) = (Vec::new(), Vec::new(), first);
+        for (index, one) in undecided.drain(..).enumerate() {
+            if is_chosen(index) {
+                place = next[index];
+                taken.push(one);
+            } else {
+                left.push(one);
+            }
+        }
+        *undecided = left;
+        let benchmarks: Vec<Benchmark> = taken.iter().map(|one| one.benchmark.clone()).collect();
+        let (stage, builds) = place;
+        Ok((!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken }))
+    }
+
+    /// The stage and the number of builds that come next.
+    fn next(&self, one: &Undecided<'_>) -> (Stage, u32) {
+        match one.progress {
+            Progress::Flagged { builds } => {
+                (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX))
+            }
+            _ => {
+                let looks = self.runner.looks(one.benchmark);
+                (Stage::First, looks.after(one.builds).unwrap_or(looks.most))
+            }
+        }
+    }
+
+    /// What is still undecided after a block: nothing after the second stage, which is judged once.
+    fn still_undecided<'u>(&self, begun: &Begun, block: Block<'u>) -> Result<Vec<Undecided<'u>>> {
+        if block.stage == Stage::Second {
+            return Ok(Vec::new());
+        }
+        let rows = self.judged(begun.id, &block.benchmarks)?;
+        let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
+        for row in &rows {
+            let of_metric = progress.entry(&row.benchmark).or_default();
+            *of_metric = of_metric.and(row.progress);
+        }
+        let all = block.undecided.len();
+        let after = block.undecided.into_iter().filter_map(|one| {
+            let progress = progress.get(one.benchmark).copied().unwrap_or_default();
+            let goes_on = match progress {
+                Progress::Ended => false,
+                Progress::Open { chance } => {
+                    self.patience != Patience::Usual || chance >= WORTHWHILE
+                }
+                Progress::Flagged { .. } => true,
+            };
+            goes_on.then_some(Undecided { builds: block.builds, progress, ..one })
+        });
+        let after: Vec<Undecided<'_>> = after.collect();
+        announcement::looked(self.console, block.builds, all, after.len());
+        Ok(after)
+    }
+
+    /// Whether others took the CPU from many executions.
+    fn preempted(&self, id: ExperimentId) -> Result<Option<Disturbance>> {
+        let mut resources: Vec<Resources> = Vec::new();
+        for benchmark in self.measured {
+            let rows = self.runner.store.rows(benchmark, &[id])?.into_iter();
+            resources.extend(rows.filter_map(|row| Some(row.outcome.ok()?.resources)));
+        }
+        Ok(state::preempted(&resources))
+    }
+
+    /// What the experiment says of these benchmarks by now.
+    fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
+        let Self { runner, verdicts, .. } = *self;
+        let results = Results::of_experiment(&runner.store, id)?;
+        let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
+        let judge = Judge::new(&results, options);
+        let place = |version| VersionRef { experiment: 0, version };
+        let relation = Relation::SameExperiment([place(0), place(1)]);
+        let mut rows = Vec::new();
+        for benchmark in benchmarks {
+            let of_benchmark = results.of_benchmark(benchmark, [0])?;
+            rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
+        }
+        Ok(rows)
+    }
+}
+
+impl Undecided<'_> {
+    /// How likely what comes next decides the benchmark.
+    fn chance(&self) -> f64 {
+        match self.progress {
+            Progress::Open { chance } => chance,
+            Progress::Flagged { .. } | Progress::Ended => 1.0,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is to be done next with a benchmark that is being measured.
+
+use super::{looks::TakenLooks, row::JudgedStage};
+use crate::stats::{Criteria, Doubt, Rates, Verdict};
+
+/// What is to be done next with a benchmark in one metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Progress {
+    /// Nothing: it is decided, or no look is left.
+    #[default]
+    Ended,
+    /// Another look.
+    Open {
+        /// The probability that one of the looks that are left decides it: of the one that most likely does.
+        chance: f64,
+    },
+    /// A second stage, on fresh builds.
+    Flagged {
+        /// On so many.
+        builds: usize,
+    },
+}
+
+impl Progress {
+    /// What is to be done with a benchmark of which this is said in one metric and that in another: all that
+    /// either needs, a look before a second stage.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Ended, one) | (one, Self::Ended) => one,
+            (Self::Open { chance: one }, Self::Open { chance: other }) => {
+                Self::Open { chance: one.max(other) }
+            }
+            (Self::Open { chance }, _) | (_, Self::Open { chance }) => Self::Open { chance },
+            (Self::Flagged { builds: one }, Self::Flagged { builds: other }) => {
+                Self::Flagged { builds: one.max(other) }
+            }
+        }
+    }
+
+    /// After a look of the first stage that was the last so far, with this verdict on one of `judged` benchmarks.
+    pub(super) fn after(
+        looks: &TakenLooks,
+        stage: &JudgedStage,
+        verdict: &Verdict,
+        judged: usize,
+        criteria: &Criteria,
+    ) -> Self {
+        let Verdict::Inconclusive { doubt, .. } = verdict else { return Self::Ended };
+        if *doubt == Doubt::Unconfirmed {
+            let builds = if looks.planned.is_fixed() {
+                looks.planned.most as usize
+            } else {
+                stage.assessment.confirmation_builds(judged, criteria)
+            };
+            return Self::Flagged { builds };
+        }
+        let all = looks.planned.count();
+        let left = looks.planned.builds().enumerate().skip(looks.count());
+        let chances = left.map(|(look, builds)| {
+            let rates = Rates::of_look(criteria, look, all);
+            stage.assessment.chance_to_be_decided(builds as usize, rates)
+        });
+        chances.reduce(f64::max).map_or(Self::Ended, |chance| Self::Open { chance })
+    }
+}

@@ -1,0 +1,55 @@
+//! How often each look at a benchmark may err, so that all looks together err as rarely as is promised.
+//!
+//! # Regressions
+//!
+//! A benchmark that did not change is *flagged* by the first stage at one of its looks with a probability of at
+//! most `α₁`, in one direction with `α₁/2`, and fresh builds alone then agree with a probability of at most `α₂`.
+//! With `α₂ = min(α, 2α / (G α₁))`, a comparison of `G` benchmarks reports a regression that is none with a
+//! probability of at most `G · α₁/2 · α₂ ≤ α`. `α₁ = 2α`: a first stage that flags more easily, confirmed more
+//! strictly, misses fewer changes than the other way round.
+//!
+//! # No change
+//!
+//! A benchmark whose true change is the smallest of interest is called unchanged with a probability of at most
+//! 5 % over all looks of both stages, which share it between them: the first look has half of it, the next a
+//! quarter, and so on, and the second stage what is left.
+
+use super::criteria::Criteria;
+
+/// How often a benchmark that changed by the smallest change of interest may be called unchanged, over all looks.
+const EQUIVALENCE: f64 = 0.05;
+
+/// How often one look may err.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// In flagging a benchmark that did not change, in either direction.
+    pub flag: f64,
+    /// In calling a benchmark unchanged that changed by the smallest change of interest.
+    pub equivalence: f64,
+}
+
+impl Rates {
+    /// Of the look with this index, of so many looks of the first stage.
+    ///
+    /// The last look may flag as often as all others together, as it knows most: what is large is flagged by the
+    /// first one all the same.
+    pub fn of_look(criteria: &Criteria, look: usize, looks: usize) -> Self {
+        let flag = criteria.flag_rate() * halves(looks.saturating_sub(look.max(1)));
+        Self { flag, equivalence: EQUIVALENCE * halves(look + 1) }
+    }
+
+    /// Of the only look of a first stage.
+    pub fn of_only_look(criteria: &Criteria) -> Self {
+        Self::of_look(criteria, 0, 1)
+    }
+
+    /// Of the second stage after a first stage of so many looks.
+    pub fn of_second_stage(criteria: &Criteria, looks: usize) -> Self {
+        Self { flag: criteria.flag_rate(), equivalence: EQUIVALENCE * halves(looks) }
+    }
+}
+
+/// `½ⁿ`.
+fn halves(n: usize) -> f64 {
+    0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX))
+}
