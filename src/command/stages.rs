@@ -168,23 +168,29 @@ impl Stages<'_> {
         let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             let of_metric = progress.entry(&row.benchmark).or_default();
-            *of_metric = of_metric.and(row.progress);
+            *of_metric = of_metric.and(self.if_worthwhile(row.progress));
         }
         let all = block.undecided.len();
         let after = block.undecided.into_iter().filter_map(|one| {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
-            let goes_on = match progress {
-                Progress::Ended => false,
-                Progress::Open { chance } => {
-                    self.patience != Patience::Usual || chance >= WORTHWHILE
-                }
-                Progress::Flagged { .. } => true,
-            };
+            let goes_on = progress != Progress::Ended;
             goes_on.then_some(Undecided { builds: block.builds, progress, ..one })
         });
         let after: Vec<Undecided<'_>> = after.collect();
         announcement::looked(self.console, block.builds, all, after.len());
         Ok(after)
+    }
+
+    /// What is done next in one metric: another look only if it is likely enough to decide, or there is patience.
+    fn if_worthwhile(&self, progress: Progress) -> Progress {
+        match progress {
+            Progress::Open { chance }
+                if self.patience == Patience::Usual && chance < WORTHWHILE =>
+            {
+                Progress::Ended
+            }
+            other => other,
+        }
     }
 
     /// Whether others took the CPU from many executions.

@@ -1,13 +1,13 @@
 //! Experiments and rows for the tests of this room.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::{Results, VersionRef};
 use crate::{
     code::Digest,
     model::{
         BenchTarget, Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, Layout,
-        LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, Series, Slot, Stage,
+        LayoutSeed, Looks, Metric, Name, PlannedBenchmark, PlannedVersion, Series, Slot, Stage,
         Unmeasured, Version, testing, testing::machine,
     },
     store::{ExperimentId, RecordedBuild, Store, StoredExperiment},
@@ -89,6 +89,38 @@ impl<'s> Filling<'s> {
     /// Begins an experiment on these versions, each build of which is a program of its own.
     pub fn begin(store: &'s Store<'s>, versions: &[&str], benchmarks: &[&str]) -> Self {
         Self::of(store, plan(versions, "key"), versions, benchmarks)
+    }
+
+    /// Begins an experiment on base and head whose benchmark `a` is judged after so many builds.
+    pub fn with_looks(store: &'s Store<'s>, looks: Looks) -> Self {
+        let mut plan = plan(&["base", "head"], "key");
+        plan.dimensions.first_look = Some(looks.first as usize);
+        plan.dimensions.builds = looks.most as usize;
+        Self::of(store, plan, &["base", "head"], &["a"])
+    }
+
+    /// Measures some builds of the first stage, in the order in which looks see them: the head takes so much
+    /// longer, give or take what is said, by turns.
+    pub fn measure_builds(&self, builds: Range<usize>, change: f64, spread: f64) {
+        let most = u32::try_from(builds.end).unwrap();
+        for (number, seed) in LayoutSeed::list(1, most).into_iter().enumerate().skip(builds.start) {
+            for version in [0, 1] {
+                self.build(version, seed, &format!("{version} {seed}"));
+                let sign = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
+                let factor = 1.0 + version as f64 * (change + sign * spread);
+                let series = Series {
+                    metric: Metric::wall(),
+                    values: vec![100.0 * factor],
+                    iterations: vec![1],
+                    resolution: 0.0,
+                };
+                let slot = Slot { version, stage: Stage::First, round: 0, seed };
+                let execution = execution(vec![series]);
+                self.store
+                    .record_execution(self.id, &benchmark("a"), slot, Ok(&execution))
+                    .unwrap();
+            }
+        }
     }
 
     /// Begins an experiment on these versions on a machine with that CPU.

@@ -51,11 +51,12 @@ fn validate(precision: Precision) -> Vec<Row> {
     alarms::paper(&mut sheet);
     alarms::permutation(&mut sheet);
     power::one_stage(&mut sheet);
-    stages::two_stages(&mut sheet);
-    stages::reported(&mut sheet);
     stages::unchanged(&mut sheet);
     stages::suites(&mut sheet);
-    procedure::compared(&mut sheet);
+    procedure::without_change(&mut sheet);
+    procedure::with_change(&mut sheet);
+    procedure::without_min_effect(&mut sheet);
+    procedure::advice(&mut sheet);
     sessions::false_verdicts(&mut sheet);
     power::pairing(&mut sheet);
     alarms::drifts(&mut sheet);

@@ -3,14 +3,15 @@
 use cargo_rbench::{
     model::{Looks, Metric},
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Pairing, Random, Rates, Summary, Verdict,
-        procedure::WORTHWHILE,
+        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Random, Rates, Summary,
+        Verdict, procedure::WORTHWHILE,
     },
 };
 
 use super::{
     replicate::Estimate,
     sheet::{Sheet, Target},
+    stages::any_of_suite,
 };
 
 /// The looks of a comparison by default.
@@ -92,63 +93,120 @@ fn assess(differences: &[f64], rates: Rates, criteria: &Criteria) -> Option<Asse
     Assessment::at(rates, &version(false)?, &version(true)?, Pairing::BySeed, criteria).ok()
 }
 
-/// Rates and costs of the procedure, for changes in smallest changes of interest (1 %).
-pub fn compared(sheet: &mut Sheet) {
+/// What is counted of a benchmark.
+fn counted(decided: &Decided) -> [f64; 4] {
+    [
+        f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),
+        f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
+        decided.builds as f64,
+        f64::from(decided.covers),
+    ]
+}
+
+/// Benchmarks that did not change, with builds that deviate by these shares of the smallest change of interest.
+pub fn without_change(sheet: &mut Sheet) {
     let criteria = Criteria::default();
-    let unit = criteria.min_effect.ln_1p();
-    for (share, least) in [(0.25, 1.0), (0.5, 0.98), (1.0, 0.0)] {
-        let pairs = Pairs { change: 0.0, deviation: share * unit };
-        let [unchanged, regressed, builds, early, covered] = sheet.trials(4_000).means(|random| {
+    for (share, unchanged, early, most) in
+        [(0.25, 0.999, 0.999, 5.1), (0.5, 0.99, 0.8, 6.5), (1.0, 0.8, 0.1, 18.0)]
+    {
+        let pairs = Pairs { change: 0.0, deviation: share * criteria.min_effect.ln_1p() };
+        let trials = sheet.trials(20_000);
+        let estimates: [Estimate; 5] = trials.means(|random| {
             let decided = pairs.compare(LOOKS, &criteria, random)?;
-            Some([
-                f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),
-                f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
-                decided.builds as f64,
-                f64::from(decided.builds <= LOOKS.first as usize),
-                f64::from(decided.covers),
-            ])
+            let [unchanged, regressed, builds, covers] = counted(&decided);
+            let early = f64::from(decided.builds == LOOKS.first as usize);
+            Some([unchanged, regressed, builds, covers, early])
         });
-        let what =
-            |what: &str| format!("looks 5..20, no change, sd of d {share} min-effect: {what}");
-        sheet.estimated(what("unchanged"), Target::AtLeast(least - 0.02), unchanged);
-        sheet.estimated(what("regressed"), Target::AtMost(0.001), regressed);
-        sheet.estimated(what("builds"), Target::AtMost(40.0), builds);
-        sheet.estimated(what("done after 5"), Target::AtLeast(0.0), early);
-        sheet.estimated(what("interval covers"), Target::AtLeast(0.95), covered);
-    }
-    for share in [0.25, 0.5, 1.0, 2.0] {
-        for change in [0.5, 1.0, 1.25, 1.5, 2.0, 3.0] {
-            let pairs = Pairs { change: change * unit, deviation: share * unit };
-            let [unchanged, regressed, covered, builds] = sheet.trials(4_000).means(|random| {
-                let decided = pairs.compare(LOOKS, &criteria, random)?;
-                Some([
-                    f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),
-                    f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
-                    f64::from(decided.covers),
-                    decided.builds as f64,
-                ])
-            });
-            let what = |what: &str| {
-                format!("looks 5..20, change {change}, sd of d {share} min-effects: {what}")
-            };
-            sheet.estimated(what("unchanged"), Target::AtMost(0.05), unchanged);
-            sheet.estimated(what("regressed"), Target::AtLeast(0.0), regressed);
-            sheet.estimated(what("interval covers"), Target::AtLeast(0.95), covered);
-            sheet.estimated(what("builds"), Target::AtMost(100.0), builds);
+        let targets = [
+            ("unchanged", Target::AtLeast(unchanged)),
+            ("regressed", Target::AtMost(0.001)),
+            ("builds", Target::AtMost(most)),
+            ("interval covers", Target::AtLeast(0.945)),
+            ("done after 5 builds", Target::AtLeast(early)),
+        ];
+        for ((what, target), estimate) in targets.into_iter().zip(estimates) {
+            let check = format!("looks 5..20, no change, sd of d {share} min-effects: {what}");
+            sheet.estimated(check, target, estimate);
         }
     }
-    let criteria = Criteria { min_effect: 0.0, ..criteria };
-    for effect in [0.0, 0.75, 1.0, 1.5] {
-        let pairs = Pairs { change: effect * 0.01, deviation: 0.01 };
-        let [regressed, builds]: [Estimate; 2] = sheet.trials(20_000).means(|random| {
-            let decided = pairs.compare(LOOKS, &criteria, random)?;
-            Some([
-                f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
-                decided.builds as f64,
-            ])
+}
+
+/// Benchmarks that changed by so many smallest changes of interest: how often that is called no change, how often
+/// it is reported, and whether the interval that is told contains it.
+pub fn with_change(sheet: &mut Sheet) {
+    let criteria = Criteria::default();
+    let unit = criteria.min_effect.ln_1p();
+    // The change, and the least that is reported with these deviations.
+    for (change, least) in
+        [(1.0, [0.4, 0.4]), (1.25, [0.9, 0.8]), (1.5, [0.98, 0.93]), (2.0, [0.99, 0.97])]
+    {
+        for (share, least) in [0.5, 1.0].into_iter().zip(least) {
+            let pairs = Pairs { change: change * unit, deviation: share * unit };
+            let [unchanged, regressed, _, covers]: [Estimate; 4] = sheet
+                .trials(20_000)
+                .means(|random| Some(counted(&pairs.compare(LOOKS, &criteria, random)?)));
+            let check = |what: &str| {
+                format!("looks 5..20, change {change}, sd of d {share} min-effects: {what}")
+            };
+            sheet.estimated(check("unchanged"), Target::AtMost(0.05), unchanged);
+            sheet.estimated(check("regressed"), Target::AtLeast(least), regressed);
+            sheet.estimated(check("interval covers"), Target::AtLeast(0.945), covers);
+        }
+    }
+}
+
+/// The procedure where no change is too small to be of interest: false regressions, their cost, and power, for
+/// changes in standard deviations of the difference of two builds.
+pub fn without_min_effect(sheet: &mut Sheet) {
+    let criteria = Criteria { min_effect: 0.0, ..Criteria::default() };
+    let pairs = |effect: f64| Pairs { change: effect * 0.01, deviation: 0.01 };
+    let [_, alarms, builds, _]: [Estimate; 4] = sheet
+        .trials(400_000)
+        .means(|random| Some(counted(&pairs(0.0).compare(LOOKS, &criteria, random)?)));
+    let check = |what: &str| format!("looks 5..20, G=50, no min-effect, no change: {what}");
+    sheet.estimated(check("regressed"), Target::AtMost(0.001), alarms);
+    sheet.estimated(check("P(any regressed)"), Target::AtMost(0.05), any_of_suite(alarms));
+    sheet.estimated(check("builds per version"), Target::AtMost(12.0), builds);
+    for (effect, power, factor) in
+        [(0.5, 0.35, 1.45), (0.75, 0.65, 1.15), (1.0, 0.88, 1.06), (1.5, 0.95, 1.02)]
+    {
+        let trials = sheet.trials(40_000);
+        let [reported, sum, squares]: [Estimate; 3] = trials.means(|random| {
+            let decided = pairs(effect).compare(LOOKS, &criteria, random)?;
+            let Verdict::Regressed { change, .. } = decided.verdict else { return Some([0.0; 3]) };
+            let factor = change.estimate.ln_1p() / (effect * 0.01);
+            Some([1.0, factor, factor * factor])
         });
-        let what = |what: &str| format!("looks 5..20, change {effect} sd of d: {what}");
-        sheet.estimated(what("regressed"), Target::AtLeast(0.0), regressed);
-        sheet.estimated(what("builds"), Target::AtMost(100.0), builds);
+        let check = format!("looks 5..20, G=50, no min-effect: power at {effect} sd of d");
+        sheet.estimated(check, Target::AtLeast(power), reported);
+        let mean = sum.mean / reported.mean;
+        let variance = squares.mean / reported.mean - mean * mean;
+        let count = trials.count as f64 * reported.mean;
+        let obtained = Estimate { mean, error: (variance / count).sqrt() };
+        let check = format!("reported / true change where reported, true {effect} sd of d");
+        sheet.estimated(check, Target::AtMost(factor), obtained);
+    }
+}
+
+/// The number of builds that is suggested, typed: how often a change of just the size that is promised is then
+/// reported.
+pub fn advice(sheet: &mut Sheet) {
+    let criteria = Criteria::default();
+    for share in [1.0, 2.0] {
+        let deviation = share * criteria.min_effect.ln_1p();
+        let reported = sheet.trials(4_000).rate(|random| {
+            let pilot = Pairs { change: 0.0, deviation }.draw(10, random);
+            let pilot = assess(&pilot, Rates::of_only_look(&criteria), &criteria)?;
+            let promised = Outlook::of(&pilot, SUITE, &criteria)?.with_builds(20).ln_1p();
+            let decided = Pairs { change: promised, deviation }.compare(
+                Looks::fixed(20),
+                &criteria,
+                random,
+            )?;
+            Some(matches!(decided.verdict, Verdict::Regressed { .. }))
+        });
+        let check =
+            format!("what -l 20 promises after 10 builds, sd of d {share} min-effects: reported");
+        sheet.estimated(check, Target::AtLeast(0.8), reported);
     }
 }

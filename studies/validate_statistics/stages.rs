@@ -59,56 +59,6 @@ fn of_difference() -> Simulation {
     Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) }
 }
 
-/// False regressions, and what they cost in builds.
-pub fn two_stages(sheet: &mut Sheet) {
-    let simulation = of_difference();
-    let [alarms, builds] = sheet.trials(1_000_000).means(|random| {
-        let (first, second) = judge(&simulation, Pairing::BySeed, &criteria(), random)?;
-        let builds = if second.is_some() { 2 * BUILDS } else { BUILDS };
-        Some([f64::from(is_regression(&first, second.as_ref())), builds as f64])
-    });
-    let stages = "two stages, paired, l=10+10, G=50";
-    let check = format!("{stages}: false regressions per benchmark");
-    sheet.estimated(check, Target::AtMost(0.002), alarms);
-    let check = format!("{stages}: P(any false regression)");
-    sheet.estimated(check, Target::AtMost(0.05), any_of_suite(alarms));
-    let check = format!("{stages}: builds per version, no change");
-    sheet.estimated(check, Target::AtMost(10.6), builds);
-}
-
-/// How often a change is reported, and by how much too large it is then, though fresh builds alone say so: only
-/// what they happen to overestimate reaches the rate that they must.
-pub fn reported(sheet: &mut Sheet) {
-    let table = [
-        (0.5, 0.11, 1.58),
-        (0.75, 0.37, 1.21),
-        (1.0, 0.70, 1.07),
-        (1.25, 0.91, 1.02),
-        (1.5, 0.98, 1.0),
-    ];
-    for (effect, power, factor) in table {
-        let simulation = Simulation { shift: effect, ..of_difference() };
-        let truth = (1.0 + effect / simulation.mean).ln();
-        let trials = sheet.trials(25_000);
-        let [reported, sum, squares] = trials.means(|random| {
-            let (first, second) = judge(&simulation, Pairing::BySeed, &criteria(), random)?;
-            let Some(Verdict::Regressed { change, .. }) = verdict(&first, second.as_ref()) else {
-                return Some([0.0; 3]);
-            };
-            let factor = change.estimate.ln_1p() / truth;
-            Some([1.0, factor, factor * factor])
-        });
-        let check = format!("two stages, paired, l=10+10, G=50: power at {effect} sd of d");
-        sheet.estimated(check, Target::Rounded(power, 0.01), reported);
-        let mean = sum.mean / reported.mean;
-        let variance = squares.mean / reported.mean - mean * mean;
-        let count = trials.count as f64 * reported.mean;
-        let obtained = Estimate { mean, error: (variance / count).sqrt() };
-        let check = format!("reported / true change where reported, true {effect} sd of d");
-        sheet.estimated(check, Target::Rounded(factor, 0.01), obtained);
-    }
-}
-
 /// A change of just the smallest size of interest, with builds that tell it precisely.
 pub fn unchanged(sheet: &mut Sheet) {
     let criteria = Criteria { min_effect: 0.002, ..criteria() };
@@ -173,7 +123,7 @@ pub fn suites(sheet: &mut Sheet) {
 }
 
 /// `1 − (1 − p)^G`: the benchmarks of a suite are independent here.
-fn any_of_suite(per_benchmark: Estimate) -> Estimate {
+pub fn any_of_suite(per_benchmark: Estimate) -> Estimate {
     let Estimate { mean, error } = per_benchmark;
     let suite = SUITE as f64;
     let none = (1.0 - mean).powf(suite);

@@ -9,6 +9,8 @@ use crate::{
     store::Store,
 };
 
+mod looks;
+
 const WALL: &str = "wall";
 
 fn judged(filling: &Filling<'_>, options: JudgeOptions) -> Vec<JudgedRow> {
