@@ -86,7 +86,8 @@ Examples:
   cargo rbench compare                          the last two commits
   cargo rbench compare main .                   main and the uncommitted tree
   cargo rbench compare main..topic --quick      a first look, with wide intervals
-  cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds";
+  cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds
+  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]

@@ -153,7 +153,7 @@ fn one_flagged(
     Explanation { text, summary, as_expected: true }
 }
 
-const TOO_NOISY: &str = "On a busy machine, ten builds may not be enough: close other programs \
+const TOO_NOISY: &str = "On a busy machine, 20 builds may not be enough: close other programs \
                          and run the demo again.";
 
 /// What should not have happened to a benchmark other than `expected`.

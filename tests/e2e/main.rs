@@ -29,6 +29,7 @@ mod identical;
 mod killed;
 mod linker;
 mod list;
+mod looks;
 mod paths;
 mod reach;
 mod real_size;
