@@ -61,6 +61,7 @@ mod refusal;
 mod rule;
 mod sessions;
 mod shares;
+pub mod shorter;
 pub mod slow;
 mod summary;
 mod verdict;

@@ -9,6 +9,7 @@
 
 use super::{
     assessment::{Assessment, POWER},
+    components::Levels,
     matching::Method,
     power::noncentrality_for,
     shares::DifferenceShares,
@@ -90,8 +91,48 @@ impl Outlook {
                 return Some(More::Executions(executions));
             }
         }
-        smallest(self.builds.max(2), most, |builds| self.with_builds(builds) <= wanted)
-            .map(More::Builds)
+        self.builds_for(wanted, self.builds.max(2), most).map(More::Builds)
+    }
+
+    /// The smallest number of builds, from `least` to `most`, with as many executions each as now, that flags a
+    /// change of `wanted` with a power of 80 %; none if `most` are not enough.
+    pub fn builds_for(&self, wanted: f64, least: usize, most: usize) -> Option<usize> {
+        smallest(least.max(2), most, |builds| self.with_builds(builds) <= wanted)
+    }
+
+    /// How many builds this was estimated from.
+    pub fn builds(&self) -> usize {
+        self.builds
+    }
+
+    /// The standard deviation of what one build contributes to the change, on the log scale: `sd(d)` if paired,
+    /// with as many executions of each build as now.
+    pub fn deviation(&self) -> f64 {
+        self.variance.sqrt()
+    }
+
+    /// What each level adds to that variance: `version` a build, `build` one execution with its measurements,
+    /// which have no level of their own here. None where it is not known how much executions add.
+    pub fn levels(&self) -> Option<Levels<f64>> {
+        let DifferenceShares { builds, executions } = self.shares?;
+        Some(Levels {
+            version: builds * self.variance,
+            build: executions * self.variance * self.executions,
+            execution: 0.0,
+        })
+    }
+
+    /// The same experiment with so many executions of each build. None where it is not known how much they add.
+    pub fn at_executions(&self, executions: usize) -> Option<Self> {
+        let DifferenceShares { builds, executions: share } = self.shares?;
+        let executions = executions.max(1) as f64;
+        let of_executions = share * self.executions / executions;
+        let left = builds + of_executions;
+        let shares = (left > 0.0).then_some(DifferenceShares {
+            builds: builds / left,
+            executions: of_executions / left,
+        });
+        Some(Self { executions, variance: self.variance * left, shares, ..*self })
     }
 
     fn detectable(&self, builds: usize, share_left: f64) -> f64 {
@@ -203,6 +244,25 @@ mod tests {
         // 2.8 standard deviations of two uniform errors of 1 %.
         assert!(outlook.with_builds(100_000) > 0.01);
         assert_eq!(outlook.more(0.01, 1000), None);
+    }
+
+    #[test]
+    fn other_numbers_of_builds_and_executions_can_be_combined() {
+        let (outlook, _) = outlook(0.4, 1.0, 10);
+        let more = outlook.at_executions(8).unwrap();
+        assert!((more.with_builds(10) - outlook.with_executions(8).unwrap()).abs() < 1e-12);
+        let back = more.at_executions(2).unwrap();
+        assert!((back.deviation() - outlook.deviation()).abs() < 1e-12);
+        // What the levels add does not depend on how often they were repeated.
+        let [one, other] = [&outlook, &more].map(|outlook| outlook.levels().unwrap());
+        assert!(
+            (one.build - other.build).abs() < 1e-15 && (one.version - other.version).abs() < 1e-15
+        );
+        let whole = one.version + one.build / 2.0;
+        assert!((whole.sqrt() - outlook.deviation()).abs() < 1e-12);
+        let builds = more.builds_for(0.01, 5, 100).unwrap();
+        assert!(more.with_builds(builds) <= 0.01);
+        assert!(builds == 5 || more.with_builds(builds - 1) > 0.01);
     }
 
     #[test]

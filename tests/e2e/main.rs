@@ -30,6 +30,7 @@ mod killed;
 mod linker;
 mod list;
 mod paths;
+mod plan;
 mod reach;
 mod real_size;
 mod reproducibility;

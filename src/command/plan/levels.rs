@@ -1,0 +1,121 @@
+//! What is stored of a benchmark of a version that tells builds, executions and measurements apart.
+
+use crate::{
+    failure::Result,
+    judge::{BenchmarkResults, Judge, Relation, Results, VersionRef},
+    machine::this_machine,
+    model::{Benchmark, Execution, Metric, Stage, Version},
+    report::{
+        plan::{Basis, Expected, LevelsFound},
+        show::ImpactFactors,
+    },
+    stats::{Assessment, Components, Criteria, Measurements, Outlook, Pairing, Summary},
+};
+
+/// The newest results of a benchmark with two builds or more of which some was executed twice, in the metric that
+/// its harness names first.
+pub struct Found<'r> {
+    /// All that was measured of the benchmark on this machine, in experiments with the version.
+    pub results: BenchmarkResults<'r>,
+    all: &'r Results<'r>,
+    /// Where the version was measured.
+    places: Vec<VersionRef>,
+    place: VersionRef,
+    metric: Metric,
+    data: Measurements,
+    summary: Summary,
+    seed: u64,
+}
+
+impl<'r> Found<'r> {
+    /// What there is; none if nothing tells the levels apart.
+    pub fn of(
+        all: &'r Results<'r>,
+        version: &Version,
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Option<Self>> {
+        let places = places_here(all, version);
+        let results = all.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+        for place in places.iter().copied().rev() {
+            let is_usable = results.unmeasured(place).is_none()
+                && results.interleaving(&[place], Stage::First).is_ok();
+            let Some(metric) = results.metrics(&[place]).into_iter().next() else { continue };
+            let estimator = results.estimator(place, Stage::First, criteria);
+            let data = results.measurements(place, Stage::First, &metric, estimator)?;
+            let Some(data) = data.filter(|_| is_usable) else { continue };
+            let summary = Summary::of(&data, estimator);
+            let known = Components::of(&summary).t;
+            if known.build.is_some() && known.version.is_some() {
+                let seed = criteria.seed;
+                return Ok(Some(Self { results, all, places, place, metric, data, summary, seed }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The executions that the levels are estimated from.
+    pub fn executions(&self) -> impl Iterator<Item = &Execution> {
+        self.results.executions(self.place, Stage::First).map(|(_, execution)| execution)
+    }
+
+    /// What a comparison would see: by the differences of a stored comparison with another version, or else as if
+    /// pairing gained nothing. None where nothing varies.
+    pub fn outlook(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Expected>> {
+        for place in self.places.iter().rev() {
+            let versions = self.all.experiments[place.experiment].plan.versions.len();
+            for version in (0..versions).filter(|version| *version != place.version) {
+                let other = VersionRef { version, ..*place };
+                let relation = Relation::SameExperiment([other, *place]);
+                let rows = judge.rows(&self.results, &relation, criteria)?;
+                let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
+                if let Some(stage) = of_metric.and_then(|row| row.decisive()) {
+                    let outlook = Outlook::of(&stage.assessment, &stage.summaries);
+                    return Ok(Some(Expected { outlook, basis: Basis::Compared }));
+                }
+            }
+        }
+        // A version against itself, with the variances of both: as unpaired versions would be.
+        let summaries = [self.summary.clone(), self.summary.clone()];
+        let [base, head] = &summaries;
+        let assessment = Assessment::new(base, head, Pairing::Unpaired, criteria);
+        Ok(assessment.ok().map(|assessment| {
+            let outlook = Outlook::of(&assessment, &summaries);
+            Expected { outlook, basis: Basis::OneVersion }
+        }))
+    }
+
+    /// What the report needs of it.
+    pub fn into_levels(self) -> Result<LevelsFound> {
+        let stored = &self.all.experiments[self.place.experiment];
+        let interleaving = self.results.interleaving(&[self.place], Stage::First).ok().flatten();
+        Ok(LevelsFound {
+            benchmark: self.results.benchmark.clone(),
+            experiment: stored.identity.clone(),
+            begun: stored.begun,
+            interleaving,
+            impact: ImpactFactors::of(&self.data, self.summary.estimator(), self.seed),
+            summary: self.summary,
+            data: self.data,
+        })
+    }
+}
+
+/// Why nothing tells the levels of a benchmark apart, although it was to be measured.
+pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) -> Result<String> {
+    let places = places_here(results, version);
+    let found = results.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+    let reason = places.iter().rev().find_map(|place| found.unmeasured(*place));
+    Ok(reason.map_or_else(
+        || "it has fewer than two builds that are different programs".to_owned(),
+        |reason| reason.to_string(),
+    ))
+}
+
+/// Where a version was measured on this machine, oldest first.
+fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
+    let here = this_machine();
+    let mut places = results.places_of(version);
+    places.retain(|place| results.experiments[place.experiment].plan.machine == here);
+    places
+}
