@@ -9,9 +9,12 @@
 
 use std::{env, error::Error, path::Path, process::ExitCode};
 
-use cargo_rbench::stats::{Moments, Random, distribution::t_survival};
+use cargo_rbench::stats::{
+    Moments, Random,
+    distribution::{t_quantile, t_survival},
+};
 use stored::Row;
-use wilcoxon::{Null, interval, two_sided_p};
+use wilcoxon::{Null, efficiency, interval, two_sided_p};
 
 mod stored;
 #[path = "../support/mod.rs"]
@@ -99,12 +102,13 @@ fn simulations() {
     for (name, share, width) in
         [("normal", 0.0, 1.0), ("10 % at 3 sd", 0.1, 3.0), ("10 % at 5 sd", 0.1, 5.0)]
     {
+        let name = format!("{name} (efficiency {:.2})", efficiency(share, width));
         for builds in [5, 6, 10, 20] {
             let null = Null::of(builds);
             for change in [0.0, 0.5, 0.75, 1.0, 1.5] {
                 let mut random = Random::new(2006);
                 let mut tally = Tally::default();
-                let scale = (1.0 - share + share * width * width).sqrt();
+                let scale = f64::sqrt(1.0 - share + share * width * width);
                 for _ in 0..REPLICATIONS {
                     let mut draw = || {
                         let wide = if random.chance(share) { width } else { 1.0 };
@@ -170,7 +174,7 @@ fn of_rows(rows: &[Row], builds: usize) {
             let moments = Moments::of(row);
             let l = builds as f64;
             let error = (moments.squares / (l - 1.0) / l).sqrt();
-            let t = cargo_rbench::stats::distribution::t_quantile(1.0 - RATES[0] / 2.0, l - 1.0);
+            let t = t_quantile(1.0 - RATES[0] / 2.0, l - 1.0);
             (error > 0.0).then(|| (high - low) / (2.0 * t * error))
         })
         .collect();

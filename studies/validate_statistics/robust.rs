@@ -80,7 +80,7 @@ pub fn known(sheet: &mut Sheet) {
 /// So many differences with a standard deviation of 1 about a change.
 fn differences(builds: usize, change: f64, random: &mut Random) -> Vec<f64> {
     let (share, width) = CONTAMINATION;
-    let scale = (1.0 - share + share * width * width).sqrt();
+    let scale = f64::sqrt(1.0 - share + share * width * width);
     let mut draw = || {
         let wide = if random.chance(share) { width } else { 1.0 };
         change + wide * random.normal() / scale
