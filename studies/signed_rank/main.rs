@@ -154,7 +154,11 @@ fn of_rows(rows: &[Row], builds: usize) {
             .filter(|row| row.differences.len() >= builds)
             .map(|row| &row.differences[..builds])
     };
-    println!("\n{builds} builds, {} rows, % rejected: t / signed-rank\n", enough().count());
+    println!(
+        "\n{builds} builds, {} rows, % rejected: t / signed-rank (exactly {:.1} where 5 are due)\n",
+        enough().count(),
+        100.0 * null.size(RATES[0])
+    );
     println!("| change | at 5 % | at 4 % | at 2 % |");
     println!("|--:|--:|--:|--:|");
     for change in [0.0, 0.001, 0.0025, 0.005, 0.01, 0.02] {

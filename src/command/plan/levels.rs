@@ -1,8 +1,10 @@
 //! What is stored of a benchmark of a version that tells builds, executions and measurements apart.
 
+use std::cmp::Reverse;
+
 use crate::{
     failure::Result,
-    judge::{BenchmarkResults, Judge, Relation, Results, VersionRef},
+    judge::{BenchmarkResults, Judge, JudgedRow, Relation, Results, VersionRef},
     machine::this_machine,
     model::{Benchmark, Execution, Metric, Stage, Version},
     report::{
@@ -11,6 +13,9 @@ use crate::{
     },
     stats::{Assessment, Components, Criteria, Measurements, Outlook, Pairing, Summary},
 };
+
+/// So many pairs of builds tell how they vary.
+const ENOUGH: usize = 5;
 
 /// The newest results of a benchmark with two builds or more of which some was executed twice, in the metric that
 /// its harness names first.
@@ -59,21 +64,11 @@ impl<'r> Found<'r> {
         self.results.executions(self.place, Stage::First).map(|(_, execution)| execution)
     }
 
-    /// What a comparison would see: by the differences of a stored comparison with another version, or else as if
-    /// pairing gained nothing. None where nothing varies.
+    /// What a comparison would see: by the differences of a stored comparison, of this version if there is one, or
+    /// else as if pairing gained nothing. None where nothing varies.
     pub fn outlook(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Expected>> {
-        for place in self.places.iter().rev() {
-            let versions = self.all.experiments[place.experiment].plan.versions.len();
-            for version in (0..versions).filter(|version| *version != place.version) {
-                let other = VersionRef { version, ..*place };
-                let relation = Relation::SameExperiment([other, *place]);
-                let rows = judge.rows(&self.results, &relation, criteria)?;
-                let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
-                if let Some(stage) = of_metric.and_then(|row| row.decisive()) {
-                    let outlook = Outlook::of(&stage.assessment, &stage.summaries);
-                    return Ok(Some(Expected { outlook, basis: Basis::Compared }));
-                }
-            }
+        if let Some(outlook) = self.compared(judge, criteria)? {
+            return Ok(Some(Expected { outlook, basis: Basis::Compared }));
         }
         // A version against itself, with the variances of both: as unpaired versions would be.
         let summaries = [self.summary.clone(), self.summary.clone()];
@@ -83,6 +78,37 @@ impl<'r> Found<'r> {
             let outlook = Outlook::of(&assessment, &summaries);
             Expected { outlook, basis: Basis::OneVersion }
         }))
+    }
+
+    /// By the newest comparison on this machine, those of this version first, that has enough pairs of builds to
+    /// tell how they vary; if none has, by the newest.
+    fn compared(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Outlook>> {
+        let benchmark = &self.results.benchmark;
+        let here = this_machine();
+        let with_benchmark = self.all.experiments_with(benchmark)?;
+        let is_of_version =
+            |experiment: usize| self.places.iter().any(|place| place.experiment == experiment);
+        let is_comparison = |experiment: &usize| {
+            let plan = &self.all.experiments[*experiment].plan;
+            plan.versions.len() > 1 && plan.machine == here
+        };
+        let mut comparisons: Vec<usize> =
+            with_benchmark.into_iter().filter(is_comparison).collect();
+        comparisons.sort_by_key(|experiment| Reverse((is_of_version(*experiment), *experiment)));
+        let mut newest = None;
+        for experiment in comparisons {
+            let results = self.all.of_benchmark(benchmark, [experiment])?;
+            let versions = [0, 1].map(|version| VersionRef { experiment, version });
+            let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
+            let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
+            let Some(stage) = of_metric.and_then(JudgedRow::decisive) else { continue };
+            let outlook = Outlook::of(&stage.assessment, &stage.summaries);
+            if outlook.builds() >= ENOUGH {
+                return Ok(Some(outlook));
+            }
+            newest = newest.or(Some(outlook));
+        }
+        Ok(newest)
     }
 
     /// What the report needs of it.

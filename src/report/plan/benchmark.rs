@@ -58,7 +58,7 @@ pub struct Expected {
 /// What the variance of a change is estimated from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The differences of a stored comparison of the version with another one.
+    /// The differences of a stored comparison, of this version or of others.
     Compared,
     /// One version alone: the variances of two versions together, as if pairing gained nothing. Paired
     /// comparisons see at least as much.

@@ -143,13 +143,14 @@ impl PlanReport {
             notes.push(
                 "one-version: how pairs of builds differ is not known of one version. This is a bound, as if \
                  pairing gained nothing; comparisons in turns usually see much smaller changes, and after one, \
-                 the plan is by its pairs."
+                 of any two versions, the plan is by its pairs."
                     .to_owned(),
             );
         }
         if has(Basis::Compared) {
             notes.push(
-                "compared: by the differences in the newest stored comparison of this version."
+                "compared: by the pairs of builds in the newest stored comparison of the benchmark, of this \
+                 version if there is one."
                     .to_owned(),
             );
         }

@@ -12,7 +12,7 @@ use crate::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
     },
-    stats::{Assessment, Estimator, Measurements, Outlook, Pairing, Summary},
+    stats::{Assessment, Estimator, Measurements, Outlook, Pairing, Summary, impact::Impact},
 };
 
 const SCHEMA: &str = include_str!("../../../schemas/plan.json");
@@ -42,12 +42,14 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         outlook: Outlook::of(&assessment, &both),
         basis: Basis::OneVersion,
     });
+    let impact = Impact { factor: 4.7, without_shift: 1.0 };
+    let impact = ImpactFactors { executions: None, builds: Some(impact) };
     let found = LevelsFound {
         benchmark: benchmark(id),
         experiment: "1a2b".to_owned(),
         begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle: None }),
-        impact: ImpactFactors::of(&data, Estimator::Minimum, 1),
+        impact,
         data,
         summary,
     };
