@@ -18,7 +18,7 @@ use crate::{
     model::{Benchmark, Interleave, Version},
     process::{Interrupt, Kept},
     project::Project,
-    report::plan::{Expected, PlanReport, PlannedBenchmark},
+    report::plan::{Expected, PlanReport, PlannedBenchmark, Unknown},
     settings::VerdictSettings,
 };
 
@@ -78,26 +78,21 @@ impl Planning<'_> {
         let judge = Judge::new(&results, JudgeOptions::default());
         for benchmark in &benchmarks {
             let criteria = self.verdicts.of(benchmark);
-            match Found::of(&results, &listed.version, benchmark, &criteria)? {
-                Some(found) => {
-                    let outlook = found.outlook(&judge, &criteria)?;
-                    planned.push(self.planned(found, outlook, &links)?);
-                }
-                None => {
-                    let reason = levels::why_not(&results, &listed.version, benchmark)?;
-                    failures.push((benchmark.clone(), reason));
-                }
+            if let Some(found) = Found::of(&results, &listed.version, benchmark, &criteria)? {
+                let outlook = found.outlook(&judge, &criteria)?;
+                planned.push(self.planned(found, outlook, &links));
+            } else {
+                let reason = levels::why_not(&results, &listed.version, benchmark)?;
+                failures.push((benchmark.clone(), reason));
             }
         }
-        let listing_failures = listed.listing.failures.iter();
-        let not_listed =
-            listing_failures.map(|(target, failure)| (target.clone(), failure.clone()));
+        let failures = Unknown { benchmarks: failures, targets: listed.listing.failures.clone() };
         Ok(PlanReport::new(
             listed.version.clone(),
             self.verdicts.criteria,
             (self.args.half_width, compared),
             planned,
-            (failures, not_listed.collect()),
+            failures,
         ))
     }
 
@@ -117,11 +112,11 @@ impl Planning<'_> {
     fn planned(
         &self,
         found: Found<'_>,
-        outlook: Option<Expected>,
+        expected: Option<Expected>,
         links: &Links,
-    ) -> Result<PlannedBenchmark> {
+    ) -> PlannedBenchmark {
         let costs = links.costs(&found);
         let criteria = self.verdicts.of(&found.results.benchmark);
-        Ok(PlannedBenchmark::new(found.into_levels()?, costs, outlook, &criteria))
+        PlannedBenchmark::new(found.into_levels(), costs, expected, &criteria)
     }
 }

@@ -112,10 +112,10 @@ impl<'r> Found<'r> {
     }
 
     /// What the report needs of it.
-    pub fn into_levels(self) -> Result<LevelsFound> {
+    pub fn into_levels(self) -> LevelsFound {
         let stored = &self.all.experiments[self.place.experiment];
         let interleaving = self.results.interleaving(&[self.place], Stage::First).ok().flatten();
-        Ok(LevelsFound {
+        LevelsFound {
             benchmark: self.results.benchmark.clone(),
             experiment: stored.identity.clone(),
             begun: stored.begun,
@@ -123,7 +123,7 @@ impl<'r> Found<'r> {
             impact: ImpactFactors::of(&self.data, self.summary.estimator(), self.seed),
             summary: self.summary,
             data: self.data,
-        })
+        }
     }
 }
 

@@ -127,11 +127,12 @@ impl PlanReport {
             benchmarks: self.benchmarks.iter().map(|one| self.benchmark(one)).collect(),
             suggestion: self.suggested(),
             failures: self
-                .failures
+                .unknown
+                .benchmarks
                 .iter()
                 .map(|(benchmark, reason)| Failed { id: benchmark.into(), reason })
                 .collect(),
-            failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            failed_targets: self.unknown.targets.iter().map(FailedTarget::from).collect(),
         }
     }
 

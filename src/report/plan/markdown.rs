@@ -12,11 +12,11 @@ impl PlanReport {
         for section in self.sections() {
             text += &section.markdown();
         }
-        for (benchmark, reason) in &self.failures {
+        for (benchmark, reason) in &self.unknown.benchmarks {
             let line = message(&format!("{benchmark}: nothing is known: {reason}"));
             text += &format!("\n- {line}");
         }
-        for (target, failure) in &self.failed_targets {
+        for (target, failure) in &self.unknown.targets {
             text += &format!("\n- {}", message(&format!("{target}: {failure}")));
         }
         let toml = self.toml();

@@ -45,10 +45,17 @@ pub struct PlanReport {
     pub benchmarks: Vec<PlannedBenchmark>,
     /// What to write into `bench.toml`.
     pub suggestion: Suggestion,
-    /// Benchmarks about which nothing is known, and why.
-    pub failures: Vec<(Benchmark, String)>,
+    /// What nothing is known about.
+    pub unknown: Unknown,
+}
+
+/// What nothing is known about, and why.
+#[derive(Clone, Debug, Default)]
+pub struct Unknown {
+    /// Benchmarks that gave no measurements.
+    pub benchmarks: Vec<(Benchmark, String)>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    pub targets: Vec<(BenchTarget, Failure)>,
 }
 
 impl PlanReport {
@@ -58,24 +65,15 @@ impl PlanReport {
         criteria: Criteria,
         (half_width, compared): (Option<f64>, Interleave),
         benchmarks: Vec<PlannedBenchmark>,
-        (failures, failed_targets): (Vec<(Benchmark, String)>, Vec<(BenchTarget, Failure)>),
+        unknown: Unknown,
     ) -> Self {
         let suggestion = Suggestion::of(&benchmarks, half_width);
-        Self {
-            version,
-            criteria,
-            half_width,
-            compared,
-            benchmarks,
-            suggestion,
-            failures,
-            failed_targets,
-        }
+        Self { version, criteria, half_width, compared, benchmarks, suggestion, unknown }
     }
 
     /// Whether something is missing because it failed.
     pub fn has_failures(&self) -> bool {
-        !self.failures.is_empty() || !self.failed_targets.is_empty()
+        !self.unknown.benchmarks.is_empty() || !self.unknown.targets.is_empty()
     }
 }
 

@@ -74,7 +74,10 @@ fn report(id: &str, half_width: Option<f64>) -> PlanReport {
         Criteria::default(),
         (half_width, Interleave::Turns),
         benchmarks,
-        (vec![(benchmark("broken"), "it crashed".to_owned())], vec![(target("other"), failed)]),
+        Unknown {
+            benchmarks: vec![(benchmark("broken"), "it crashed".to_owned())],
+            targets: vec![(target("other"), failed)],
+        },
     )
 }
 

@@ -50,12 +50,12 @@ impl PlanReport {
     }
 
     fn failures_text(&self, columns: usize) -> String {
-        let names = Names::of(self.failures.iter().map(|(benchmark, _)| benchmark));
-        let benchmarks = self.failures.iter().map(|(benchmark, reason)| {
+        let names = Names::of(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
+        let benchmarks = self.unknown.benchmarks.iter().map(|(benchmark, reason)| {
             let name = names.name(benchmark);
             format!("{}: nothing is known: {}", visible(&name), visible_lines(reason))
         });
-        let targets = self.failed_targets.iter().map(|(target, failure)| {
+        let targets = self.unknown.targets.iter().map(|(target, failure)| {
             format!("{}: {}", visible(&target.to_string()), visible_lines(&failure.to_string()))
         });
         let lines = benchmarks.chain(targets).map(|line| first_line_filled(&line, columns));
