@@ -28,13 +28,13 @@ const RATES: [f64; 3] = [0.05, 0.04, 0.02];
 const REPLICATIONS: usize = 100_000;
 
 fn main() -> ExitCode {
-    support::end(study(env::args().skip(1).collect()))
+    support::end(study(&env::args().skip(1).collect::<Vec<_>>()))
 }
 
-fn study(stores: Vec<String>) -> Result<bool, Box<dyn Error>> {
+fn study(stores: &[String]) -> Result<bool, Box<dyn Error>> {
     simulations();
     let mut rows = Vec::new();
-    for store in &stores {
+    for store in stores {
         rows.extend(stored::rows(Path::new(store))?);
     }
     if !rows.is_empty() {
