@@ -3,6 +3,7 @@
 mod given;
 mod groups;
 mod options;
+mod plan;
 mod results;
 mod revisions;
 pub(crate) mod values;
@@ -16,6 +17,7 @@ pub use groups::{
     OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use options::{CriteriaOptions, EffortOptions};
+pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 
@@ -61,6 +63,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
+    /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
+    Plan(PlanArgs),
     /// Show how benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.

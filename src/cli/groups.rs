@@ -29,7 +29,7 @@ impl FilterArgs {
 }
 
 /// Which bench targets are meant.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct TargetArgs {
     /// Only bench targets of this package; may be repeated.
@@ -47,7 +47,7 @@ pub struct TargetArgs {
 }
 
 /// How cargo compiles.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Compilation")]
 pub struct CompileArgs {
     /// The cargo profile [default: bench]
@@ -77,7 +77,7 @@ pub struct CompileArgs {
 }
 
 /// How builds are laid out.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Layouts")]
 pub struct LayoutArgs {
     /// How functions are arranged [default: twin]

@@ -60,6 +60,22 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How wide an interval shall be, to each side.
+pub fn half_width(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        width if width > 0.0 => Ok(width),
+        _ => Err("a half-width is above 0 %; example: 0.5%".to_owned()),
+    }
+}
+
+/// How many executions of a build, where they are to tell how they vary.
+pub fn repeated(text: &str) -> Result<u32, String> {
+    match count(text)? {
+        1 => Err("at least 2 executions are needed to know how they vary".to_owned()),
+        executions => Ok(executions),
+    }
+}
+
 /// How many builds of a version are measured: a number, or those at the first and at the last look.
 pub fn builds(text: &str) -> Result<Looks, String> {
     let enough = |text: &str| match number(text.trim(), 0..=10_000)? {

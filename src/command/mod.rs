@@ -13,6 +13,7 @@ mod gc;
 mod history;
 mod list;
 mod output;
+mod plan;
 mod run;
 mod selection;
 mod show;
@@ -31,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),

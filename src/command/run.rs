@@ -200,10 +200,7 @@ impl Run<'_> {
     fn measure(&self, prepared: &Prepared) -> Result<()> {
         let Prepared { versions, benchmarks, builds, .. } = prepared;
         let Some(builds) = builds else { return Ok(()) };
-        let begun = self.runner.begin(versions, benchmarks, builds)?;
-        announcement::resumed(self.console, &begun);
-        self.runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
-        self.runner.finish(&begun)
+        measure(self.runner, versions, builds, benchmarks, self.console)
     }
 
     /// What is stored of a version by now.
@@ -221,6 +218,20 @@ impl Run<'_> {
         let has_failures = !listing.failures.is_empty() || report.has_failures();
         Ok(Measured { report, has_failures })
     }
+}
+
+/// Measures benchmarks of one version that is built, in an experiment of its own; one that was interrupted goes on.
+pub(super) fn measure(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 1],
+    builds: &Builds,
+    benchmarks: &[Benchmark],
+    console: &Console,
+) -> Result<()> {
+    let begun = runner.begin(versions, benchmarks, builds)?;
+    announcement::resumed(console, &begun);
+    runner.measure(&begun, Stage::First, versions, builds, benchmarks)?;
+    runner.finish(&begun)
 }
 
 /// Finished experiments that measured on this machine with these settings.

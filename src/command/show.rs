@@ -19,11 +19,7 @@ use crate::{
     },
     settings::VerdictSettings,
     source::Repository,
-    stats::{
-        Criteria, Random, Scratch,
-        impact::{Bootstrap, Impact},
-        slow::slow,
-    },
+    stats::{Criteria, Scratch, slow::slow},
     store::{Row, Store, StoredExperiment},
 };
 
@@ -312,15 +308,10 @@ impl Newest<'_> {
 
     fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {
         let estimator = self.results.estimator(self.place, stage, criteria);
-        let Some(data) = self.results.measurements(self.place, stage, metric, estimator)? else {
-            return Ok(ImpactFactors::default());
-        };
-        let mut random = Random::new(criteria.seed);
-        let bootstrap = Bootstrap::default();
-        Ok(ImpactFactors {
-            executions: Impact::of_executions(&data, &bootstrap, &mut random).ok(),
-            builds: Impact::of_builds(&data, estimator, &bootstrap, &mut random).ok(),
-        })
+        let data = self.results.measurements(self.place, stage, metric, estimator)?;
+        Ok(data.map_or_else(ImpactFactors::default, |data| {
+            ImpactFactors::of(&data, estimator, criteria.seed)
+        }))
     }
 
     /// The builds of one stage in the order of seeds, as they were linked; slow ones are marked.

@@ -1,14 +1,10 @@
 //! What to add to an experiment whose verdict is inconclusive.
 
 use super::row::{Advice, Repetition};
-use crate::stats::{More, Outlook};
+use crate::stats::{ABOVE_MIN_EFFECT, More, Outlook};
 
 /// No more builds or executions than this are ever advised: beyond, another benchmark is needed.
 const MOST_ADVISED: usize = 100;
-
-/// What is advised shows so many times the smallest change of interest: no experiment reports that one itself with
-/// a power of more than a half, as it is estimated to be smaller half of the time.
-const ABOVE_MIN_EFFECT: f64 = 1.5;
 
 impl Advice {
     /// Whether what is advised shows as small a change as should be seen in a benchmark with this smallest change

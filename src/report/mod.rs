@@ -12,6 +12,7 @@ mod json;
 pub mod list;
 mod markdown;
 mod names;
+pub mod plan;
 mod prose;
 pub mod quantity;
 mod reach;

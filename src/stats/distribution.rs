@@ -44,7 +44,7 @@ pub fn t_quantile(probability: f64, df: f64) -> f64 {
 }
 
 /// P(T > x) of Student's t with `df` degrees of freedom, accurate in the far tail.
-pub(super) fn t_survival(x: f64, df: f64) -> f64 {
+pub fn t_survival(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.sf(x))
 }
 

@@ -16,6 +16,7 @@
 
 use super::{
     assessment::Assessment,
+    components::Levels,
     criteria::Criteria,
     power::{POWER, power_to_report},
     procedure::fewest_builds,
@@ -27,6 +28,10 @@ use super::{
 /// Where executions explain at least this share of the variance, more of them help nearly as much as more
 /// builds, and need no further links.
 const EXECUTIONS_DOMINATE: f64 = 0.9;
+
+/// So many times the smallest change of interest is what should be reported: no experiment reports that one itself
+/// with a power of more than a half, as it is estimated to be smaller half of the time.
+pub const ABOVE_MIN_EFFECT: f64 = 1.5;
 
 /// How a comparison would do with other dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +46,8 @@ pub struct Outlook {
     is_across: bool,
     /// The assured `SE_D²·l`, on the log scale.
     variance: f64,
+    /// By what factor the standard deviation is larger than the one observed.
+    assured: f64,
     /// The least that `SE_D` can be, because values come in steps.
     least_standard_error: f64,
     /// `ν / (l − 1)`.
@@ -77,13 +84,15 @@ impl Outlook {
     pub fn of(stage: &Assessment, judged: usize, criteria: &Criteria) -> Option<Self> {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
-        let error = comparison.standard_error * stage.assured();
+        let assured = stage.assured();
+        let error = comparison.standard_error * assured;
         (stage.rule == Rule::Overlap).then(|| Self {
             builds,
             executions: 1.0,
             shares: None,
             is_across: stage.is_across,
             variance: error.powi(2) * builds as f64,
+            assured,
             least_standard_error: comparison.least_standard_error(),
             freedom_per_build: comparison.freedom / (builds as f64 - 1.0),
             flag_rate: comparison.false_alarm_rate,
@@ -129,8 +138,49 @@ impl Outlook {
                 return Some(More::Executions(executions));
             }
         }
-        smallest(self.builds.max(2), most, |builds| self.with_builds(builds) <= wanted)
-            .map(More::Builds)
+        self.builds_for(wanted, self.builds.max(2), most).map(More::Builds)
+    }
+
+    /// The smallest number of builds, from `least` to `most`, with as many executions each as now, that reports a
+    /// change of `wanted` with a power of 80 %; none if `most` are not enough.
+    pub fn builds_for(&self, wanted: f64, least: usize, most: usize) -> Option<usize> {
+        smallest(least.max(2), most, |builds| self.with_builds(builds) <= wanted)
+    }
+
+    /// How many builds this was estimated from.
+    pub fn builds(&self) -> usize {
+        self.builds
+    }
+
+    /// The observed standard deviation of what one build contributes to the change, on the log scale: `sd(d)` if paired,
+    /// with as many executions of each build as now.
+    pub fn deviation(&self) -> f64 {
+        self.variance.sqrt() / self.assured
+    }
+
+    /// What each level adds to that variance: `version` a build, `build` one execution with its measurements,
+    /// which have no level of their own here. None where it is not known how much executions add.
+    pub fn levels(&self) -> Option<Levels<f64>> {
+        let DifferenceShares { builds, executions } = self.shares?;
+        let variance = self.deviation().powi(2);
+        Some(Levels {
+            version: builds * variance,
+            build: executions * variance * self.executions,
+            execution: 0.0,
+        })
+    }
+
+    /// The same experiment with so many executions of each build. None where it is not known how much they add.
+    pub fn at_executions(&self, executions: usize) -> Option<Self> {
+        let DifferenceShares { builds, executions: share } = self.shares?;
+        let executions = executions.max(1) as f64;
+        let of_executions = share * self.executions / executions;
+        let left = builds + of_executions;
+        let shares = (left > 0.0).then_some(DifferenceShares {
+            builds: builds / left,
+            executions: of_executions / left,
+        });
+        Some(Self { executions, variance: self.variance * left, shares, ..*self })
     }
 
     /// The relative increase whose power is 80 %, by halving.
@@ -293,6 +343,25 @@ mod tests {
         // 2.8 standard deviations of two uniform errors of 1 %.
         assert!(outlook.with_builds(100_000) > 0.01);
         assert_eq!(outlook.more(0.0125, 1000), None);
+    }
+
+    #[test]
+    fn other_numbers_of_builds_and_executions_can_be_combined() {
+        let outlook = outlook(0.4, 1.0, 10);
+        let more = outlook.at_executions(8).unwrap();
+        assert!((more.with_builds(10) - outlook.with_executions(8).unwrap()).abs() < 1e-12);
+        let back = more.at_executions(2).unwrap();
+        assert!((back.deviation() - outlook.deviation()).abs() < 1e-12);
+        // What the levels add does not depend on how often they were repeated.
+        let [one, other] = [&outlook, &more].map(|outlook| outlook.levels().unwrap());
+        assert!(
+            (one.build - other.build).abs() < 1e-15 && (one.version - other.version).abs() < 1e-15
+        );
+        let whole = one.version + one.build / 2.0;
+        assert!((whole.sqrt() - outlook.deviation()).abs() < 1e-12);
+        let builds = more.builds_for(0.012, 5, 100).unwrap();
+        assert!(more.with_builds(builds) <= 0.012);
+        assert!(builds == 5 || more.with_builds(builds - 1) > 0.012);
     }
 
     #[test]

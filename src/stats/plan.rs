@@ -153,6 +153,23 @@ pub fn builds_for_half_width(
     (high <= most).then_some(high)
 }
 
+/// How many builds in all give an interval of `half_width` to each side, where `first` builds had the standard
+/// deviation `deviation` (both in one unit): `max(l0, ⌈(t_{1−α/2, l0−1} · s0 / h)²⌉)`, the rule of Stein (1945).
+///
+/// With so many builds the value lies within `half_width` of their mean with at least this confidence, exactly
+/// for normal builds and whatever their true standard deviation is: `s0` alone chooses the number, and it is
+/// independent of the mean. Unreachable numbers saturate.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate, and a square is not negative"
+)]
+pub fn builds_by_stein(first: usize, deviation: f64, half_width: f64, confidence: f64) -> usize {
+    let t = t_quantile(f64::midpoint(1.0, confidence), first as f64 - 1.0);
+    let builds = (t * deviation / half_width).powi(2).ceil();
+    first.max(builds as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -250,6 +267,17 @@ mod tests {
         assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, f64::NAN, 1000), None);
         assert_eq!(builds_for_half_width(&components(0.0, 0.0, 0.0), 1, 1, 0.95, 0.0, 9), Some(2));
         assert_eq!(builds_for_half_width(&unbiased, 1, 1, 0.95, 100.0, 1), None);
+    }
+
+    #[test]
+    fn the_rule_of_stein_adds_builds_by_what_the_first_ones_showed() {
+        // (2.262157 · 1 / .5)² = 20.47.
+        assert_eq!(builds_by_stein(10, 1.0, 0.5, 0.95), 21);
+        assert_eq!(builds_by_stein(10, 0.5, 0.5, 0.95), 10, "no fewer than there are");
+        assert_eq!(builds_by_stein(10, 0.0, 0.5, 0.95), 10);
+        // (2.776445 / .5)² = 30.83: few builds know their standard deviation less well.
+        assert_eq!(builds_by_stein(5, 1.0, 0.5, 0.95), 31);
+        assert_eq!(builds_by_stein(10, 1.0, 0.0, 0.95), usize::MAX);
     }
 
     #[test]

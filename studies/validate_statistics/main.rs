@@ -18,11 +18,14 @@ mod multiplicity;
 mod power;
 mod procedure;
 mod replicate;
+mod robust;
 mod sessions;
 mod sheet;
 mod simulation;
 mod stages;
 mod tables;
+#[path = "../signed_rank/wilcoxon.rs"]
+mod wilcoxon;
 
 fn main() -> ExitCode {
     let start = Instant::now();
@@ -65,6 +68,9 @@ fn validate(precision: Precision) -> Vec<Row> {
     levels::shares(&mut sheet);
     tables::permutation(&mut sheet);
     tables::t_quantiles(&mut sheet);
+    robust::contaminated(&mut sheet);
+    robust::power(&mut sheet);
+    robust::known(&mut sheet);
     sheet.rows
 }
 

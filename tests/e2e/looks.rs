@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Outcome, TestProject};
+use crate::support::{TestProject, rbench::Outcome};
 
 /// Little of each execution.
 const SHORT: [&str; 7] = ["compare", "--strategy", "relink", "-n", "5", "--warm-up", "1ms"];

@@ -31,6 +31,7 @@ mod linker;
 mod list;
 mod looks;
 mod paths;
+mod plan;
 mod reach;
 mod real_size;
 mod reproducibility;

@@ -21,7 +21,10 @@ use crate::{
     model::{
         Benchmark, Dimensions, Layout, LayoutSeed, Machine, Sameness, Stage, Throughput, Version,
     },
-    stats::{Criteria, Summary, impact::Impact},
+    stats::{
+        Criteria, Estimator, Measurements, Random, Summary,
+        impact::{Bootstrap, Impact},
+    },
 };
 
 /// One version and what is stored of it.
@@ -105,6 +108,18 @@ pub struct ImpactFactors {
     pub executions: Option<Impact>,
     /// Of building it again.
     pub builds: Option<Impact>,
+}
+
+impl ImpactFactors {
+    /// By the bootstrap of the paper, drawn from this seed.
+    pub fn of(data: &Measurements, estimator: Estimator, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let bootstrap = Bootstrap::default();
+        Self {
+            executions: Impact::of_executions(data, &bootstrap, &mut random).ok(),
+            builds: Impact::of_builds(data, estimator, &bootstrap, &mut random).ok(),
+        }
+    }
 }
 
 /// One build of a version.

@@ -1,0 +1,106 @@
+//! The command line of `plan`.
+
+use clap::Args;
+
+use super::{
+    CompileArgs, EffortOptions, ExperimentArgs, LayoutArgs, MeasureArgs, ReportArgs, TargetArgs,
+    values,
+};
+use crate::model::Looks;
+
+/// `cargo rbench plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The version: anything git understands, or `.` for the uncommitted tree.
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    pub revision: String,
+    /// Plan for a change known to this much either way, instead of for changes of the min-effect to be seen.
+    #[arg(long, value_name = "SHARE", value_parser = values::half_width)]
+    pub half_width: Option<f64>,
+    /// Only benchmarks whose id matches this regular expression; may be repeated.
+    #[arg(long = "filter", value_name = "REGEX")]
+    patterns: Vec<String>,
+    /// Match filters against whole benchmark ids, not as regular expressions.
+    #[arg(long)]
+    exact: bool,
+    /// The pilot.
+    #[command(flatten)]
+    pilot: PilotOptions,
+    /// Pin benchmarks to this CPU.
+    #[arg(long, value_name = "CPU", help_heading = "Pilot")]
+    cpu: Option<usize>,
+    /// How builds are laid out.
+    #[command(flatten)]
+    layout: LayoutArgs,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// How cargo compiles.
+    #[command(flatten)]
+    compile: CompileArgs,
+    /// How results are printed.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// The size of the pilot.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Pilot")]
+struct PilotOptions {
+    /// Number of builds of the pilot
+    #[arg(short = 'l', long, value_name = "L", default_value = "5", value_parser = values::builds)]
+    builds: Looks,
+    /// Number of executions of each of its builds
+    #[arg(short = 'm', long, value_name = "M", default_value = "4", value_parser = values::repeated)]
+    executions: u32,
+    /// Number of measurements in each of its executions
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = values::count)]
+    measurements: u32,
+}
+
+impl PlanArgs {
+    /// The pilot as an experiment.
+    pub fn pilot(&self) -> ExperimentArgs {
+        let PilotOptions { builds, executions, measurements } = self.pilot;
+        let effort = EffortOptions {
+            builds: Some(builds),
+            executions: Some(executions),
+            measurements: Some(measurements),
+            ..EffortOptions::default()
+        };
+        ExperimentArgs {
+            patterns: self.patterns.clone(),
+            exact: self.exact,
+            dry_run: false,
+            measure: MeasureArgs { quick: false, effort, cpu: self.cpu },
+            layout: self.layout.clone(),
+            target: self.target.clone(),
+            compile: self.compile.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Cli, Command},
+        Looks,
+    };
+
+    #[test]
+    fn the_pilot_repeats_every_level() {
+        let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let Command::Plan(args) = Cli::of_words(&words("plan main -l 3")).unwrap().command else {
+            panic!("another command")
+        };
+        let effort = args.pilot().measure.effort;
+        assert_eq!(
+            (effort.builds, effort.executions, effort.measurements),
+            (Some(Looks::fixed(3)), Some(4), Some(20))
+        );
+        let refusal = Cli::of_words(&words("plan -m 1")).unwrap_err().to_string();
+        assert!(refusal.contains("at least 2 executions"), "{refusal}");
+        let refusal = Cli::of_words(&words("plan --half-width 0%")).unwrap_err().to_string();
+        assert!(refusal.contains("above 0 %"), "{refusal}");
+    }
+}

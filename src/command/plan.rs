@@ -1,0 +1,121 @@
+//! `cargo rbench plan`: how a project should spend its measuring time.
+
+mod costs;
+mod levels;
+
+use std::time::SystemTime;
+
+use costs::Links;
+use levels::Found;
+
+use super::{announcement, output::Output, run::measure};
+use crate::{
+    cli::{CriteriaOptions, PlanArgs},
+    console::Console,
+    experiment::{ExperimentSettings, ListedVersion, Runner},
+    failure::{Exit, Result},
+    judge::{Judge, JudgeOptions, Results},
+    model::{Benchmark, Interleave, Version},
+    process::{Interrupt, Kept},
+    project::Project,
+    report::plan::{Expected, PlanReport, PlannedBenchmark, Unknown},
+    settings::{Purpose, VerdictSettings},
+};
+
+/// Measures a pilot of what is not known yet, and reports what follows from it all.
+pub fn run(args: &PlanArgs) -> Result<Exit> {
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
+    let settings = ExperimentSettings::resolve(&project.file, &args.pilot(), Purpose::OneVersion);
+    let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let planning = Planning { runner: &runner, verdicts: &verdicts, args, console: &console };
+    let done = project.repository.resolve(&args.revision).and_then(|version| {
+        let compared = project.file.interleave(None);
+        let report = planning.report(version, compared)?;
+        output.write(&report)?;
+        Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
+    });
+    runner.prune(start);
+    if done.is_ok() {
+        announcement::finished(&console, start);
+    }
+    done.map_err(|failure| runner.with_what_is_kept(failure))
+}
+
+/// A plan that is being made.
+struct Planning<'a> {
+    runner: &'a Runner<'a>,
+    verdicts: &'a VerdictSettings,
+    args: &'a PlanArgs,
+    console: &'a Console,
+}
+
+impl Planning<'_> {
+    /// The plan of a version, whose comparisons would be interleaved so.
+    fn report(&self, version: Version, compared: Interleave) -> Result<PlanReport> {
+        let versions = [self.runner.list(version)?];
+        let [listed] = &versions;
+        let benchmarks = listed.benchmarks();
+        let unknown = self.unknown(listed, &benchmarks)?;
+        if !unknown.is_empty() {
+            let outline = self.runner.outline(&versions, &unknown);
+            announcement::plan(self.console, &outline, false);
+            let seeds = self.runner.first_seeds(&unknown);
+            let builds = self.runner.link(&versions, &unknown, seeds)?;
+            measure(self.runner, &versions, &builds, &unknown, self.console)?;
+        }
+        // Those of before are found in the cache, with how long their links took.
+        let seeds = self.runner.first_seeds(&benchmarks);
+        let links = Links::of(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
+        let results = Results::finished(&self.runner.store)?;
+        let mut planned = Vec::with_capacity(benchmarks.len());
+        let mut failures: Vec<(Benchmark, String)> = Vec::new();
+        let judge = Judge::new(&results, JudgeOptions::default());
+        for benchmark in &benchmarks {
+            let criteria = self.verdicts.of(benchmark);
+            if let Some(found) = Found::of(&results, &listed.version, benchmark, &criteria)? {
+                let outlook = found.outlook(&judge, &criteria)?;
+                planned.push(self.planned(found, outlook, &links));
+            } else {
+                let reason = levels::why_not(&results, &listed.version, benchmark)?;
+                failures.push((benchmark.clone(), reason));
+            }
+        }
+        let failures = Unknown { benchmarks: failures, targets: listed.listing.failures.clone() };
+        Ok(PlanReport::new(
+            listed.version.clone(),
+            self.verdicts.criteria,
+            (self.args.half_width, compared),
+            planned,
+            failures,
+        ))
+    }
+
+    /// Those benchmarks of which nothing that is stored tells the levels apart.
+    fn unknown(&self, listed: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Vec<Benchmark>> {
+        let results = Results::finished(&self.runner.store)?;
+        let mut unknown = Vec::new();
+        for benchmark in benchmarks {
+            let criteria = self.verdicts.of(benchmark);
+            if Found::of(&results, &listed.version, benchmark, &criteria)?.is_none() {
+                unknown.push(benchmark.clone());
+            }
+        }
+        Ok(unknown)
+    }
+
+    fn planned(
+        &self,
+        found: Found<'_>,
+        expected: Option<Expected>,
+        links: &Links,
+    ) -> PlannedBenchmark {
+        let costs = links.costs(&found);
+        let criteria = self.verdicts.of(&found.results.benchmark);
+        PlannedBenchmark::new(found.into_levels(), costs, expected, &criteria)
+    }
+}

@@ -1,0 +1,157 @@
+//! What is stored of a benchmark of a version that tells builds, executions and measurements apart.
+
+use std::cmp::Reverse;
+
+use crate::{
+    failure::Result,
+    judge::{BenchmarkResults, Judge, JudgedRow, Relation, Results, VersionRef},
+    machine::this_machine,
+    model::{Benchmark, Execution, Metric, Stage, Version},
+    report::{
+        plan::{Basis, Expected, LevelsFound},
+        show::ImpactFactors,
+    },
+    stats::{Assessment, Components, Criteria, Measurements, Outlook, Pairing, Summary},
+};
+
+/// So many pairs of builds tell how they vary.
+const ENOUGH: usize = 5;
+
+/// The newest results of a benchmark with two builds or more of which some was executed twice, in the metric that
+/// its harness names first.
+pub struct Found<'r> {
+    /// All that was measured of the benchmark on this machine, in experiments with the version.
+    pub results: BenchmarkResults<'r>,
+    all: &'r Results<'r>,
+    /// Where the version was measured.
+    places: Vec<VersionRef>,
+    place: VersionRef,
+    metric: Metric,
+    data: Measurements,
+    summary: Summary,
+    seed: u64,
+}
+
+impl<'r> Found<'r> {
+    /// What there is; none if nothing tells the levels apart.
+    pub fn of(
+        all: &'r Results<'r>,
+        version: &Version,
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Option<Self>> {
+        let places = places_here(all, version);
+        let results = all.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+        for place in places.iter().copied().rev() {
+            let is_usable = results.unmeasured(place).is_none()
+                && results.interleaving(&[place], Stage::First).is_ok();
+            let Some(metric) = results.metrics(&[place]).into_iter().next() else { continue };
+            let estimator = results.estimator(place, Stage::First, criteria);
+            let data = results.measurements(place, Stage::First, &metric, estimator)?;
+            let Some(data) = data.filter(|_| is_usable) else { continue };
+            let summary = Summary::of(&data, estimator);
+            let known = Components::of(&summary).t;
+            if known.build.is_some() && known.version.is_some() {
+                let seed = criteria.seed;
+                return Ok(Some(Self { results, all, places, place, metric, data, summary, seed }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The executions that the levels are estimated from.
+    pub fn executions(&self) -> impl Iterator<Item = &Execution> {
+        self.results.executions(self.place, Stage::First).map(|(_, execution)| execution)
+    }
+
+    /// What a comparison would see: by the differences of a stored comparison, of this version if there is one, or
+    /// else as if pairing gained nothing. None where nothing varies.
+    pub fn outlook(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Expected>> {
+        if let Some(outlook) = self.compared(judge, criteria)? {
+            return Ok(Some(Expected { outlook, basis: Basis::Compared }));
+        }
+        // A version against itself, with the variances of both: as unpaired versions would be.
+        let summaries = [self.summary.clone(), self.summary.clone()];
+        let [base, head] = &summaries;
+        let assessment = Assessment::new(base, head, Pairing::Unpaired, criteria);
+        let outlook = assessment.ok().and_then(|one| outlook(&one, &summaries, criteria));
+        Ok(outlook.map(|outlook| Expected { outlook, basis: Basis::OneVersion }))
+    }
+
+    /// By the newest comparison on this machine, those of this version first, that has enough pairs of builds to
+    /// tell how they vary; if none has, by the newest.
+    fn compared(&self, judge: &Judge<'_>, criteria: &Criteria) -> Result<Option<Outlook>> {
+        let benchmark = &self.results.benchmark;
+        let here = this_machine();
+        let with_benchmark = self.all.experiments_with(benchmark)?;
+        let is_of_version =
+            |experiment: usize| self.places.iter().any(|place| place.experiment == experiment);
+        let is_comparison = |experiment: &usize| {
+            let plan = &self.all.experiments[*experiment].plan;
+            plan.versions.len() > 1 && plan.machine == here
+        };
+        let mut comparisons: Vec<usize> =
+            with_benchmark.into_iter().filter(is_comparison).collect();
+        comparisons.sort_by_key(|experiment| Reverse((is_of_version(*experiment), *experiment)));
+        let mut newest = None;
+        for experiment in comparisons {
+            let results = self.all.of_benchmark(benchmark, [experiment])?;
+            let versions = [0, 1].map(|version| VersionRef { experiment, version });
+            let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
+            let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(&self.metric));
+            let Some(stage) = of_metric.and_then(JudgedRow::decisive) else { continue };
+            let Some(outlook) = outlook(&stage.assessment, &stage.summaries, criteria) else {
+                continue;
+            };
+            if outlook.builds() >= ENOUGH {
+                return Ok(Some(outlook));
+            }
+            newest = newest.or(Some(outlook));
+        }
+        Ok(newest)
+    }
+
+    /// What the report needs of it.
+    pub fn into_levels(self) -> LevelsFound {
+        let stored = &self.all.experiments[self.place.experiment];
+        let interleaving = self.results.interleaving(&[self.place], Stage::First).ok().flatten();
+        LevelsFound {
+            benchmark: self.results.benchmark.clone(),
+            experiment: stored.identity.clone(),
+            begun: stored.begun,
+            interleaving,
+            impact: ImpactFactors::of(&self.data, self.summary.estimator(), self.seed),
+            summary: self.summary,
+            data: self.data,
+        }
+    }
+}
+
+/// Why nothing tells the levels of a benchmark apart, although it was to be measured.
+pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) -> Result<String> {
+    let places = places_here(results, version);
+    let found = results.of_benchmark(benchmark, places.iter().map(|place| place.experiment))?;
+    let reason = places.iter().rev().find_map(|place| found.unmeasured(*place));
+    Ok(reason.map_or_else(
+        || "it has fewer than two builds that are different programs".to_owned(),
+        |reason| reason.to_string(),
+    ))
+}
+
+/// Where a version was measured on this machine, oldest first.
+fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
+    let here = this_machine();
+    let mut places = results.places_of(version);
+    places.retain(|place| results.experiments[place.experiment].plan.machine == here);
+    places
+}
+
+/// What a comparison of one benchmark shows, by builds that were assessed so.
+fn outlook(
+    assessment: &Assessment,
+    summaries: &[Summary; 2],
+    criteria: &Criteria,
+) -> Option<Outlook> {
+    let outlook = Outlook::of(assessment, 1, criteria)?;
+    Some(outlook.with_executions_of(assessment, summaries))
+}

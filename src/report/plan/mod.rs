@@ -1,0 +1,95 @@
+//! The report of `plan`: where a project's variance comes from, what repetitions cost, and what follows for the
+//! size of its experiments.
+
+mod benchmark;
+mod json;
+mod markdown;
+mod sections;
+mod suggestion;
+mod text;
+mod toml;
+
+pub use benchmark::{Basis, Costs, Expected, LevelsFound, PlannedBenchmark};
+pub use suggestion::Suggestion;
+
+use super::{Report, json::document};
+use crate::{
+    failure::{Failure, Result},
+    model::{BenchTarget, Benchmark, Interleave, Version},
+    stats::Criteria,
+};
+
+/// Numbers of builds for which the report says what they detect.
+pub const BUILDS: [usize; 4] = [5, 10, 20, 40];
+
+/// No more builds than this are ever suggested: beyond, another benchmark is needed.
+pub const MOST_BUILDS: usize = 100;
+
+/// No more executions of a build than this are suggested, even where builds seem not to vary: that they do not is
+/// never sure.
+pub const MOST_EXECUTIONS: usize = 4;
+
+/// How the benchmarks of a version vary, and what to measure.
+#[derive(Clone, Debug)]
+pub struct PlanReport {
+    /// The version that was looked at.
+    pub version: Version,
+    /// How benchmarks are judged.
+    pub criteria: Criteria,
+    /// The half-width that is wanted of changes' intervals: 0.005 is half a percent. Absent where changes of the
+    /// min-effect are to be seen.
+    pub half_width: Option<f64>,
+    /// How the project's comparisons are interleaved.
+    pub compared: Interleave,
+    /// The benchmarks, in the order of definition.
+    pub benchmarks: Vec<PlannedBenchmark>,
+    /// What to write into `bench.toml`.
+    pub suggestion: Suggestion,
+    /// What nothing is known about.
+    pub unknown: Unknown,
+}
+
+/// What nothing is known about, and why.
+#[derive(Clone, Debug, Default)]
+pub struct Unknown {
+    /// Benchmarks that gave no measurements.
+    pub benchmarks: Vec<(Benchmark, String)>,
+    /// Bench targets whose benchmarks could not be listed.
+    pub targets: Vec<(BenchTarget, Failure)>,
+}
+
+impl PlanReport {
+    /// The plan for these benchmarks.
+    pub fn new(
+        version: Version,
+        criteria: Criteria,
+        (half_width, compared): (Option<f64>, Interleave),
+        benchmarks: Vec<PlannedBenchmark>,
+        unknown: Unknown,
+    ) -> Self {
+        let suggestion = Suggestion::of(&benchmarks, half_width);
+        Self { version, criteria, half_width, compared, benchmarks, suggestion, unknown }
+    }
+
+    /// Whether something is missing because it failed.
+    pub fn has_failures(&self) -> bool {
+        !self.unknown.benchmarks.is_empty() || !self.unknown.targets.is_empty()
+    }
+}
+
+impl Report for PlanReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        document(&self.fields())
+    }
+
+    fn markdown(&self) -> String {
+        self.write_markdown()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! One size of experiment for all benchmarks of a project, and another number of builds for some.
+
+use std::time::Duration;
+
+use super::PlannedBenchmark;
+use crate::model::Dimensions;
+
+/// The share of the benchmarks for which the common number of builds is enough.
+const MOST: f64 = 0.75;
+
+/// What to write into `bench.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suggestion {
+    /// Of every benchmark that is not among `own`; absent where nothing is known.
+    pub builds: Option<usize>,
+    /// Of each build.
+    pub executions: Option<usize>,
+    /// In each execution that runs alone.
+    pub measurements: Option<usize>,
+    /// Benchmarks that need more builds than most, by their index, and how many.
+    pub own: Vec<(usize, usize)>,
+    /// Benchmarks for which no number of builds is enough, by their index.
+    pub beyond: Vec<usize>,
+    /// How long measuring and linking one version takes then, about.
+    pub time: Duration,
+}
+
+impl Suggestion {
+    /// The median of what pays best for each benchmark, and the builds that they need then.
+    pub fn of(benchmarks: &[PlannedBenchmark], half_width: Option<f64>) -> Self {
+        let executions = median(benchmarks.iter().filter_map(|one| one.executions));
+        let measurements = median(benchmarks.iter().filter_map(|one| one.measurements));
+        let each = executions.unwrap_or(1);
+        let needed: Vec<Option<usize>> =
+            benchmarks.iter().map(|one| one.builds_for(half_width, each)).collect();
+        let mut sorted: Vec<usize> = needed.iter().flatten().copied().collect();
+        sorted.sort_unstable();
+        let builds = quantile(&sorted, MOST);
+        let numbered = || needed.iter().enumerate();
+        let own: Vec<(usize, usize)> = numbered()
+            .filter_map(|(index, needed)| Some((index, (*needed)?)))
+            .filter(|(_, needed)| builds.is_some_and(|builds| *needed > builds))
+            .collect();
+        let beyond = numbered().filter(|(_, needed)| needed.is_none()).map(|(index, _)| index);
+        let beyond: Vec<usize> = beyond.collect();
+        let time = benchmarks.iter().zip(&needed).map(|(benchmark, needed)| {
+            let common = builds.unwrap_or_default();
+            let taken = benchmark.summary.measurements_per_execution().round();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a number of measurements, rounded"
+            )]
+            let taken = measurements.unwrap_or(taken as usize);
+            let builds = needed.map_or(common, |needed| needed.max(common));
+            let dimensions =
+                Dimensions { first_look: None, builds, executions: each, measurements: taken };
+            benchmark.costs.of(dimensions)
+        });
+        let time = time.fold(Duration::ZERO, Duration::saturating_add);
+        Self { builds, executions, measurements, own, beyond, time }
+    }
+}
+
+/// The lower median.
+fn median(numbers: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut sorted: Vec<usize> = numbers.collect();
+    sorted.sort_unstable();
+    quantile(&sorted, 0.5)
+}
+
+/// The smallest number that this share of all do not exceed.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index into a short list"
+)]
+fn quantile(sorted: &[usize], share: f64) -> Option<usize> {
+    let index = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(index.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_numbers() {
+        assert_eq!(median([7, 1, 3].into_iter()), Some(3));
+        assert_eq!(median([4, 1].into_iter()), Some(1));
+        assert_eq!(median(std::iter::empty()), None);
+        assert_eq!(quantile(&[5, 6, 20, 80], MOST), Some(20));
+        assert_eq!(quantile(&[5], MOST), Some(5));
+    }
+}

@@ -1,0 +1,150 @@
+//! A plan as people and programs read it.
+
+use std::time::{Duration, SystemTime};
+
+use super::*;
+use crate::{
+    failure::Exit,
+    judge::Interleaving,
+    model::Metric,
+    report::{
+        show::ImpactFactors,
+        style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
+    },
+    stats::{Assessment, Estimator, Measurements, Outlook, Pairing, Summary, impact::Impact},
+};
+
+const SCHEMA: &str = include_str!("../../../schemas/plan.json");
+
+/// A benchmark of five builds of four executions of twenty measurements, in which builds differ by `layout`,
+/// executions by `start` and measurements by `noise`, shares of the value.
+fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
+    let wave = |at: usize| [0.3, -1.0, 0.8, -0.4, 1.2, -0.9, 0.1, 0.6, -0.7, 0.0][at % 10];
+    let builds = (0..5).map(|build| {
+        let execution = |at: usize| {
+            let value = |index: usize| {
+                let of_build = layout * wave(build);
+                let of_execution = start * wave(3 * build + 7 * at + 2);
+                let own = noise * (1.0 + wave(index + 3 * at + build)).powi(2);
+                4000.0 * (1.0 + of_build + of_execution + own)
+            };
+            (0..20).map(value).collect::<Vec<f64>>()
+        };
+        (build as u64 + 1, (0..4).map(execution).collect::<Vec<_>>())
+    });
+    let data = Measurements::new(Metric::wall(), builds).unwrap();
+    let summary = Summary::of(&data, Estimator::Minimum);
+    let criteria = Criteria::default();
+    let both = [summary.clone(), summary.clone()];
+    let expected = Assessment::new(&both[0], &both[1], Pairing::Unpaired, &criteria).ok();
+    let expected = expected.map(|assessment| Expected {
+        outlook: Outlook::of(&assessment, 1, &criteria).unwrap().with_executions_of(&assessment, &both),
+        basis: Basis::OneVersion,
+    });
+    let impact = Impact { factor: 4.7, without_shift: 1.0 };
+    let impact = ImpactFactors { executions: None, builds: Some(impact) };
+    let found = LevelsFound {
+        benchmark: benchmark(id),
+        experiment: "1a2b".to_owned(),
+        begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        interleaving: Some(Interleaving { interleave: Interleave::Executions, obstacle: None }),
+        impact,
+        data,
+        summary,
+    };
+    let costs = Costs {
+        link: Duration::from_millis(120),
+        sharing: 3,
+        start: Duration::from_millis(20),
+        measurement: Duration::from_millis(5),
+    };
+    PlannedBenchmark::new(found, costs, expected, &criteria)
+}
+
+fn report(id: &str, half_width: Option<f64>) -> PlanReport {
+    let benchmarks = vec![
+        planned("words/1024", 0.004, 0.001, 0.01),
+        planned("words/2048", 0.0, 0.01, 0.01),
+        planned(id, 0.03, 0.001, 0.001),
+    ];
+    let failed = Failure::new(Exit::Benchmark, "cannot list `other`");
+    PlanReport::new(
+        version("HEAD", 'b'),
+        Criteria::default(),
+        (half_width, Interleave::Turns),
+        benchmarks,
+        Unknown {
+            benchmarks: vec![(benchmark("broken"), "it crashed".to_owned())],
+            targets: vec![(target("other"), failed)],
+        },
+    )
+}
+
+#[test]
+fn a_plan_has_variances_costs_and_what_is_detected() {
+    insta::assert_snapshot!(style::plain(&report("sort", None).text(110)));
+}
+
+#[test]
+fn a_plan_for_a_web_page_has_the_same_tables() {
+    let markdown = report("sort", Some(0.02)).markdown();
+    for part in [
+        "| benchmark | value |",
+        "| `words/1024` |",
+        "```toml\n[experiment]\nbuilds = ",
+        "for ±2 %",
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+}
+
+#[test]
+fn a_program_reads_what_the_schema_says_and_names_steer_nothing() {
+    for half_width in [None, Some(0.005)] {
+        assert_keeps(SCHEMA, &report(HOSTILE, half_width));
+        assert_harmless(&report(HOSTILE, half_width));
+    }
+}
+
+#[test]
+fn a_benchmark_that_needs_more_builds_than_most_gets_a_table_of_its_own() {
+    let mut report = report("a.b\"c", None);
+    report.suggestion = Suggestion {
+        builds: Some(10),
+        executions: Some(1),
+        own: vec![(2, 40)],
+        ..Suggestion::default()
+    };
+    let expected = "[experiment]\nbuilds = 10\nexecutions = 1\n\n[[benchmark]]\n\
+                    filter = \"^a\\\\.b\\\"c$\"\npackage = \"parser\"\nbench = \"work\"\nbuilds = 40\n";
+    assert_eq!(report.toml(), expected);
+    let parsed: ::toml::Table = ::toml::from_str(expected).unwrap();
+    assert_eq!(parsed["benchmark"][0]["filter"].as_str(), Some("^a\\.b\"c$"));
+}
+
+#[test]
+fn measurements_are_only_told_for_executions_that_run_alone() {
+    let mut report = report("sort", None);
+    report.suggestion.measurements = Some(7);
+    assert!(report.toml().contains("\n# measurements = 7  # only for interleave"));
+    report.compared = Interleave::Executions;
+    assert!(report.toml().contains("\nmeasurements = 7\n"));
+}
+
+#[test]
+fn builds_are_cheaper_the_more_benchmarks_share_them() {
+    let costs = |sharing| Costs { sharing, ..planned("a", 0.01, 0.01, 0.01).costs };
+    let [alone, shared] = [1, 3].map(|sharing| costs(sharing).in_measurements());
+    assert!((alone.build - 24.0).abs() < 1e-9 && (shared.build - 8.0).abs() < 1e-9);
+    assert!((alone.execution - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_narrower_interval_needs_more_builds_by_the_square() {
+    let one = planned("a", 0.01, 0.0, 0.0);
+    let builds = |width| one.builds_for(Some(width), 1);
+    let (wide, narrow) = (builds(0.01).unwrap(), builds(0.005).unwrap());
+    assert!(narrow > 3 * wide && narrow < 5 * wide, "{wide} {narrow}");
+    assert_eq!(builds(1e-6), None);
+}
