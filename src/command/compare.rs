@@ -259,3 +259,20 @@ fn changing_ids(
     let ids: Vec<String> = changing.into_iter().map(|benchmark| benchmark.name.id).collect();
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
+
+/// Measures these benchmarks of two versions, whatever they reach, in both stages; what it says of them, and in
+/// `report` what makes that less sure. The experiment is the newest one of the runner's store.
+pub fn of_all(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    measured: &[Benchmark],
+    verdicts: &VerdictSettings,
+    console: &Console,
+    report: &mut ComparisonReport,
+) -> Result<Vec<JudgedRow>> {
+    let builds = runner.link(versions, measured, runner.first_seeds(measured))?;
+    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+    suspicious_builds::warn_of_addresses(&builds, measured, &mut report.warnings)?;
+    let experiment = Experiment { runner, versions, measured, unmeasured: &[], verdicts };
+    experiment.measure(&builds, console, report)
+}

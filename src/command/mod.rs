@@ -14,6 +14,7 @@ mod list;
 mod output;
 mod run;
 mod selection;
+mod selftest;
 mod show;
 mod stored;
 mod suspicious_builds;
@@ -33,6 +34,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
+        Command::Selftest(args) => selftest::run(args),
         Command::History(args) => history::run(args),
         Command::Show(args) => show::run(args),
         Command::Export(args) => exchange::export(args),

@@ -15,6 +15,7 @@ mod names;
 mod prose;
 pub mod quantity;
 mod reach;
+pub mod selftest;
 pub mod sentence;
 mod shares;
 pub mod show;
