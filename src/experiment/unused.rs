@@ -1,36 +1,34 @@
-//! A version like another one but for a function that nothing calls: what a commit is to a benchmark that it has
-//! nothing to do with.
+//! Two versions like a given one that differ in a function that nothing calls: what two commits are to a benchmark
+//! that has nothing to do with what changed.
 
-use std::path::PathBuf;
-
-use super::{ListedVersion, Runner};
+use super::Runner;
 use crate::{
     failure::{Exit, Failure, Result},
     model::Version,
 };
 
-/// What is added to the root of each bench target. It needs neither `unsafe`, which crates forbid, nor the standard
-/// library, and its attribute keeps it in the object; since Rust 1.89, which lets the linker know, in the program
-/// too. It stands in the bench target, and not in a library, since there it changes what the compiler makes of
-/// other functions less often.
+/// What is added to the root of each bench target, with other numbers in each version.
+///
+/// It needs neither `unsafe`, which crates may forbid, nor the standard library. Its attribute keeps it in the
+/// object; since Rust 1.89, which lets the linker know, in the program too.
+///
+/// Both versions have it, with the same name and of the same size before it is compiled: by sizes rustc decides which
+/// functions are compiled together, and with one function more it made other code of many others. Only the numbers
+/// differ, and with them the size of its machine code.
 const FUNCTION: &str = r"
 #[allow(dead_code, missing_docs, unused)]
 #[doc(hidden)]
 #[inline(never)]
 fn function_that_nothing_calls(seed: u64) -> u64 {
-    let mut table = [seed; 61];
-    let mut index = 1;
-    while index < 61 {
-        let before = table[index - 1];
-        table[index] = (before ^ (before >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        index += 1;
-    }
     let mut state = seed;
     let mut round = 0;
     while round < seed % 1009 {
-        let place = (state % 61) as usize;
-        state = state.rotate_left(7) ^ table[place];
-        table[place] = state.wrapping_add(round);
+        state = (state ^ (state >> 29)).wrapping_mul(FIRST);
+        state = (state ^ (state >> 31)).wrapping_mul(SECOND);
+        state = (state ^ (state >> 27)).wrapping_add(THIRD);
+        state = (state ^ (state >> 33)).wrapping_mul(FOURTH);
+        state = (state ^ (state >> 23)).wrapping_add(FIFTH);
+        state = (state ^ (state >> 25)).wrapping_mul(SIXTH);
         round += 1;
     }
     state
@@ -42,33 +40,65 @@ fn function_that_nothing_calls(seed: u64) -> u64 {
 static FUNCTION_THAT_NOTHING_CALLS: fn(u64) -> u64 = function_that_nothing_calls;
 ";
 
+/// What the numbers are called in [`FUNCTION`].
+const NAMES: [&str; 6] = ["FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH"];
+
+/// Small numbers have a place in the instructions that compute with them, and large ones need further instructions.
+const NUMBERS: [[u64; 6]; 2] = [
+    [3, 5, 7, 9, 11, 13],
+    [
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0x9e37_79b9_7f4a_7c15,
+        0xff51_afd7_ed55_8ccd,
+        0xc4ce_b9fe_1a85_ec53,
+        0xd6e8_feb8_6659_fd93,
+    ],
+];
+
+/// The function with these numbers.
+fn function(numbers: [u64; 6]) -> String {
+    let numbers = NAMES.iter().zip(numbers);
+    numbers
+        .fold(FUNCTION.to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
+}
+
 impl Runner<'_> {
-    /// The version that has, besides what this one has, a function in each bench target that nothing calls. The
-    /// user's repository is not changed.
-    pub fn with_unused_function(&self, version: &ListedVersion) -> Result<Version> {
-        let revision = format!("{} with an unused function", version.version.revision);
-        let roots = self.bench_roots(version)?;
-        let repository = &self.project.repository;
-        let added = repository.with_appended(&version.version, &roots, FUNCTION, revision)?;
-        added.ok_or_else(|| {
-            let what = format!("cannot add a function to the bench targets of {}", version.version);
-            Failure::new(Exit::Usage, what)
-                .because("none of their source files is a plain file of the repository")
-        })
+    /// The two versions. The user's repository is not changed.
+    pub fn that_differ_in_an_unused_function(&self, version: &Version) -> Result<[Version; 2]> {
+        let [small, large] = NUMBERS.map(function);
+        Ok([
+            self.with(version, &small, "an unused function")?,
+            self.with(version, &large, "another one")?,
+        ])
     }
 
-    /// The source files that the bench targets of a version begin with, by their paths in the repository, as far
-    /// as they are in it.
-    fn bench_roots(&self, version: &ListedVersion) -> Result<Vec<PathBuf>> {
-        let compilation = &version.compilation;
-        let workspace = self.workshop.workspace(version.source(), compilation)?;
-        let source = self.workshop.site.source_path();
-        let mut roots = Vec::new();
-        for compiled in &compilation.record.targets {
-            let (_, target) = workspace.package_and_target(compiled)?;
-            let root = target.src_path.as_std_path().strip_prefix(&source);
-            roots.extend(root.ok().map(PathBuf::from));
-        }
-        Ok(roots)
+    /// The version with this at the end of the source files that bench targets begin with.
+    fn with(&self, version: &Version, text: &str, what: &str) -> Result<Version> {
+        let revision = format!("{} with {what}", version.revision);
+        let roots = &self.project.bench_roots;
+        let added = self.project.repository.with_appended(version, roots, text, revision)?;
+        added.ok_or_else(|| {
+            Failure::new(
+                Exit::Usage,
+                format!("cannot add a function to the bench targets of {version}"),
+            )
+            .because("none of their source files is a plain file of this version")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_functions_differ_in_all_of_their_numbers_and_in_nothing_else() {
+        let [small, large] = NUMBERS.map(function);
+        let differ = small.lines().zip(large.lines()).filter(|(one, other)| one != other);
+        let differ: Vec<_> = differ.collect();
+        assert_eq!((differ.len(), small.lines().count()), (6, large.lines().count()));
+        assert!(differ.iter().all(|(one, _)| one.contains(".wrapping_")));
+        assert!(NAMES.iter().all(|name| !large.contains(name)), "{large}");
     }
 }

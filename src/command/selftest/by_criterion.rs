@@ -10,7 +10,7 @@ use crate::{
     experiment::{ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     harness::{Baseline, Said},
-    model::Benchmark,
+    model::{Benchmark, Version},
     project::Project,
     report::selftest::CriterionResult,
     stats::Proportion,
@@ -32,12 +32,13 @@ impl ByCriterion {
     /// Leaves only those benchmarks in `measured` that are by Criterion.rs, so that both tools judge the same.
     pub fn new(
         project: &Project,
+        version: &Version,
         [base, _]: &[ListedVersion; 2],
         measured: &mut Vec<Benchmark>,
     ) -> Result<Self> {
         let by_criterion = base.benchmarks_by_criterion();
         if by_criterion.is_empty() {
-            let what = format!("no benchmark of {} uses criterion", base.version);
+            let what = format!("no benchmark of {version} uses criterion");
             return Err(Failure::new(Exit::Usage, what)
                 .because("there is nothing that criterion could compare")
                 .hint("leave out --against: the self-test itself works with every harness"));

@@ -20,7 +20,7 @@ use crate::{
         fitness::{Fitness, Observed},
     },
     machine::{state::MachineState, this_machine},
-    model::{BenchTarget, Benchmark, Dimensions, Interleave},
+    model::{BenchTarget, Benchmark, Dimensions, Interleave, Version},
     process::{Interrupt, Kept},
     project::Project,
     reach::Reach,
@@ -83,6 +83,8 @@ struct Selftest<'a> {
     runner: Runner<'a>,
     console: &'a Console,
     verdicts: VerdictSettings,
+    /// What is compared with itself.
+    version: Version,
     versions: [ListedVersion; 2],
     measured: Vec<Benchmark>,
     left_out: Vec<Benchmark>,
@@ -109,10 +111,9 @@ impl<'a> Selftest<'a> {
         };
         let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
         let runner = Runner::in_memory(project, ways[0].clone(), interrupt, console)?;
-        let base = runner.list(project.repository.resolve(&args.revision)?)?;
-        let head = runner.list(runner.with_unused_function(&base)?)?;
-        let versions = [base, head];
-        let [base, head] = versions.each_ref().map(|version| version.version.clone());
+        let version = project.repository.resolve(&args.revision)?;
+        let [base, head] = runner.that_differ_in_an_unused_function(&version)?;
+        let versions = [runner.list(base.clone())?, runner.list(head.clone())?];
         let given = Rc::new(args.given.clone());
         let mut report = ComparisonReport::new(base, head, verdicts.criteria, given);
         let chosen = Selection::new(&runner, &versions, true, &mut report.warnings)?;
@@ -123,16 +124,19 @@ impl<'a> Selftest<'a> {
         let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
             (own(measured), own(left_out));
         let peer = match args.against {
-            Some(Peer::Criterion) => Some(ByCriterion::new(project, &versions, &mut measured)?),
+            Some(Peer::Criterion) => {
+                Some(ByCriterion::new(project, &version, &versions, &mut measured)?)
+            }
             None => None,
         };
         if measured.is_empty() {
-            return Err(nothing_to_measure(&versions[0], &left_out));
+            return Err(nothing_to_measure(&version, &left_out));
         }
         let mut test = Self {
             runner,
             console,
             verdicts,
+            version,
             versions,
             measured,
             left_out,
@@ -175,7 +179,7 @@ impl<'a> Selftest<'a> {
         self.console.line(&format!(
             "plan: {} of {}, compared with itself {}, {}; measuring takes at least {}",
             count(self.measured.len(), "benchmark"),
-            self.versions[0].version,
+            self.version,
             count(repeat as usize, "time"),
             ways.join(" and "),
             duration(self.least_time().saturating_mul(repeat)),
@@ -245,7 +249,7 @@ impl<'a> Selftest<'a> {
             }
         }
         Ok(SelftestReport {
-            version: base.version,
+            version: self.version,
             machine: this_machine(),
             criteria: self.verdicts.criteria,
             repetitions: repeat as usize,
@@ -303,15 +307,14 @@ fn same_programs(builds: &[RecordedBuild]) -> Vec<BenchTarget> {
     targets.into_iter().filter(|target| of(target, 0) == of(target, 1)).cloned().collect()
 }
 
-fn nothing_to_measure(version: &ListedVersion, left_out: &[Benchmark]) -> Failure {
-    let version = &version.version;
+fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Failure {
     if left_out.is_empty() {
         return Failure::new(Exit::Usage, format!("there is no benchmark to measure in {version}"));
     }
-    let what = format!("cannot make another version of {version} whose benchmarks do the same");
+    let what = format!("cannot make two versions like {version} whose benchmarks do the same");
     Failure::new(Exit::Usage, what).because(
-        "with one function more, which nothing calls, the compiler makes other code of something that each \
-         benchmark executes",
+        "with another function that nothing calls, the compiler makes other code of something that each benchmark \
+         executes",
     )
 }
 

@@ -32,9 +32,10 @@ pub struct SelftestReport {
     pub repetitions: usize,
     /// The benchmarks that were measured.
     pub benchmarks: Vec<Benchmark>,
-    /// Benchmarks of whose code the compiler made another with the unused function, and which were not measured.
+    /// Benchmarks that execute something of which the compiler made other code in both versions, and which were not
+    /// measured.
     pub left_out: Vec<Benchmark>,
-    /// Bench targets that are the same program with and without the unused function.
+    /// Bench targets that are the same programs in both versions.
     pub same_programs: Vec<BenchTarget>,
     /// The ways of measuring; the first one is that which `compare` uses.
     pub ways: Vec<Way>,

@@ -120,15 +120,15 @@ impl SelftestReport {
             let names = Names::of(self.benchmarks.iter().chain(&self.left_out));
             let left_out: Vec<String> = self.left_out.iter().map(|one| names.name(one)).collect();
             limits.push(format!(
-                "left out, since with the unused function the compiler makes other code of something that they \
-                 execute: {}",
+                "left out, since the compiler makes other code of something that they execute: {}",
                 left_out.join(", ")
             ));
         }
         if !self.same_programs.is_empty() {
             let targets: Vec<String> = self.same_programs.iter().map(ToString::to_string).collect();
             limits.push(format!(
-                "the same program with and without the unused function, so nothing is learned about layouts: {}",
+                "the same programs in both versions, since the linker removes the function, so nothing is learned about \
+                 layouts: {}",
                 targets.join(", ")
             ));
         }
@@ -138,7 +138,7 @@ impl SelftestReport {
     /// What was compared.
     pub(super) fn subject(&self) -> String {
         format!(
-            "{} of {}, {} with a copy of it that has one function more, which nothing calls: what is called \
+            "{} of {}, {} in two versions that differ only in a function that nothing calls: whatever is called \
              changed is a false alarm",
             count(self.benchmarks.len(), "benchmark"),
             self.version,
