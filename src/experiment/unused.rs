@@ -77,7 +77,7 @@ impl Runner<'_> {
     fn with(&self, version: &Version, text: &str, what: &str) -> Result<Version> {
         let revision = format!("{} with {what}", version.revision);
         let roots = &self.project.bench_roots;
-        let added = self.project.repository.with_appended(version, roots, text, revision)?;
+        let added = self.project.repository.with_appended(version, roots, text, &revision)?;
         added.ok_or_else(|| {
             Failure::new(
                 Exit::Usage,

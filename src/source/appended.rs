@@ -27,13 +27,13 @@ impl Repository {
         version: &Version,
         to: &[PathBuf],
         text: &str,
-        revision: String,
+        revision: &str,
     ) -> Result<Option<Version>> {
         let what = || format!("cannot make {revision}");
         let tree = Oid::from_str(&version.tree).or_fail(Exit::Internal, what)?;
         let tree = self.appended(tree, to, text).or_fail(Exit::Usage, what)?;
         let appended = |tree: Oid| Version {
-            revision: revision.clone(),
+            revision: revision.to_owned(),
             tree: tree.to_string(),
             dirty: true,
             ..version.clone()
@@ -86,7 +86,7 @@ mod tests {
         let head = repository.resolve("HEAD").unwrap();
         let to = ["a/b.rs", "d.rs", "none.rs"].map(PathBuf::from);
         let more = |to: &[PathBuf]| {
-            repository.with_appended(&head, to, "more\n", "HEAD with more".to_owned()).unwrap()
+            repository.with_appended(&head, to, "more\n", "HEAD with more").unwrap()
         };
         let appended = more(&to).unwrap();
         assert!(appended.dirty && appended.tree != head.tree && appended.commit == head.commit);

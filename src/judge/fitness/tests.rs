@@ -106,7 +106,9 @@ fn the_order_and_what_neighbours_share_are_told_and_do_no_harm() {
 #[test]
 fn where_nothing_was_judged_nothing_is_known() {
     let mut rows = rows(FIT, 1);
-    rows.iter_mut().for_each(|row| row.first = None);
+    for row in &mut rows {
+        row.first = None;
+    }
     let fitness = Fitness::of(&rows, 1, 0.05);
     assert_eq!(fitness.findings(), [Finding::Nothing]);
     assert_eq!(fitness.unjudged, 5);

@@ -31,12 +31,15 @@ impl SelftestReport {
         let fitness = |cell: fn(&Fitness) -> String| move |way: &Way| cell(&way.fitness);
         let promised = self.ways.first().map_or(0.0, |way| way.fitness.promised);
         add(
-            format!("false alarms of the first stage (promised: {})", size(promised)),
+            format!("flagged by the first stage (promised: {})", size(promised)),
             &fitness(|all| of_all(all.flagged)),
         );
-        add("  the true rate, by 95 % confidence".to_owned(), &fitness(|all| between(all.flagged)));
         add(
-            "reported by mistake: regressed, improved".to_owned(),
+            "  the true rate, with 95 % confidence".to_owned(),
+            &fitness(|all| between(all.flagged)),
+        );
+        add(
+            "reported as regressed, as improved".to_owned(),
             &fitness(|all| format!("{}, {}", all.regressed, all.improved)),
         );
         add("shown to be unchanged".to_owned(), &fitness(|all| of_all(all.unchanged)));
@@ -47,7 +50,7 @@ impl SelftestReport {
             format!("p values: \u{221a}N\u{b7}D (usual: below {})", Uniformity::USUAL),
             &fitness(p_values),
         );
-        add("what goes second takes longer by".to_owned(), &fitness(order));
+        add("what is executed second takes longer by".to_owned(), &fitness(order));
         add("correlation of neighbours in time".to_owned(), &fitness(serial));
         add(format!("pairs beyond {FAR} MAD (normal: 0.07 %)"), &fitness(far));
         add("time".to_owned(), &|way| duration(way.took));
@@ -139,7 +142,7 @@ fn order(fitness: &Fitness) -> String {
 
 fn serial(fitness: &Fitness) -> String {
     let known = fitness.serial.map(|serial| {
-        format!("{:+.2} (chance: up to {:.2})", serial.correlation, serial.by_chance())
+        format!("{:+.2} (chance: \u{b1}{:.2})", serial.correlation, serial.by_chance())
     });
     known.unwrap_or_else(|| "unknown".to_owned())
 }

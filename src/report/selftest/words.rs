@@ -1,12 +1,13 @@
 //! What follows from a self-test, in words: never more than was measured.
 
-use super::{SelftestReport, Way, grid::between, name_of};
+use super::{CONFIDENCE, SelftestReport, Way, grid::between, name_of};
 use crate::{
     judge::fitness::{BUILDS, Finding, Fitness, MISLEADING},
     report::{
         names::Names,
         quantity::{count, exact, percent, probability, size},
     },
+    stats::Proportion,
 };
 
 impl SelftestReport {
@@ -48,8 +49,8 @@ impl SelftestReport {
                 probability(fitness.flagged.at_least(fitness.promised)),
             ),
             Finding::TooManyReported => format!(
-                "Of {} comparisons, {} reported a regression and {} an improvement, or several, where nothing \
-                 changed; {} of each are promised at most.",
+                "Of {} comparisons, {} reported a regression and {} an improvement, although nothing changed; at \
+                 most {} of each are promised.",
                 fitness.repetitions,
                 fitness.with_regressions,
                 fitness.with_improvements,
@@ -59,7 +60,7 @@ impl SelftestReport {
                 "There are more small p values than there are where nothing changes.".to_owned()
             }
             Finding::Noisy => format!(
-                "But it is noisy: only {} of {} rows were shown to be unchanged at {}. {}",
+                "It is noisy: only {} of {} rows were shown to be unchanged at {}. {}",
                 fitness.unchanged.count,
                 fitness.unchanged.of,
                 size(self.criteria.min_effect),
@@ -96,7 +97,7 @@ impl SelftestReport {
             "The warnings above say what was seen on this machine."
         };
         advice.push(format!(
-            "{seen} End other programs, and measure where nothing else runs; then run the self-test again."
+            "{seen} End other programs, or measure where nothing else runs; then run the self-test again."
         ));
         if self.machine.cores < 2 {
             advice.push(
@@ -152,24 +153,32 @@ impl SelftestReport {
 
 /// That promises were kept, as far as is known.
 fn kept(fitness: &Fitness) -> String {
+    let Proportion { count, of } = fitness.flagged;
+    let [_, high] = fitness.flagged.interval(CONFIDENCE);
+    // An interval so wide would hide a rate that is twice what is promised.
+    let few = if high > 2.0 * fitness.promised {
+        " So few rows cannot exclude a rate of twice that: --repeat measures more."
+    } else {
+        ""
+    };
     format!(
-        "Nothing contradicts the promised false-alarm rate of {}; by these {} rows it is {}.",
+        "The first stage flagged {count} of {of} rows, none of which changed; {} are promised, and with {} \
+         confidence the rate is {}.{few}",
         size(fitness.promised),
-        fitness.flagged.of,
+        exact(CONFIDENCE),
         between(fitness.flagged),
     )
 }
 
 /// How many benchmarks show the smallest change of interest.
 fn sharp(fitness: &Fitness) -> String {
-    let all = fitness.floors.len();
-    let parts: Vec<String> = BUILDS
-        .map(|builds| format!("{} with -l {builds}", fitness.sharp_with(builds)))
-        .into_iter()
-        .collect();
+    let [few, some, many] = BUILDS;
     format!(
-        "Of {}, so many would have a change of the size of min-effect flagged in four of five cases: {}.",
-        count(all, "benchmark"),
-        parts.join(", "),
+        "A change as large as min-effect would be flagged, in four of five cases, in {} of {} with {few} builds \
+         (-l {few}), in {} with {some} and in {} with {many}.",
+        fitness.sharp_with(few),
+        count(fitness.floors.len(), "benchmark"),
+        fitness.sharp_with(some),
+        fitness.sharp_with(many),
     )
 }
