@@ -14,8 +14,12 @@ impl SelftestReport {
     /// The conclusion on each way: whether it is fit, and why.
     pub(super) fn conclusions(&self) -> Vec<(bool, String)> {
         let conclusion = |way: &Way| {
-            let fit = if way.fitness.is_fit() { "fit" } else { "not fit" };
-            let head = format!("{}: {fit} to judge", name_of(way.interleave));
+            let fit = match (way.fitness.is_fit(), has_few_rows(&way.fitness)) {
+                (false, _) => "not fit to judge".to_owned(),
+                (true, true) => format!("fit to judge, as far as {} rows tell", way.fitness.rows),
+                (true, false) => "fit to judge".to_owned(),
+            };
+            let head = format!("{}: {fit}", name_of(way.interleave));
             let reasons = self.reasons(way);
             (way.fitness.is_fit(), format!("{head}. {}", reasons.join(" ")))
         };
@@ -154,10 +158,8 @@ impl SelftestReport {
 /// That promises were kept, as far as is known.
 fn kept(fitness: &Fitness) -> String {
     let Proportion { count, of } = fitness.flagged;
-    let [_, high] = fitness.flagged.interval(CONFIDENCE);
-    // An interval so wide would hide a rate that is twice what is promised.
-    let few = if high > 2.0 * fitness.promised {
-        " So few rows cannot exclude a rate of twice that: --repeat measures more."
+    let few = if has_few_rows(fitness) {
+        " So few rows cannot exclude that it is twice what is promised: --repeat measures more."
     } else {
         ""
     };
@@ -168,6 +170,12 @@ fn kept(fitness: &Fitness) -> String {
         exact(CONFIDENCE),
         between(fitness.flagged),
     )
+}
+
+/// Whether the rows leave it open that the rate is twice what is promised.
+fn has_few_rows(fitness: &Fitness) -> bool {
+    let [_, high] = fitness.flagged.interval(CONFIDENCE);
+    high > 2.0 * fitness.promised
 }
 
 /// How many benchmarks show the smallest change of interest.
