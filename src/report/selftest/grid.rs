@@ -3,6 +3,7 @@
 use super::{CONFIDENCE, SelftestReport, Way, name_of};
 use crate::{
     judge::fitness::{BUILDS, Fitness, Floor},
+    model::Benchmark,
     report::{
         names::Names,
         quantity::{duration, percent, size},
@@ -12,6 +13,9 @@ use crate::{
         noise::{FAR, Uniformity},
     },
 };
+
+/// The number of builds, among all for which it is told what they show, that is told of every way.
+const MIDDLE: usize = 1;
 
 /// A table: its heads, and its rows with as many cells.
 pub struct Grid {
@@ -57,29 +61,34 @@ impl SelftestReport {
         Grid { heads, rows }
     }
 
-    /// The noise floor of each benchmark, in each way.
+    /// The noise floor of each benchmark in the first way, and less of it in the others.
     pub fn of_floors(&self) -> Grid {
         let names = Names::of(&self.benchmarks);
-        let mut heads = vec!["benchmark".to_owned()];
-        for way in &self.ways {
-            let name = match self.ways.len() {
-                1 => String::new(),
-                _ => format!("{}: ", name_of(way.interleave)),
-            };
-            heads.push(format!("{name}sd"));
-            heads.extend(BUILDS.map(|builds| format!("-l {builds}")));
+        let mut heads = vec!["benchmark".to_owned(), "sd".to_owned()];
+        heads.extend(BUILDS.map(|builds| format!("-l {builds}")));
+        let others = || self.ways.iter().skip(1);
+        for way in others() {
+            heads.push(format!("{}: sd", name_of(way.interleave)));
+            heads.push(format!("-l {}", BUILDS[MIDDLE]));
         }
-        let row = |benchmark| {
+        let floor = |way: &Way, benchmark: &Benchmark| {
+            way.fitness.floors.iter().find(|floor| floor.benchmark == *benchmark).cloned()
+        };
+        let row = |benchmark: &Benchmark| {
             let mut cells = vec![names.name(benchmark)];
-            for way in &self.ways {
-                let floor = way.fitness.floors.iter().find(|floor| floor.benchmark == *benchmark);
-                match floor {
-                    Some(Floor { deviation, detectable, .. }) => {
-                        cells.push(size(*deviation));
-                        cells.extend(detectable.map(size));
-                    }
-                    None => cells.extend([const { String::new() }; 4]),
+            let first = self.ways.first().and_then(|way| floor(way, benchmark));
+            match first {
+                Some(Floor { deviation, detectable, .. }) => {
+                    cells.push(size(deviation));
+                    cells.extend(detectable.map(size));
                 }
+                None => cells.extend([const { String::new() }; 1 + BUILDS.len()]),
+            }
+            for way in others() {
+                let known = floor(way, benchmark);
+                let known =
+                    known.map(|known| [known.deviation, known.detectable[MIDDLE]].map(size));
+                cells.extend(known.unwrap_or_default());
             }
             cells
         };
@@ -128,8 +137,8 @@ fn p_values(fitness: &Fitness) -> String {
     let statistic = uniformity.statistic();
     let remark = match (statistic < Uniformity::USUAL, uniformity.has_small_ones()) {
         (true, _) => "",
-        (false, true) => ", too many small ones",
-        (false, false) => ", too many large ones",
+        (false, true) => ", more small ones than usual",
+        (false, false) => ", more large ones than usual",
     };
     format!("{statistic:.2}{remark}")
 }

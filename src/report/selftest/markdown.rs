@@ -30,9 +30,10 @@ impl SelftestReport {
         if let Some(tools) = self.of_tools() {
             text += &table(&tools, escaped);
         }
+        let floors = table(&self.of_floors(), code_in_table);
         text += &folded(
-            "noise floor",
-            &format!("\n{}.\n{}", escaped(FLOORS), table(&self.of_floors(), code_in_table)),
+            &format!("noise floor{}", self.of_first_way()),
+            &format!("\n{}.\n{floors}", escaped(FLOORS)),
         );
         let limits = self.limits().into_iter().map(|limit| format!("\n{}.\n", escaped(&limit)));
         text + &cut(limits, LIMITS, "notes")

@@ -76,6 +76,14 @@ pub struct CriterionResult {
 }
 
 impl SelftestReport {
+    /// `, in turns`: the way that most numbers are of, where there are several.
+    fn of_first_way(&self) -> String {
+        match self.ways.as_slice() {
+            [first, _, ..] => format!(", {}", name_of(first.interleave)),
+            _ => String::new(),
+        }
+    }
+
     /// How the command ends: as if something regressed, where the first way is not fit.
     pub fn exit(&self) -> Exit {
         let is_fit = self.ways.first().is_some_and(|way| way.fitness.is_fit());

@@ -106,7 +106,7 @@ fn a_machine_that_shows_little_is_told_what_would_help() {
     let report = report(&["parse"], &USUAL, Reported::Neither);
     let text = text(&report);
     for part in [
-        "in turns: fit to judge.",
+        "in turns: fit to judge, as far as 8 rows tell.",
         "It is noisy: only 0 of 8 rows were shown to be unchanged at 1 %",
     ] {
         assert!(text.replace("\n  ", " ").contains(part), "{text}");

@@ -11,8 +11,8 @@ use crate::report::{
 };
 
 /// What the numbers of the noise floor are.
-pub const FLOORS: &str = "noise floor: standard deviation of the difference of a pair of builds (sd), and the smallest \
-                          change that so many builds flag in four of five cases";
+pub const FLOORS: &str = "standard deviation of the difference of a pair of builds (sd), and the smallest change that so \
+                          many builds flag in four of five cases";
 
 impl SelftestReport {
     /// The report for a terminal with so many columns.
@@ -46,7 +46,8 @@ impl SelftestReport {
         if let Some(tools) = self.of_tools() {
             text += &format!("\n{}", table(&tools).fit(columns));
         }
-        text += &format!("\n{}{}", filled(FLOORS, columns), table(&self.of_floors()).fit(columns));
+        let floors = format!("noise floor{}: {FLOORS}", self.of_first_way());
+        text += &format!("\n{}{}", filled(&floors, columns), table(&self.of_floors()).fit(columns));
         let limits = self.limits();
         if !limits.is_empty() {
             text += "\n";
