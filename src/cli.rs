@@ -6,6 +6,7 @@ mod options;
 mod plan;
 mod results;
 mod revisions;
+mod selftest;
 pub(crate) mod values;
 
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
@@ -20,6 +21,7 @@ pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
+pub use selftest::{Peer, SelftestArgs};
 
 use crate::{
     model::{Interleave, Metric},
@@ -79,6 +81,8 @@ pub enum Command {
     List(ListArgs),
     /// Execute one benchmark, or all of one bench target, once and print the measurements.
     Exec(ExecArgs),
+    /// Compare a version with itself, again and again: is this machine fit to judge?
+    Selftest(SelftestArgs),
     /// Remove old checkouts, compilations and builds from the cache.
     Gc(GcArgs),
     /// Show example comparisons in a small temporary project; takes one to three minutes.

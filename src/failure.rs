@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Exit {
     /// All that was asked was done, and no regression was found.
     Success = 0,
-    /// At least one benchmark regressed.
+    /// At least one benchmark regressed, or a self-test found that this machine is not fit to judge.
     Regression = 1,
     /// The command line or a configuration file asks for something impossible.
     Usage = 2,

@@ -29,6 +29,8 @@ pub struct Project {
     pub site: Site,
     /// The manifest of the workspace, if it was given.
     pub manifest: Option<PathBuf>,
+    /// The source files that the bench targets of the working tree begin with, by their paths in the repository.
+    pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
 }
@@ -63,8 +65,9 @@ impl Project {
         // They change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
+        let bench_roots = bench_roots(&metadata, repository.root());
         let manifest = manifest.map(Path::to_owned);
-        Ok(Self { repository, workspace, file, site, manifest, bench_targets })
+        Ok(Self { repository, workspace, file, site, manifest, bench_roots, bench_targets })
     }
 
     /// Checks that the configuration file is about bench targets of the working tree, for a command about
@@ -161,6 +164,17 @@ fn bench_targets(metadata: &Metadata) -> Vec<BenchTarget> {
         benches.map(named).collect::<Vec<_>>()
     };
     metadata.packages.iter().flat_map(of_package).collect()
+}
+
+/// The source files that the bench targets begin with, as far as they lie below `root`.
+fn bench_roots(metadata: &Metadata, root: &Path) -> Vec<PathBuf> {
+    let targets = metadata.packages.iter().flat_map(|package| &package.targets);
+    let benches = targets.filter(|target| target.is_bench());
+    let below_root = |target: &Target| {
+        let path = target.src_path.as_std_path().canonicalize().ok()?;
+        path.strip_prefix(root).map(Path::to_owned).ok()
+    };
+    benches.filter_map(below_root).collect()
 }
 
 /// The files of a store, without symbolic links in the path of their directory.

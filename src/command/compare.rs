@@ -176,3 +176,22 @@ fn changing_ids(
     let ids: Vec<String> = changing.into_iter().map(|benchmark| benchmark.name.id).collect();
     Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
 }
+
+/// Measures these benchmarks of two versions, whatever they reach, in both stages; what it says of them, and in
+/// `report` what makes that less sure. The experiment is the newest one of the runner's store.
+pub fn of_all(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    measured: &[Benchmark],
+    verdicts: &VerdictSettings,
+    console: &Console,
+    report: &mut ComparisonReport,
+) -> Result<Vec<JudgedRow>> {
+    let builds = runner.link(versions, measured, runner.first_look(measured))?;
+    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+    let (patience, budget) = (Patience::OneLook, None);
+    let unmeasured = &[];
+    let stages =
+        Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
+    stages.measure(&builds, report)
+}

@@ -16,6 +16,7 @@ mod output;
 mod plan;
 mod run;
 mod selection;
+mod selftest;
 mod show;
 mod stages;
 mod stored;
@@ -37,6 +38,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
+        Command::Selftest(args) => selftest::run(args),
         Command::History(args) => history::run(args),
         Command::Show(args) => show::run(args),
         Command::Export(args) => exchange::export(args),

@@ -6,6 +6,8 @@ mod by_turns;
 mod listing;
 mod measure;
 mod observer;
+mod order;
+mod ordinary;
 mod outcome;
 mod plan;
 mod reach;
@@ -17,6 +19,7 @@ mod subject;
 mod trace;
 mod tune;
 mod turns;
+mod unused;
 mod version;
 mod version_files;
 
@@ -25,6 +28,7 @@ use std::time::SystemTime;
 pub use builds::Builds;
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;
+pub use order::WentFirst;
 pub use plan::Outline;
 pub use resume::Begun;
 pub use settings::ExperimentSettings;
@@ -59,6 +63,28 @@ impl<'a> Runner<'a> {
         interrupt: &'a Interrupt,
         observer: &'a dyn Observer,
     ) -> Result<Self> {
+        let open = || Store::open(&project.store(), observer);
+        Self::with_store(project, settings, interrupt, observer, open)
+    }
+
+    /// The same with a store in memory: what is measured is gone with the value.
+    pub fn in_memory(
+        project: &'a Project,
+        settings: ExperimentSettings,
+        interrupt: &'a Interrupt,
+        observer: &'a dyn Observer,
+    ) -> Result<Self> {
+        let open = || -> Result<Store<'a>> { Store::in_memory() };
+        Self::with_store(project, settings, interrupt, observer, open)
+    }
+
+    fn with_store(
+        project: &'a Project,
+        settings: ExperimentSettings,
+        interrupt: &'a Interrupt,
+        observer: &'a dyn Observer,
+        open: impl FnOnce() -> Result<Store<'a>>,
+    ) -> Result<Self> {
         let conditions = Conditions {
             deadline: settings.deadline,
             cpu: settings.cpu,
@@ -66,8 +92,15 @@ impl<'a> Runner<'a> {
         };
         conditions.check()?;
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
-        let store = Store::open(&project.store(), observer)?;
+        let store = open()?;
         Ok(Self { project, workshop, store, settings, conditions, observer })
+    }
+
+    /// Measures by these settings from now on. They must not build in another way than those before.
+    pub fn measure_by(&mut self, settings: ExperimentSettings) {
+        self.conditions.deadline = settings.deadline;
+        self.conditions.cpu = settings.cpu;
+        self.settings = settings;
     }
 
     /// Prunes the cache by the default limits; what was used after `since` stays.

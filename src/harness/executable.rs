@@ -175,7 +175,12 @@ impl<'e> Process<'e> {
         self.run_within(Limits::for_work_of(self.work), conditions)
     }
 
-    fn run_within(&self, mut limits: Limits, conditions: &Conditions<'_>) -> Result<Ended> {
+    /// The same within other limits.
+    pub(super) fn run_within(
+        &self,
+        mut limits: Limits,
+        conditions: &Conditions<'_>,
+    ) -> Result<Ended> {
         limits.deadline = conditions.deadline.unwrap_or(limits.deadline);
         let ended =
             process::run(&self.invocation, &limits, conditions.interrupt, conditions.member)

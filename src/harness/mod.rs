@@ -16,7 +16,7 @@ use std::{fmt, time::Duration};
 
 pub use self::{
     command::Command,
-    criterion::Criterion,
+    criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},
     divan::Divan,
     executable::{Conditions, Executable},

@@ -6,6 +6,7 @@
 
 mod advice;
 mod benchmark;
+pub mod fitness;
 mod interleaving;
 mod looks;
 mod pairing;

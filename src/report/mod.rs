@@ -16,6 +16,7 @@ pub mod plan;
 mod prose;
 pub mod quantity;
 mod reach;
+pub mod selftest;
 pub mod sentence;
 mod shares;
 pub mod show;

@@ -54,9 +54,16 @@ pub enum Patience {
     Budget,
     /// Up to a number of builds that hardly any benchmark needs.
     UntilDecided,
+    /// Not at all: it is judged once, so that all are judged by equally many builds.
+    OneLook,
 }
 
 impl Purpose {
+    /// Whether benchmarks are judged only once, after all builds.
+    const fn has_one_look(self) -> bool {
+        matches!(self, Self::OneVersion | Self::Comparison { patience: Patience::OneLook, .. })
+    }
+
     /// How executions are interleaved: those of one version alone run one after the other.
     pub const fn interleave(self) -> Interleave {
         match self {
@@ -73,6 +80,7 @@ impl Patience {
             Self::Usual => 20,
             Self::Budget => 40,
             Self::UntilDecided => 160,
+            Self::OneLook => 10,
         }
     }
 }
@@ -108,7 +116,7 @@ impl Effort {
         let default = Self::default_for(purpose);
         let looks = options.builds.unwrap_or(default.looks);
         Self {
-            looks: if purpose == Purpose::OneVersion { Looks::fixed(looks.most) } else { looks },
+            looks: if purpose.has_one_look() { Looks::fixed(looks.most) } else { looks },
             executions: options.executions.unwrap_or(default.executions),
             measurements: options.measurements.unwrap_or(default.measurements),
             warm_up: options.warm_up.unwrap_or(default.warm_up),

@@ -1,11 +1,11 @@
-//! Quantiles and tail probabilities of the normal, t, chi-squared and F distributions, for real
+//! Quantiles and tail probabilities of the normal, t, chi-squared, F and beta distributions, for real
 //! degrees of freedom.
 //!
 //! Thin names over `statrs` 0.19, held in the tests against values computed with 30 digits.
 //! Arguments outside a function's domain give NaN.
 
 use statrs::distribution::{
-    ChiSquared, Continuous as _, ContinuousCDF as _, FisherSnedecor, Normal, StudentsT,
+    Beta, ChiSquared, Continuous as _, ContinuousCDF as _, FisherSnedecor, Normal, StudentsT,
 };
 
 /// The standard normal quantile: the `x` with P(Z <= x) = `probability`.
@@ -61,6 +61,33 @@ pub(super) fn chi_squared_quantile(probability: f64, df: f64) -> f64 {
 /// P(F > x) of Fisher's F with `df1` and `df2` degrees of freedom.
 pub(super) fn f_survival(x: f64, df1: f64, df2: f64) -> f64 {
     FisherSnedecor::new(df1, df2).map_or(f64::NAN, |f| f.sf(x))
+}
+
+/// P(X <= x) of the beta distribution with these shapes.
+pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
+    Beta::new(a, b).map_or(f64::NAN, |beta| beta.cdf(x))
+}
+
+/// The quantile of the beta distribution with these shapes.
+///
+/// By bisection, to the last digit that [`beta_cdf`] tells: it is asked for rarely.
+pub(super) fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
+    let Ok(beta) = Beta::new(a, b) else { return f64::NAN };
+    if !(0.0..=1.0).contains(&probability) {
+        return f64::NAN;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if beta.cdf(middle) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -173,7 +200,21 @@ mod tests {
     }
 
     #[test]
+    fn beta_probabilities_have_their_closed_forms_and_quantiles_lead_back() {
+        for x in [0.01, 0.2, 0.5, 0.97] {
+            assert!(relative_error(beta_cdf(x, 3.0, 1.0), x.powi(3)) < 1e-12, "{x}");
+            assert!(relative_error(beta_cdf(x, 1.0, 4.0), 1.0 - (1.0 - x).powi(4)) < 1e-12, "{x}");
+            assert!(relative_error(beta_quantile(x, 3.0, 1.0), x.powf(1.0 / 3.0)) < 1e-10, "{x}");
+            let there = beta_quantile(x, 6.0, 115.0);
+            assert!(relative_error(beta_cdf(there, 6.0, 115.0), x) < 1e-10, "{x}");
+        }
+    }
+
+    #[test]
     fn arguments_outside_the_domain_give_nan() {
+        assert!(beta_cdf(0.5, 0.0, 1.0).is_nan());
+        assert!(beta_quantile(0.5, 1.0, -1.0).is_nan());
+        assert!(beta_quantile(f64::NAN, 1.0, 1.0).is_nan());
         assert!(t_quantile(1.5, 3.0).is_nan());
         assert!(t_quantile(0.5, 0.0).is_nan());
         assert!(t_quantile(0.5, f64::NAN).is_nan());

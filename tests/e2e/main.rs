@@ -38,6 +38,7 @@ mod reproducibility;
 mod right_code;
 mod run;
 mod run_time;
+mod selftest;
 mod show;
 mod support;
 mod tidy;

@@ -4,6 +4,7 @@
 //! 0.3.3, 0.3.4, 0.3.5, 0.3.6, 0.4.0, 0.5.1 and 0.8.2 were tried and connect. Versions that do not
 //! (0.3.0 to 0.3.2) fail with that reason; Criterion.rs's files are not read instead.
 
+mod by_itself;
 mod message;
 mod runner;
 
@@ -11,6 +12,7 @@ use std::{ffi::OsString, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
+pub use self::by_itself::{Baseline, Said, criterion_by_itself};
 use self::{
     message::Complete,
     runner::{Received, Runner},

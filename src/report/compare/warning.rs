@@ -57,7 +57,7 @@ impl ComparisonReport {
 }
 
 /// A warning as a sentence, without the command that it advises.
-pub(super) fn sentence(warning: &Warning) -> String {
+pub(in crate::report) fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::Disturbance(disturbance) => disturbance_text(disturbance),
         Warning::EqualBuilds { target, distinct, requested } => {
@@ -132,7 +132,7 @@ fn have(benchmarks: usize) -> String {
 
 impl Warning {
     /// A word for it, for programs.
-    pub(super) const fn kind(&self) -> &'static str {
+    pub(in crate::report) const fn kind(&self) -> &'static str {
         match self {
             Self::Disturbance(disturbance) => match disturbance {
                 Disturbance::Load { .. } => "load",
@@ -158,7 +158,7 @@ impl Warning {
     }
 
     /// The number that it is about, if any: as its field has it.
-    pub(super) const fn value(&self) -> Option<f64> {
+    pub(in crate::report) const fn value(&self) -> Option<f64> {
         match self {
             Self::Disturbance(
                 Disturbance::Load { per_core: value }

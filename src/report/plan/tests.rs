@@ -39,7 +39,9 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
     let both = [summary.clone(), summary.clone()];
     let expected = Assessment::new(&both[0], &both[1], Pairing::Unpaired, &criteria).ok();
     let expected = expected.map(|assessment| Expected {
-        outlook: Outlook::of(&assessment, 1, &criteria).unwrap().with_executions_of(&assessment, &both),
+        outlook: Outlook::of(&assessment, 1, &criteria)
+            .unwrap()
+            .with_executions_of(&assessment, &both),
         basis: Basis::OneVersion,
     });
     let impact = Impact { factor: 4.7, without_shift: 1.0 };

@@ -1,0 +1,362 @@
+//! `cargo rbench selftest`: compares a version with itself, again and again, and tells whether this machine is fit
+//! to judge.
+
+mod by_criterion;
+
+use std::{
+    rc::Rc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use self::by_criterion::ByCriterion;
+use super::{announcement, compare, output::Output, selection::Selection};
+use crate::{
+    cli::{CriteriaOptions, Peer, SelftestArgs},
+    console::Console,
+    experiment::{ExperimentSettings, ListedVersion, Runner},
+    failure::{Exit, Failure, Result},
+    judge::{
+        JudgedRow,
+        fitness::{Fitness, Observed},
+    },
+    machine::{state::MachineState, this_machine},
+    model::{BenchTarget, Benchmark, Dimensions, Interleave, Version},
+    process::{Interrupt, Kept},
+    project::Project,
+    reach::Reach,
+    report::{
+        compare::ComparisonReport,
+        quantity::{count, duration},
+        selftest::{SelftestReport, Way, name_of},
+    },
+    settings::{Patience, Purpose, VerdictSettings},
+    stats::Rule,
+    store::RecordedBuild,
+};
+
+/// How long measuring shall take, unless the number of repetitions is given.
+const BUDGET: Duration = Duration::from_secs(240);
+
+/// The same with another tool, which takes its own time.
+const BUDGET_WITH_PEER: Duration = Duration::from_secs(900);
+
+/// More repetitions than these are only made if they are asked for.
+const MOST: u32 = 20;
+
+/// Measures, and says what follows.
+pub fn run(args: &SelftestArgs) -> Result<Exit> {
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    // What is measured is of this moment, and of no use later.
+    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
+    // Before rbench itself keeps the machine busy.
+    let idle = MachineState::now();
+    let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
+    test.report.add_disturbances(idle.disturbances());
+    let repeat = test.repeat(args.repeat);
+    test.announce(repeat);
+    if args.experiment.dry_run {
+        return Ok(Exit::Success);
+    }
+    let done = (0..repeat).try_for_each(|repetition| test.once(repetition, repeat));
+    test.runner.prune(start);
+    done?;
+    let report = test.finish(repeat)?;
+    output.write(&report)?;
+    announcement::finished(&console, start);
+    Ok(report.exit())
+}
+
+/// One way of measuring, and what it has measured by now.
+struct Measured {
+    settings: ExperimentSettings,
+    dimensions: Dimensions,
+    least_time: Duration,
+    took: Duration,
+    rows: Vec<Observed>,
+}
+
+/// A self-test that goes on.
+struct Selftest<'a> {
+    runner: Runner<'a>,
+    console: &'a Console,
+    verdicts: VerdictSettings,
+    /// What is compared with itself.
+    version: Version,
+    versions: [ListedVersion; 2],
+    measured: Vec<Benchmark>,
+    left_out: Vec<Benchmark>,
+    ways: Vec<Measured>,
+    peer: Option<ByCriterion>,
+    /// What makes the comparisons less sure.
+    report: ComparisonReport,
+}
+
+impl<'a> Selftest<'a> {
+    /// Makes both versions, and finds out which benchmarks are the same in both.
+    fn prepare(
+        project: &'a Project,
+        args: &SelftestArgs,
+        interrupt: &'a Interrupt,
+        console: &'a Console,
+    ) -> Result<Self> {
+        let ways = ways(project, args);
+        // It is the default rule that promises a rate, and reports are of changes that fresh builds confirm.
+        let criteria = CriteriaOptions {
+            rule: Some(Rule::Overlap),
+            confirm: Some(true),
+            ..CriteriaOptions::default()
+        };
+        let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+        let runner = Runner::in_memory(project, ways[0].clone(), interrupt, console)?;
+        let version = project.repository.resolve(&args.revision)?;
+        let [base, head] = runner.that_differ_in_an_unused_function(&version)?;
+        let versions = [runner.list(base.clone())?, runner.list(head.clone())?];
+        let given = Rc::new(args.given.clone());
+        let mut report = ComparisonReport::new(base, head, verdicts.criteria, given);
+        let chosen = Selection::new(&runner, &versions, true, &mut report.warnings)?;
+        let is_same = |benchmark: &&Benchmark| !chosen.reach_of(benchmark).is_some_and(differs);
+        let (measured, left_out): (Vec<&Benchmark>, Vec<_>) =
+            chosen.common.iter().partition(is_same);
+        let own = |all: Vec<&Benchmark>| all.into_iter().cloned().collect();
+        let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
+            (own(measured), own(left_out));
+        let peer = match args.against {
+            Some(Peer::Criterion) => {
+                Some(ByCriterion::new(project, &version, &versions, &mut measured)?)
+            }
+            None => None,
+        };
+        if measured.is_empty() {
+            return Err(nothing_to_measure(&version, &left_out));
+        }
+        let mut test = Self {
+            runner,
+            console,
+            verdicts,
+            version,
+            versions,
+            measured,
+            left_out,
+            ways: Vec::new(),
+            peer,
+            report,
+        };
+        test.ways = ways.into_iter().map(|settings| test.way(settings)).collect();
+        Ok(test)
+    }
+
+    /// A way of measuring.
+    fn way(&mut self, settings: ExperimentSettings) -> Measured {
+        self.runner.measure_by(settings.clone());
+        let outline = self.runner.outline(&self.versions, &self.measured);
+        Measured {
+            settings,
+            dimensions: outline.dimensions,
+            least_time: outline.least_time,
+            took: Duration::ZERO,
+            rows: Vec::new(),
+        }
+    }
+
+    /// How long one repetition takes at least.
+    fn least_time(&self) -> Duration {
+        let ways: Duration = self.ways.iter().map(|way| way.least_time).sum();
+        ways + self.peer.as_ref().map_or(Duration::ZERO, ByCriterion::least_time)
+    }
+
+    /// How often everything is compared.
+    fn repeat(&self, asked: Option<u32>) -> u32 {
+        let budget = if self.peer.is_some() { BUDGET_WITH_PEER } else { BUDGET };
+        asked.unwrap_or_else(|| affordable(budget, self.least_time()))
+    }
+
+    fn announce(&self, repeat: u32) {
+        let ways: Vec<&str> =
+            self.ways.iter().map(|way| name_of(way.settings.interleave)).collect();
+        self.console.line(&format!(
+            "plan: {} of {}, compared with itself {}, {}; measuring takes at least {}",
+            count(self.measured.len(), "benchmark"),
+            self.version,
+            count(repeat as usize, "time"),
+            ways.join(" and "),
+            duration(self.least_time().saturating_mul(repeat)),
+        ));
+    }
+
+    /// Compares everything once in each way.
+    fn once(&mut self, repetition: u32, repeat: u32) -> Result<()> {
+        for index in 0..self.ways.len() {
+            let mut settings = self.ways[index].settings.clone();
+            let way = name_of(settings.interleave);
+            self.console.line(&format!("repetition {} of {repeat}: {way}", repetition + 1));
+            // No layout of one repetition is one of another.
+            settings.builds.seed = settings.builds.seed.wrapping_add(u64::from(repetition));
+            self.runner.measure_by(settings);
+            let begun = Instant::now();
+            let rows = compare::of_all(
+                &self.runner,
+                &self.versions,
+                &self.measured,
+                &self.verdicts,
+                self.console,
+                &mut self.report,
+            )?;
+            let observed = self.observed(&rows, repetition as usize)?;
+            let way = &mut self.ways[index];
+            way.took += begun.elapsed();
+            way.rows.extend(observed);
+        }
+        if let Some(peer) = &mut self.peer {
+            self.console.line(&format!("repetition {} of {repeat}: criterion", repetition + 1));
+            peer.once(&self.runner, &self.versions, &self.measured)?;
+        }
+        Ok(())
+    }
+
+    /// What the newest comparison says of each benchmark, in its first metric: others are of the same executions.
+    fn observed(&self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
+        let experiments = self.runner.store.experiments()?;
+        let went_first = self.runner.went_first(&self.measured);
+        let mut observed = Vec::with_capacity(self.measured.len());
+        for (index, benchmark) in self.measured.iter().enumerate() {
+            let Some(row) = rows.iter().find(|row| row.benchmark == *benchmark) else { continue };
+            let newest: Vec<_> = experiments.last().map(|one| one.id).into_iter().collect();
+            let executions = self.runner.store.rows(benchmark, &newest)?;
+            let first = |round, seed| went_first.get(&(index, round, seed)).copied();
+            let rate = self.verdicts.criteria.false_alarm_rate;
+            observed.push(Observed::of(row, &executions, (repetition, rate), first));
+        }
+        Ok(observed)
+    }
+
+    fn finish(self, repeat: u32) -> Result<SelftestReport> {
+        let same_programs = self.same_programs()?;
+        let [base, head] = self.versions;
+        let rate = self.verdicts.criteria.false_alarm_rate;
+        let way = |way: Measured| Way {
+            interleave: way.settings.interleave,
+            dimensions: way.dimensions,
+            took: way.took,
+            fitness: Fitness::of(&way.rows, repeat as usize, rate),
+        };
+        let failures = [base.listing.failures, head.listing.failures].concat();
+        let mut warnings = Vec::new();
+        for warning in self.report.warnings {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        Ok(SelftestReport {
+            version: self.version,
+            machine: this_machine(),
+            criteria: self.verdicts.criteria,
+            repetitions: repeat as usize,
+            benchmarks: self.measured,
+            left_out: self.left_out,
+            same_programs,
+            ways: self.ways.into_iter().map(way).collect(),
+            criterion: self.peer.as_ref().map(ByCriterion::finish),
+            warnings,
+            failed_targets: failures,
+            command_line: self.report.command_line,
+        })
+    }
+
+    /// The bench targets whose builds were the same programs in both versions.
+    fn same_programs(&self) -> Result<Vec<BenchTarget>> {
+        let experiments = self.runner.store.experiments()?;
+        let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
+        Ok(same_programs(&self.runner.store.builds(newest.id)?))
+    }
+}
+
+/// The ways of measuring: the one that was asked for, or both, the project's own first.
+fn ways(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
+    let ways = match (args.interleave, project.file.interleave(None)) {
+        (Some(asked), _) => vec![asked],
+        (None, Interleave::Turns) => vec![Interleave::Turns, Interleave::Executions],
+        (None, Interleave::Executions) => vec![Interleave::Executions, Interleave::Turns],
+    };
+    let settings = |interleave| {
+        let purpose = Purpose::Comparison { interleave, patience: Patience::OneLook };
+        ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
+    };
+    ways.into_iter().map(settings).collect()
+}
+
+/// Whether a benchmark is known to execute or read something that differs.
+const fn differs(reach: &Reach) -> bool {
+    !(reach.functions.is_empty() && reach.files.is_empty() && reach.variables.is_empty())
+}
+
+/// As many repetitions as this time allows, at least one.
+fn affordable(budget: Duration, one: Duration) -> u32 {
+    let times = budget.as_secs_f64() / one.as_secs_f64().max(1e-3);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped")]
+    let times = times.clamp(1.0, f64::from(MOST)) as u32;
+    times
+}
+
+fn same_programs(builds: &[RecordedBuild]) -> Vec<BenchTarget> {
+    let mut targets: Vec<&BenchTarget> = builds.iter().map(|build| &build.target).collect();
+    targets.sort();
+    targets.dedup();
+    let of = |target: &BenchTarget, version: usize| {
+        let own = builds.iter().filter(|one| one.target == *target && one.version == version);
+        own.map(|one| (one.seed, one.digest)).collect::<Vec<_>>()
+    };
+    targets.into_iter().filter(|target| of(target, 0) == of(target, 1)).cloned().collect()
+}
+
+fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Failure {
+    if left_out.is_empty() {
+        return Failure::new(Exit::Usage, format!("there is no benchmark to measure in {version}"));
+    }
+    let what = format!("cannot make two versions like {version} whose benchmarks do the same");
+    Failure::new(Exit::Usage, what).because(
+        "with another function that nothing calls, the compiler makes other code of something that each benchmark \
+         executes",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        code::Digest,
+        judge::testing::{seeds, target},
+        model::{Layout, Stage},
+    };
+
+    #[test]
+    fn there_are_as_many_repetitions_as_the_time_allows() {
+        let of = |seconds| affordable(Duration::from_secs(240), Duration::from_secs_f64(seconds));
+        assert_eq!([0.0, 1.0, 12.0, 25.0, 70.0, 1000.0].map(of), [20, 20, 20, 9, 3, 1]);
+    }
+
+    #[test]
+    fn programs_that_are_the_same_in_every_build_are_told() {
+        let build = |version: usize, at: usize, program: &str| RecordedBuild {
+            version,
+            target: target(),
+            seed: seeds(Stage::First)[at],
+            layout: Layout::Twin,
+            digest: Digest::of(program.as_bytes()),
+        };
+        let both =
+            |second| [build(0, 0, "a"), build(0, 1, "b"), build(1, 0, "a"), build(1, 1, second)];
+        assert_eq!(same_programs(&both("b")), [target()]);
+        assert_eq!(same_programs(&both("c")), []);
+    }
+
+    #[test]
+    fn a_doubt_alone_is_no_difference() {
+        let doubt =
+            Reach { doubts: vec!["it starts other programs".to_owned()], ..Reach::default() };
+        assert!(!differs(&doubt));
+        assert!(differs(&Reach { files: vec!["data".to_owned()], ..doubt }));
+    }
+}

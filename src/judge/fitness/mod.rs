@@ -1,0 +1,190 @@
+//! What comparisons of a version with itself say of the machine: how often it misleads, what its noise is like,
+//! and how small a change it shows.
+
+mod finding;
+mod observed;
+
+use std::collections::BTreeMap;
+
+pub use finding::{Finding, MISLEADING};
+pub use observed::{FirstStage, Observed, Pair, Reported};
+
+use crate::{
+    model::{Benchmark, Interleave},
+    stats::{
+        Proportion,
+        noise::{
+            OrderEffect, Serial, Uniformity, far_from_median, pooled, scaled, smallest_detectable,
+        },
+    },
+};
+
+/// For so many builds it is told how small a change they show.
+pub const BUILDS: [usize; 3] = [5, 10, 20];
+
+/// Single measurements far off do not decide alone how alike neighbours are.
+const CUT: f64 = 5.0;
+
+/// What repeated comparisons of a version with itself, all measured in one way, say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitness {
+    /// How often everything was compared.
+    pub repetitions: usize,
+    /// The rows that were judged: a benchmark in a repetition each.
+    pub rows: usize,
+    /// How many of them took turns.
+    pub in_turns: usize,
+    /// Rows that could not be judged: the benchmark failed, or skipped itself.
+    pub unjudged: usize,
+    /// How many rows the first stage flagged.
+    pub flagged: Proportion,
+    /// How often it may flag them: the false-alarm rate of the criteria.
+    pub promised: f64,
+    /// How many rows were reported as regressed.
+    pub regressed: usize,
+    /// How many rows were reported as improved.
+    pub improved: usize,
+    /// In how many comparisons any row was reported as regressed.
+    pub with_regressions: usize,
+    /// In how many comparisons any row was reported as improved.
+    pub with_improvements: usize,
+    /// How many rows ended as unchanged.
+    pub unchanged: Proportion,
+    /// Whether the p values of the first stage are uniform.
+    pub uniformity: Option<Uniformity>,
+    /// Whether what is executed second takes longer.
+    pub order: Option<OrderEffect>,
+    /// Whether pairs of executions that follow each other are alike.
+    pub serial: Option<Serial>,
+    /// How many pairs of executions are far from the median of their benchmark.
+    pub far: Proportion,
+    /// The noise floor of each benchmark.
+    pub floors: Vec<Floor>,
+}
+
+/// The noise floor of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floor {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The standard deviation of the difference of a pair of builds, on the log scale: 0.01 is 1 %.
+    pub deviation: f64,
+    /// The smallest relative change that so many [builds](BUILDS) flag with a power of 80 %.
+    pub detectable: [f64; 3],
+    /// The smallest change of interest.
+    pub min_effect: f64,
+}
+
+impl Fitness {
+    /// What these rows of so many repetitions say, of comparisons with this false-alarm rate.
+    pub fn of(rows: &[Observed], repetitions: usize, promised: f64) -> Self {
+        let judged: Vec<(&Observed, &FirstStage)> =
+            rows.iter().filter_map(|row| Some((row, row.first.as_ref()?))).collect();
+        let count = |what| rows.iter().filter(|row| row.reported == what).count();
+        let p_values: Vec<f64> = judged.iter().map(|(_, first)| first.p).collect();
+        let pairs = || judged.iter().flat_map(|(_, first)| &first.pairs);
+        let took_turns =
+            |(_, first): &&(&Observed, &FirstStage)| first.interleave == Interleave::Turns;
+        Self {
+            repetitions,
+            rows: judged.len(),
+            in_turns: judged.iter().filter(took_turns).count(),
+            unjudged: rows.len() - judged.len(),
+            flagged: Proportion::of(&judged, |(_, first)| first.is_flagged),
+            promised,
+            regressed: count(Reported::Regressed),
+            improved: count(Reported::Improved),
+            with_regressions: comparisons_with(Reported::Regressed, rows, repetitions),
+            with_improvements: comparisons_with(Reported::Improved, rows, repetitions),
+            unchanged: Proportion::of(&judged, |(row, _)| row.reported == Reported::Unchanged),
+            uniformity: Uniformity::of(&p_values),
+            order: OrderEffect::of(pairs().map(|pair| (pair.log_ratio, pair.is_head_second))),
+            serial: serial(&judged),
+            far: far_from_median(&by_benchmark(&judged).into_values().collect::<Vec<_>>()),
+            floors: floors(&judged, promised),
+        }
+    }
+
+    /// How many comparisons report a regression, and how many an improvement, of twice as many as there are.
+    pub const fn misleading(&self) -> Proportion {
+        let Self { with_regressions, with_improvements, repetitions, .. } = self;
+        Proportion { count: *with_regressions + *with_improvements, of: 2 * *repetitions }
+    }
+
+    /// How many benchmarks show a change of the size that is of interest, with so many builds.
+    pub fn sharp_with(&self, builds: usize) -> usize {
+        let index = BUILDS.iter().position(|one| *one == builds);
+        let is_sharp =
+            |floor: &&Floor| index.is_some_and(|index| floor.detectable[index] <= floor.min_effect);
+        self.floors.iter().filter(is_sharp).count()
+    }
+}
+
+/// In how many comparisons this is reported of any row.
+fn comparisons_with(what: Reported, rows: &[Observed], repetitions: usize) -> usize {
+    let is_in = |repetition: &usize| {
+        rows.iter().any(|row| row.repetition == *repetition && row.reported == what)
+    };
+    (0..repetitions).filter(is_in).count()
+}
+
+/// The log ratios of all pairs of executions of each benchmark.
+fn by_benchmark<'r>(
+    judged: &[(&'r Observed, &'r FirstStage)],
+) -> BTreeMap<&'r Benchmark, Vec<f64>> {
+    let mut ratios: BTreeMap<&Benchmark, Vec<f64>> = BTreeMap::new();
+    for (row, first) in judged {
+        let of_row = first.pairs.iter().map(|pair| pair.log_ratio);
+        ratios.entry(&row.benchmark).or_default().extend(of_row);
+    }
+    ratios
+}
+
+/// The pairs of executions of each repetition in the order of time, each in units of its own benchmark: those of a
+/// noisy one would otherwise decide.
+fn serial(judged: &[(&Observed, &FirstStage)]) -> Option<Serial> {
+    let mut repetitions: BTreeMap<usize, Vec<(std::time::SystemTime, f64)>> = BTreeMap::new();
+    let mut of_benchmark: BTreeMap<&Benchmark, Vec<(usize, &Pair)>> = BTreeMap::new();
+    for (row, first) in judged {
+        let pairs = first.pairs.iter().map(|pair| (row.repetition, pair));
+        of_benchmark.entry(&row.benchmark).or_default().extend(pairs);
+    }
+    for pairs in of_benchmark.into_values() {
+        let ratios: Vec<f64> = pairs.iter().map(|(_, pair)| pair.log_ratio).collect();
+        let Some(scaled) = scaled(&ratios) else { continue };
+        for ((repetition, pair), value) in pairs.into_iter().zip(scaled) {
+            let entry = (pair.begun, value.clamp(-CUT, CUT));
+            repetitions.entry(repetition).or_default().push(entry);
+        }
+    }
+    let sequences = repetitions.into_values().map(|mut sequence| {
+        sequence.sort_by_key(|(begun, _)| *begun);
+        sequence.into_iter().map(|(_, value)| value).collect()
+    });
+    Serial::of(&sequences.collect::<Vec<_>>())
+}
+
+/// The noise floors, in the order in which benchmarks first come.
+fn floors(judged: &[(&Observed, &FirstStage)], rate: f64) -> Vec<Floor> {
+    let mut met: Vec<&Benchmark> = Vec::new();
+    let mut floors = Vec::new();
+    for (row, first) in judged {
+        if met.contains(&&row.benchmark) {
+            continue;
+        }
+        met.push(&row.benchmark);
+        let own = judged.iter().filter(|(other, _)| other.benchmark == row.benchmark);
+        let deviations: Vec<f64> = own.map(|(_, first)| first.deviation).collect();
+        let Some(deviation) = pooled(&deviations) else { continue };
+        floors.push(Floor {
+            benchmark: row.benchmark.clone(),
+            deviation,
+            detectable: BUILDS.map(|builds| smallest_detectable(deviation, builds, rate)),
+            min_effect: first.min_effect,
+        });
+    }
+    floors
+}
+
+#[cfg(test)]
+mod tests;

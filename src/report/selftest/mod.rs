@@ -1,0 +1,125 @@
+//! The report of `selftest`: whether this machine is fit to judge, and what its noise is like.
+
+mod grid;
+mod json;
+mod markdown;
+mod text;
+mod words;
+
+use std::{rc::Rc, time::Duration};
+
+use super::{CommandLine, Report, compare::Warning};
+use crate::{
+    failure::{Exit, Failure, Result},
+    judge::fitness::Fitness,
+    model::{BenchTarget, Benchmark, Dimensions, Interleave, Machine, Version},
+    stats::{Criteria, Proportion},
+};
+
+/// The confidence of the intervals of rates.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// What a version that was compared with itself tells of the machine.
+#[derive(Clone, Debug)]
+pub struct SelftestReport {
+    /// The version.
+    pub version: Version,
+    /// The machine.
+    pub machine: Machine,
+    /// How it was judged.
+    pub criteria: Criteria,
+    /// How often everything was compared.
+    pub repetitions: usize,
+    /// The benchmarks that were measured.
+    pub benchmarks: Vec<Benchmark>,
+    /// Benchmarks that execute something of which the compiler made other code in both versions, and which were not
+    /// measured.
+    pub left_out: Vec<Benchmark>,
+    /// Bench targets that are the same programs in both versions.
+    pub same_programs: Vec<BenchTarget>,
+    /// The ways of measuring; the first one is that which `compare` uses.
+    pub ways: Vec<Way>,
+    /// What Criterion.rs says of the same, if that was asked for.
+    pub criterion: Option<CriterionResult>,
+    /// What makes this less sure.
+    pub warnings: Vec<Warning>,
+    /// Bench targets whose benchmarks could not be listed.
+    pub failed_targets: Vec<(BenchTarget, Failure)>,
+    /// What writes the commands that are advised.
+    pub command_line: Rc<dyn CommandLine>,
+}
+
+/// What one way of measuring gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// The way.
+    pub interleave: Interleave,
+    /// How much was measured in each comparison, as far as no benchmark has its own numbers.
+    pub dimensions: Dimensions,
+    /// How long linking and measuring took.
+    pub took: Duration,
+    /// What follows from it.
+    pub fitness: Fitness,
+}
+
+/// What Criterion.rs said of code that did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CriterionResult {
+    /// Of how many benchmarks, in all repetitions, it said that their performance has changed.
+    pub changed: Proportion,
+    /// How many of these have regressed, as it says.
+    pub regressed: usize,
+    /// How many have improved, as it says.
+    pub improved: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl SelftestReport {
+    /// `, in turns`: the way that most numbers are of, where there are several.
+    fn of_first_way(&self) -> String {
+        match self.ways.as_slice() {
+            [first, _, ..] => format!(", {}", name_of(first.interleave)),
+            _ => String::new(),
+        }
+    }
+
+    /// How the command ends: as if something regressed, where the first way is not fit.
+    pub fn exit(&self) -> Exit {
+        let is_fit = self.ways.first().is_some_and(|way| way.fitness.is_fit());
+        if is_fit { Exit::Success } else { Exit::Regression }
+    }
+}
+
+impl Way {
+    /// How many rows were reported as changed.
+    pub const fn reported(&self) -> Proportion {
+        let Fitness { regressed, improved, rows, .. } = &self.fitness;
+        Proportion { count: *regressed + *improved, of: *rows }
+    }
+}
+
+/// A way of measuring, as people read it.
+pub const fn name_of(interleave: Interleave) -> &'static str {
+    match interleave {
+        Interleave::Turns => "in turns",
+        Interleave::Executions => "one after the other",
+    }
+}
+
+impl Report for SelftestReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+
+    fn markdown(&self) -> String {
+        self.write_markdown()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What a self-test says in each form.
+
+use std::time::SystemTime;
+
+use super::*;
+use crate::{
+    judge::fitness::{FirstStage, Fitness, Observed, Pair, Reported},
+    machine::disturbance::Disturbance,
+    report::{
+        PLAIN_COLUMNS, style,
+        testing::{
+            HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, target, version,
+        },
+    },
+};
+
+/// A way in which the p values of the rows are these.
+fn way(interleave: Interleave, ids: &[&str], p_values: &[f64], reported: Reported) -> Way {
+    let row = |(repetition, p): (usize, &f64), id: &str| {
+        let pair = |at: u32| {
+            let noise = [0.4, -1.0, 0.9, -0.3][at as usize % 4];
+            Pair {
+                begun: SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(at)),
+                is_head_second: at.is_multiple_of(3),
+                log_ratio: 0.004 * noise,
+            }
+        };
+        let first = FirstStage {
+            p: *p,
+            is_flagged: *p < 0.05,
+            deviation: 0.004,
+            min_effect: 0.01,
+            interleave,
+            pairs: (0..20).map(pair).collect(),
+        };
+        Observed { benchmark: benchmark(id), repetition, reported, first: Some(first) }
+    };
+    let rows: Vec<Observed> =
+        ids.iter().flat_map(|id| p_values.iter().enumerate().map(move |p| row(p, id))).collect();
+    Way {
+        interleave,
+        dimensions: Dimensions { first_look: None, builds: 10, executions: 2, measurements: 50 },
+        took: Duration::from_secs(75),
+        fitness: Fitness::of(&rows, p_values.len(), 0.05),
+    }
+}
+
+const USUAL: [f64; 8] = [0.03, 0.2, 0.35, 0.41, 0.55, 0.68, 0.82, 0.97];
+const SMALL: [f64; 8] = [0.001, 0.002, 0.01, 0.02, 0.03, 0.04, 0.04, 0.3];
+
+fn report(ids: &[&str], p_values: &[f64], reported: Reported) -> SelftestReport {
+    let ways = [Interleave::Turns, Interleave::Executions];
+    SelftestReport {
+        version: version("HEAD", 'a'),
+        machine: machine(),
+        criteria: Criteria::default(),
+        repetitions: p_values.len(),
+        benchmarks: ids.iter().map(|id| benchmark(id)).collect(),
+        left_out: Vec::new(),
+        same_programs: Vec::new(),
+        ways: ways.map(|one| way(one, ids, p_values, reported)).to_vec(),
+        criterion: None,
+        warnings: Vec::new(),
+        failed_targets: Vec::new(),
+        command_line: given("compare"),
+    }
+}
+
+fn text(report: &SelftestReport) -> String {
+    style::plain(&report.text(PLAIN_COLUMNS))
+}
+
+#[test]
+fn a_fit_machine_is_called_so_with_what_is_known_of_its_rate() {
+    let report = report(&["parse", "print"], &USUAL, Reported::Unchanged);
+    insta::assert_snapshot!(text(&report));
+    assert_eq!(report.exit(), Exit::Success);
+}
+
+#[test]
+fn an_unfit_machine_is_called_so_with_the_reasons_and_what_to_do() {
+    let mut report = report(&["parse", "print"], &SMALL, Reported::Regressed);
+    report.warnings = vec![Warning::Disturbance(Disturbance::Others { share: 0.4 })];
+    report.machine.cores = 1;
+    report.left_out = vec![benchmark("moved")];
+    report.same_programs = vec![target("other")];
+    insta::assert_snapshot!(text(&report));
+    assert_eq!(report.exit(), Exit::Regression);
+}
+
+#[test]
+fn both_tools_stand_side_by_side() {
+    let mut report = report(&["parse", "print"], &USUAL, Reported::Unchanged);
+    report.criterion = Some(CriterionResult {
+        changed: Proportion { count: 7, of: 16 },
+        regressed: 4,
+        improved: 3,
+        took: Duration::from_secs(272),
+    });
+    insta::assert_snapshot!(report.markdown());
+    assert_keeps(include_str!("../../../schemas/selftest.json"), &report);
+}
+
+#[test]
+fn a_machine_that_shows_little_is_told_what_would_help() {
+    let report = report(&["parse"], &USUAL, Reported::Neither);
+    let text = text(&report);
+    for part in [
+        "in turns: fit to judge, as far as 8 rows tell.",
+        "It is noisy: only 0 of 8 rows were shown to be unchanged at 1 %",
+    ] {
+        assert!(text.replace("\n  ", " ").contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_report_steers_no_terminal_and_keeps_its_schema() {
+    let mut report = report(&[HOSTILE], &SMALL, Reported::Neither);
+    report.left_out = vec![benchmark(HOSTILE)];
+    report.failed_targets = vec![(target("other"), Failure::new(Exit::Benchmark, HOSTILE))];
+    assert_harmless(&report);
+    assert_keeps(include_str!("../../../schemas/selftest.json"), &report);
+}

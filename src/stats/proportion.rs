@@ -1,0 +1,115 @@
+//! How often something happened, and what that says of how often it happens.
+
+use super::distribution::{beta_cdf, beta_quantile};
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Proportion {
+    /// How often it happened.
+    pub count: usize,
+    /// How often it could have.
+    pub of: usize,
+}
+
+impl Proportion {
+    /// How many of these things are so.
+    pub fn of<T>(things: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
+        things.into_iter().fold(Self::default(), |so_far, thing| Self {
+            count: so_far.count + usize::from(is_so(&thing)),
+            of: so_far.of + 1,
+        })
+    }
+
+    /// The share; `None` of nothing.
+    pub fn share(self) -> Option<f64> {
+        (self.of > 0).then(|| self.count as f64 / self.of as f64)
+    }
+
+    /// The rates that this count does not contradict: the interval of Clopper and Pearson (1934), which covers
+    /// the true rate with at least this confidence. All rates, of nothing.
+    pub fn interval(self, confidence: f64) -> [f64; 2] {
+        let (count, rest) = (self.count as f64, self.of.saturating_sub(self.count) as f64);
+        let tail = (1.0 - confidence) / 2.0;
+        let low = if count > 0.0 { beta_quantile(tail, count, rest + 1.0) } else { 0.0 };
+        let high = if rest > 0.0 { beta_quantile(1.0 - tail, count + 1.0, rest) } else { 1.0 };
+        [low, high]
+    }
+
+    /// How likely this count or a larger one is where the rate is this one.
+    pub fn at_least(self, rate: f64) -> f64 {
+        if self.count == 0 {
+            return 1.0;
+        }
+        beta_cdf(rate, self.count as f64, (self.of.saturating_sub(self.count) + 1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn proportion(count: usize, of: usize) -> Proportion {
+        Proportion { count, of }
+    }
+
+    #[test]
+    fn intervals_agree_with_published_ones() {
+        for (count, of, expected) in [
+            // (1 - 0.025^(1/10), and the usual tables.)
+            (0, 10, [0.0, 0.308_497_1]),
+            (1, 10, [0.002_528_6, 0.445_016_1]),
+            (5, 10, [0.187_086_0, 0.812_914_0]),
+            (10, 10, [0.691_502_9, 1.0]),
+            (4, 20, [0.057_334_0, 0.436_614_4]),
+        ] {
+            let interval = proportion(count, of).interval(0.95);
+            for (found, expected) in interval.into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-6, "{count} of {of}: {interval:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_says_nothing() {
+        assert_eq!(proportion(0, 0).interval(0.95), [0.0, 1.0]);
+        assert_eq!(proportion(0, 0).share(), None);
+        assert_eq!(proportion(0, 9).at_least(0.05), 1.0);
+    }
+
+    #[test]
+    fn what_is_so_is_counted() {
+        assert_eq!(Proportion::of([1, 5, 7], |number| *number > 4), proportion(2, 3));
+    }
+
+    /// P(K <= count) of the binomial distribution, term by term.
+    fn at_most(count: usize, of: usize, rate: f64) -> f64 {
+        let mut term = (1.0 - rate).powi(i32::try_from(of).unwrap());
+        let mut total = term;
+        for index in 0..count {
+            term *= (of - index) as f64 / (index + 1) as f64 * rate / (1.0 - rate);
+            total += term;
+        }
+        total
+    }
+
+    proptest! {
+        /// That is what defines the interval.
+        #[test]
+        fn at_each_bound_one_tail_has_half_of_what_the_confidence_leaves(
+            of in 1..80_usize, part in 0.0..1.0_f64, confidence in 0.5..0.99_f64,
+        ) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of it")]
+            let count = (part * of as f64) as usize;
+            let [low, high] = proportion(count, of).interval(confidence);
+            let tail = (1.0 - confidence) / 2.0;
+            prop_assert!((at_most(count, of, high) - tail).abs() < 1e-9);
+            prop_assert!(low <= part && part <= high || of < 2 || part * of as f64 > count as f64);
+            if count > 0 {
+                prop_assert!((1.0 - at_most(count - 1, of, low) - tail).abs() < 1e-9);
+                prop_assert!((proportion(count, of).at_least(low) - tail).abs() < 1e-9);
+            }
+        }
+    }
+}

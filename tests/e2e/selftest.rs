@@ -1,0 +1,127 @@
+//! A version is compared with itself, and nothing of that is left in the project.
+
+use std::fs;
+
+use crate::support::{TestProject, tree};
+
+/// The least that can be judged, twice.
+const QUICK: [&str; 13] = [
+    "selftest",
+    "--repeat",
+    "2",
+    "--strategy",
+    "relink",
+    "-l",
+    "3",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--warm-up",
+    "1ms",
+];
+
+#[test]
+fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for() {
+    let project = TestProject::of("compared");
+    project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
+    project.commit("Measure shortly");
+    let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
+    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+    let json = outcome.json("selftest");
+    assert_eq!(json["version"]["revision"], "HEAD");
+    assert_eq!(json["repetitions"], 2);
+    assert_eq!(json["fit"], outcome.status().success());
+    let benchmarks = json["benchmarks"].as_array().unwrap().len();
+    let left_out = json["left_out"].as_array().unwrap().len();
+    assert_eq!(benchmarks + left_out, 2, "{}", outcome.told());
+    assert_eq!(
+        json["same_programs"].as_array().unwrap().len(),
+        0,
+        "the function is in the program"
+    );
+    let ways = json["ways"].as_array().unwrap();
+    let names: Vec<_> = ways.iter().map(|way| way["interleave"].as_str().unwrap()).collect();
+    assert_eq!(names, ["turns", "executions"]);
+    for way in ways {
+        assert_eq!(way["rows"], 2 * benchmarks);
+        assert_eq!(way["flagged"]["of"], 2 * benchmarks);
+        assert_eq!(way["dimensions"]["builds"], 3);
+        assert_eq!(way["p_values"]["count"], 2 * benchmarks);
+        // In each of two repetitions, three pairs of executions of each benchmark.
+        assert_eq!(way["order"]["pairs"], 2 * 3 * benchmarks);
+        assert_eq!(way["serial"]["neighbours"], 2 * (3 * benchmarks - 1));
+        assert_eq!(way["noise_floors"].as_array().unwrap().len(), benchmarks);
+    }
+    assert_eq!(ways[0]["rows_in_turns"], 2 * benchmarks);
+    assert_eq!(ways[1]["rows_in_turns"], 0);
+    outcome.assert_stderr_has(&["compared with itself 2 times", "repetition 2 of 2: in turns"]);
+}
+
+#[test]
+fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
+    let project = TestProject::of("compared");
+    project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
+    project.commit("Measure shortly");
+    project.append("src/lib.rs", "// Not committed.\n");
+    project.write("target/of-the-user", "ignored by git");
+    let own = project.storage();
+    let snapshot = || tree::everything(project.root(), |path| path != own);
+    let before = snapshot();
+    let file = project.beside("report.md");
+    let arguments = ["--interleave", "executions", "--output", file.to_str().unwrap()];
+    let outcome =
+        project.rbench(&[&QUICK[..], &[".", "--filter", "steady"], &arguments].concat()).run();
+    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+    outcome.assert_stdout_has(&["1 benchmark of . (", "one after the other: ", "noise floor"]);
+    assert!(fs::read_to_string(file).unwrap().starts_with("### Self-test"));
+    let after = snapshot();
+    for path in after.keys() {
+        assert!(before.contains_key(path), "{} is new", path.display());
+    }
+    assert!(before == after, "something has changed");
+    project.rbench(&["history"]).fails_with(2);
+}
+
+#[test]
+fn criterion_is_asked_the_same_about_its_own_benchmarks() {
+    let project = TestProject::shared("selftest", "criterion-0-8", |project| {
+        project.fetch();
+        let shortly = "criterion_group! {\n    name = benches;\n    config = Criterion::default()\n        \
+                       .sample_size(10)\n        .warm_up_time(std::time::Duration::from_millis(1))\n        \
+                       .measurement_time(std::time::Duration::from_millis(10));\n    targets = same\n}";
+        project.replace("benches/same.rs", "criterion_group!(benches, same);", shortly);
+        project.commit("Measure shortly");
+    });
+    let arguments =
+        ["--bench", "same", "--interleave", "turns", "--floor", "100us", "--format", "json"];
+    let more = ["--against", "criterion", "--filter", "count"];
+    let outcome = project.rbench(&[&QUICK[..], &arguments, &more].concat()).run();
+    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+    let json = outcome.json("selftest");
+    let benchmarks = json["benchmarks"].as_array().unwrap().len();
+    let against = &json["against"];
+    assert_eq!((&against["tool"], benchmarks), (&"criterion".into(), 2), "{}", outcome.told());
+    assert_eq!(against["changed"]["of"], 2 * benchmarks);
+    let called = ["regressed", "improved"].map(|what| against[what].as_u64().unwrap());
+    assert_eq!(against["changed"]["count"], called[0] + called[1]);
+    assert!(!project.root().join("target/criterion").exists());
+}
+
+#[test]
+fn where_no_benchmark_is_by_criterion_there_is_nothing_to_set_against() {
+    let project = TestProject::of("compared");
+    let outcome = project.rbench(&[&QUICK[..], &["--against", "criterion"]].concat()).fails_with(2);
+    outcome.assert_stderr_has(&["no benchmark of HEAD (", "uses criterion", "leave out --against"]);
+}
+
+#[test]
+fn a_dry_run_tells_the_plan_and_measures_nothing() {
+    let project = TestProject::of("compared");
+    let outcome = project.rbench(&["selftest", "--dry-run", "--strategy", "relink"]).ok();
+    outcome.assert_stderr_has(&[
+        "benchmark",
+        "in turns and one after the other; measuring takes at least",
+    ]);
+    assert_eq!(outcome.stdout(), "");
+}
