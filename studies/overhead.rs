@@ -18,9 +18,10 @@ use cargo_rbench::{
     cli::{Cli, Command},
     console::Console,
     experiment::{ExperimentSettings, Runner},
-    model::{Interleave, Stage},
+    model::Stage,
     process::{Interrupt, Kept},
     project::Project,
+    settings::Purpose,
 };
 
 mod support;
@@ -48,8 +49,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let Command::Compare(args) = Cli::of_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let alone = Interleave::Executions;
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
+    let settings =
+        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);

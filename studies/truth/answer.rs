@@ -11,17 +11,30 @@ pub struct Report {
     pub base: Version,
     /// The head.
     pub head: Version,
+    /// Where it was measured.
+    pub machine: Option<Machine>,
     /// What makes the numbers less sure.
     pub warnings: Vec<Warning>,
     /// A row for each benchmark.
     pub benchmarks: Vec<Row>,
 }
 
+/// The machine of a report.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Machine {
+    /// The model of its CPU.
+    pub cpu: String,
+    /// How many CPUs it has.
+    pub cores: u32,
+}
+
 /// A warning of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Warning {
-    /// One word: `load`, `builds`, ...
+    /// One word: `load`, `stolen_time`, ...
     pub kind: String,
+    /// The number in it, if it is about one.
+    pub value: Option<f64>,
 }
 
 /// A version of a report.
@@ -32,25 +45,20 @@ pub struct Version {
 }
 
 /// The verdict on one benchmark.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Row {
+    /// The bench target.
+    pub target: String,
     /// The benchmark.
     pub id: String,
     /// One word.
     pub verdict: String,
     /// The change, where there is one.
     pub change: Option<Change>,
-    /// What to add where that was not enough.
-    pub advice: Option<Advice>,
-}
-
-/// What the report advises.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Advice {
-    /// `builds` or `executions`.
-    pub more: String,
-    /// How many in all.
-    pub number: usize,
+    /// What of the differences it executes, where that is known.
+    pub reach: Option<Reach>,
+    /// What was judged: the first stage, and the second where there was one.
+    pub stages: Vec<Stage>,
 }
 
 /// A relative change.
@@ -60,13 +68,55 @@ pub struct Change {
     pub estimate: f64,
 }
 
-/// One run of a comparison: how it ended, what it said, how long it took.
+/// What a benchmark reaches.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Reach {
+    functions: Vec<Reached>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Reached {
+    while_measuring: bool,
+}
+
+/// One stage of a verdict.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Stage {
+    /// The standard error of the change's logarithm.
+    pub log_standard_error: f64,
+    /// In which direction it was flagged, if it was.
+    pub flagged: Option<String>,
+}
+
+impl Row {
+    /// Whether the verdict is about the change, and so whoever asked has an answer.
+    pub fn is_decided(&self) -> bool {
+        ["unchanged", "regressed", "improved"].contains(&self.verdict.as_str())
+    }
+
+    /// Whether the first stage wanted a second.
+    pub fn is_flagged(&self) -> bool {
+        self.stages.first().is_some_and(|stage| stage.flagged.is_some())
+    }
+
+    /// Whether machine code differs that it executes while it measures.
+    pub fn is_touched(&self) -> bool {
+        let mut functions = self.reach.iter().flat_map(|reach| &reach.functions);
+        functions.any(|function| function.while_measuring)
+    }
+}
+
+/// One run of a comparison: what it said, and what the machine was like.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Answer {
-    /// The exit code.
-    pub exit: i32,
     /// Seconds of wall time, builds included.
     pub seconds: f64,
+    /// How many processes wanted to run, over the minute before it began.
+    pub load_before: Option<f64>,
+    /// The same when it ended, its own processes included.
+    pub load_after: Option<f64>,
+    /// The share of the time of all CPUs that the host gave to others meanwhile.
+    pub stolen: Option<f64>,
     /// What was printed on standard output.
     pub output: serde_json::Value,
 }
@@ -76,31 +126,6 @@ impl Answer {
     pub fn report(&self) -> Result<Report, Box<dyn Error>> {
         Ok(Report::deserialize(&self.output)?)
     }
-}
-
-impl Report {
-    /// The benchmarks with one of these verdicts.
-    pub fn with_verdict(&self, verdicts: &[&str]) -> Vec<&str> {
-        let rows = self.benchmarks.iter();
-        rows.filter(|row| verdicts.contains(&row.verdict.as_str()))
-            .map(|row| row.id.as_str())
-            .collect()
-    }
-}
-
-impl Row {
-    /// The flags of `compare` that the report asks for, if it could not say enough of this benchmark.
-    pub fn asked_for(&self) -> Option<[String; 2]> {
-        let advice = self.advice.as_ref()?;
-        Some([format!("--{}", advice.more), advice.number.to_string()])
-    }
-}
-
-/// The functions that `cargo rbench diff --format json` calls changed.
-pub fn changed_functions(diff: &serde_json::Value) -> Vec<String> {
-    let targets = diff["targets"].as_array().into_iter().flatten();
-    let changed = targets.flat_map(|target| target["changed"].as_array().into_iter().flatten());
-    changed.filter_map(|function| Some(function["name"].as_str()?.to_owned())).collect()
 }
 
 /// What criterion says about a benchmark that it has a baseline of.
@@ -160,11 +185,12 @@ split                   time:   [1.0 µs 1.1 µs 1.2 µs]
     }
 
     #[test]
-    fn changed_functions_of_all_targets_are_named() {
-        let diff = serde_json::json!({ "targets": [
-            { "changed": [{ "name": "a::b" }], "added": [{ "name": "c" }] },
-            { "changed": [{ "name": "d" }] },
-        ] });
-        assert_eq!(changed_functions(&diff), ["a::b", "d"]);
+    fn code_that_differs_in_the_set_up_alone_does_not_touch_a_row() {
+        let with = |flags: &[bool]| {
+            let functions = flags.iter().map(|flag| Reached { while_measuring: *flag }).collect();
+            Row { reach: Some(Reach { functions }), ..Row::default() }
+        };
+        assert!(with(&[false, true]).is_touched());
+        assert!(!with(&[false]).is_touched() && !Row::default().is_touched());
     }
 }

@@ -1,13 +1,17 @@
 //! What the study must reach.
 
-use crate::{
-    gain::Gain,
-    markdown::Table,
-    study::{Study, Tried},
-};
+use std::time::Duration;
 
-/// From this spread between builds on, a benchmark counts as layout-sensitive.
-const SENSITIVE: f64 = 0.05;
+use cargo_rbench::stats::median;
+
+use crate::{
+    All,
+    answer::Row,
+    markdown::Table,
+    proportion::Proportion,
+    stored::Subject,
+    study::{Cost, Kind, Tried},
+};
 
 /// Something to reach.
 #[derive(Debug)]
@@ -20,14 +24,33 @@ pub struct Bar {
 
 impl Bar {
     /// All bars. What was not tried is not reached.
-    pub fn all(study: &Study, gains: &[Gain]) -> Vec<Self> {
+    pub fn all(all: &All) -> Vec<Self> {
+        let All { unrelated, five, two, one, fixed, alone } = all;
         vec![
-            Self::false_regressions(&study.layout),
-            Self::power("10 % more work: reported", "all", &study.ten, 1.0),
-            Self::nothing_else(&study.ten),
-            Self::power("5 % more work: reported", "8 of 10", &study.five, 0.8),
-            Self::exit_codes(study),
-            Self::pairing(gains),
+            Self::share(
+                "unrelated code: rows that end `unchanged`",
+                "at least 95 %",
+                unrelated.with_verdict("unchanged"),
+                0.95,
+            ),
+            Self::no_regression(unrelated.with_verdict("regressed")),
+            Self::share("5 % more work: named", "all", five.with_verdict("regressed"), 1.0),
+            Self::share(
+                "2 % more work: named",
+                "at least 9 of 10",
+                two.with_verdict("regressed"),
+                0.9,
+            ),
+            Self::share(
+                "1 % more work, with `--min-effect 0.5% --budget 5min`: named",
+                "at least 8 of 10",
+                one.with_verdict("regressed"),
+                0.8,
+            ),
+            Self::time(unrelated),
+            Self::against_fixed(unrelated, fixed),
+            Self::standard_errors(&fixed.trials, &alone.trials),
+            Self::inside(unrelated),
         ]
     }
 
@@ -46,97 +69,119 @@ impl Bar {
         table
     }
 
-    /// Where the machine code of what is timed really changed, a regression may be true.
-    fn false_regressions<'a>(trials: &'a [Tried]) -> Self {
-        let (mut rows, mut alarms, mut touched_rows, mut touched_alarms) = (0, 0, 0, 0);
-        let of_trial =
-            |tried: &'a Tried| tried.report.benchmarks.iter().map(move |row| (tried, row));
-        for (tried, row) in trials.iter().flat_map(of_trial) {
-            let regressed = usize::from(row.verdict == "regressed");
-            if tried.touched.contains(&row.id.as_str()) {
-                touched_rows += 1;
-                touched_alarms += regressed;
-            } else {
-                rows += 1;
-                alarms += regressed;
+    fn share(what: &'static str, target: &'static str, obtained: Proportion, least: f64) -> Self {
+        let percent = 1e2 * obtained.share();
+        Self {
+            what,
+            target,
+            obtained: format!("{obtained} ({percent:.1} %)"),
+            reached: obtained.is_at_least(least),
+        }
+    }
+
+    fn no_regression(regressed: Proportion) -> Self {
+        let [low, high] = regressed.interval().map(|end| 1e2 * end);
+        Self {
+            what: "unrelated code: regressions reported (95 % interval of the share)",
+            target: "none",
+            obtained: format!("{regressed} ({low:.2} to {high:.2} %)"),
+            reached: regressed.of > 0 && regressed.with == 0,
+        }
+    }
+
+    fn time(unrelated: &Kind) -> Self {
+        let mut seconds: Vec<f64> =
+            unrelated.subjects().map(|subject| subject.measuring.as_secs_f64()).collect();
+        let middle = if seconds.is_empty() { f64::INFINITY } else { median(&mut seconds) };
+        Self {
+            what: "unrelated code: measuring a row, both stages: median",
+            target: "at most 2 s",
+            obtained: format!("{middle:.2} s"),
+            reached: middle <= 2.0,
+        }
+    }
+
+    /// The same comparisons by both plans.
+    fn against_fixed(unrelated: &Kind, fixed: &Kind) -> Self {
+        let number = fixed.trials.len().min(unrelated.trials.len());
+        let [usual, fixed] =
+            [unrelated, fixed].map(|kind| Cost::of(&kind.trials[..number]).per_decided());
+        let ratio = fixed / usual;
+        Self {
+            what: "measuring per decided row, fixed plan / default",
+            target: "at least 5",
+            obtained: format!("{ratio:.1} ({fixed:.1} s, {usual:.1} s)"),
+            reached: number > 0 && ratio >= 5.0,
+        }
+    }
+
+    /// The standard errors of the same rows in both ways.
+    fn standard_errors(turns: &[Tried], alone: &[Tried]) -> Self {
+        let mut ratios = Vec::new();
+        for (turns, alone) in turns.iter().zip(alone) {
+            for row in &turns.report.benchmarks {
+                let is_same = |other: &&_| is_same_benchmark(other, row);
+                let other = alone.report.benchmarks.iter().find(is_same);
+                let both = other.and_then(|other| other.stages.first()).zip(row.stages.first());
+                ratios.extend(both.map(|(a, t)| a.log_standard_error / t.log_standard_error));
             }
         }
+        let (rows, middle) =
+            (ratios.len(), if ratios.is_empty() { 0.0 } else { median(&mut ratios) });
         Self {
-            what: "unrelated code: regressions reported",
-            target: "at most 1",
-            obtained: format!(
-                "{alarms} of {rows}; and {touched_alarms} of {touched_rows} whose code changed"
-            ),
-            reached: rows > 0 && alarms <= 1,
+            what: "standard error by the fixed plan, one after the other / in turns: median",
+            target: "at least 3",
+            obtained: format!("{middle:.1} ({rows} rows)"),
+            reached: middle >= 3.0,
         }
     }
 
-    /// Reported with default settings, or with as many builds or executions as the report suggests.
-    fn power(what: &'static str, target: &'static str, trials: &[Tried], share: f64) -> Self {
-        let at_once: usize = trials.iter().map(Tried::named).sum();
-        let named: usize = trials.iter().map(Tried::named_as_planned).sum();
-        let reached = !trials.is_empty() && named as f64 >= share * trials.len() as f64;
-        let obtained = format!(
-            "{named} of {}: {at_once} at once, {} with as much as the report suggested",
-            trials.len(),
-            named - at_once
-        );
-        Self { what, target, obtained, reached }
-    }
-
-    fn nothing_else(trials: &[Tried]) -> Self {
-        let others = trials.iter().flat_map(|tried| tried.others_with(&["regressed", "improved"]));
-        let others = others.count();
+    fn inside(unrelated: &Kind) -> Self {
+        let sum = |time: fn(&Subject) -> Duration| {
+            unrelated.subjects().map(time).sum::<Duration>().as_secs_f64()
+        };
+        let share = sum(|subject| subject.inside) / sum(|subject| subject.measuring);
         Self {
-            what: "10 % more work: anything else reported",
-            target: "nothing",
-            obtained: others.to_string(),
-            reached: !trials.is_empty() && others == 0,
+            what: "of the time of measuring, inside warm-ups and measurements",
+            target: "at least 80 %",
+            obtained: format!("{:.0} %", 1e2 * share),
+            reached: share >= 0.8,
         }
     }
+}
 
-    fn exit_codes(study: &Study) -> Self {
-        let agree = study.all().filter(|tried| tried.exit_agrees()).count();
-        let count = study.all().count();
-        Self {
-            what: "exit code 1 exactly if a regression is reported",
-            target: "all",
-            obtained: format!("{agree} of {count}"),
-            reached: count > 0 && agree == count,
-        }
-    }
-
-    fn pairing(gains: &[Gain]) -> Self {
-        let sensitive = gains.iter().filter(|gain| gain.spread >= SENSITIVE);
-        let worst = sensitive.max_by(|one, other| one.ratio.total_cmp(&other.ratio));
-        Self {
-            what: "layout-sensitive (sd 5 % or more): paired interval / unpaired, the worst",
-            target: "at most 0.50",
-            obtained: worst.map_or("none is that sensitive".to_owned(), |gain| {
-                format!("{:.2} ({})", gain.ratio, gain.benchmark)
-            }),
-            reached: worst.is_some_and(|gain| gain.ratio <= 0.5),
-        }
-    }
+fn is_same_benchmark(one: &Row, other: &Row) -> bool {
+    (&one.target, &one.id) == (&other.target, &other.id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::{Change, Way};
 
-    fn gain(spread: f64, ratio: f64) -> Gain {
-        Gain { benchmark: "b", spread, half_widths: [ratio, 1.0], ratio, correlation: 0.9 }
-    }
-
-    #[test]
-    fn only_layout_sensitive_benchmarks_must_gain_by_pairing_and_the_worst_counts() {
-        assert!(Bar::pairing(&[gain(0.05, 0.4), gain(0.01, 0.9)]).reached);
-        assert!(!Bar::pairing(&[gain(0.05, 0.4), gain(0.06, 0.6)]).reached);
+    fn nothing(change: Change, way: Way) -> Kind {
+        Kind { change, way, trials: Vec::new() }
     }
 
     #[test]
     fn what_was_not_tried_is_not_reached() {
-        let study = Study { layout: vec![], ten: vec![], five: vec![], every: vec![] };
-        assert!(Bar::all(&study, &[]).iter().all(|bar| !bar.reached));
+        let more = |percent| nothing(Change::More(percent), Way::Usual);
+        let unrelated = |way| nothing(Change::Unrelated, way);
+        let all = All {
+            unrelated: unrelated(Way::Usual),
+            five: more(5),
+            two: more(2),
+            one: more(1),
+            fixed: unrelated(Way::Fixed),
+            alone: unrelated(Way::Alone),
+        };
+        assert!(Bar::all(&all).iter().all(|bar| !bar.reached));
+    }
+
+    #[test]
+    fn one_false_regression_misses_the_bar() {
+        let bar = |with| Bar::no_regression(Proportion { with, of: 420 });
+        assert!(bar(0).reached && !bar(1).reached);
+        assert_eq!(bar(0).obtained, "0 of 420 (0.00 to 0.87 %)");
     }
 }

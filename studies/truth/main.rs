@@ -1,36 +1,33 @@
-//! Are the verdicts correct? Runs `cargo rbench compare --interleave executions` on versions whose true
-//! difference is known, and counts the verdicts. The study `turns` does so with turns.
+//! Are the verdicts correct? Runs `cargo rbench compare` with its defaults on versions whose true difference is
+//! known, and counts what it says of every row, none excused.
 //!
 //! `cargo run --release --example truth` prints the tables that `docs/truth.md` explains, and exits
-//! with an error if a target is missed. It takes about 40 minutes on two cores that have nothing else
-//! to do. With `--keep DIR`, the same command resumes an interrupted study.
+//! with an error if a target is missed. With `--keep DIR`, the same command resumes an interrupted study.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
 use std::{error::Error, process::ExitCode, time::Instant};
 
-use cargo_rbench::stats::Estimator;
 use clap::Parser;
 
 use bars::Bar;
-use gain::Gain;
 use options::Options;
 use place::Place;
-use study::{AskCriterion, Study, Tried};
+use study::{Kind, Tried};
 use tools::Tools;
-use trial::{Kind, Trial};
+use trial::{Change, Trial, Way};
 
 mod answer;
 mod bars;
-mod count;
-mod gain;
-mod judgement;
+mod halves;
+mod hour;
 mod markdown;
-mod measurements;
 mod options;
 mod place;
+mod proportion;
 #[path = "../support/rbench.rs"]
 mod rbench;
+mod stored;
 mod study;
 mod tables;
 mod tools;
@@ -39,9 +36,44 @@ mod unrelated;
 #[path = "../support/working_tree.rs"]
 mod working_tree;
 
-const TEN: Kind = Kind::One { percent: 10 };
-const FIVE: Kind = Kind::One { percent: 5 };
-const EVERY: Kind = Kind::Every { percent: 5 };
+/// All trials, by kind.
+pub struct All {
+    /// Versions that differ by unrelated code.
+    unrelated: Kind,
+    /// Versions in which everything has 5 % more work.
+    five: Kind,
+    /// Versions in which everything has 2 % more work.
+    two: Kind,
+    /// Versions in which everything has 1 % more work.
+    one: Kind,
+    /// Some of the first kind, by a fixed plan.
+    fixed: Kind,
+    /// Some of these, one execution after the other.
+    alone: Kind,
+}
+
+impl All {
+    fn gather(place: &Place) -> Result<Self, Box<dyn Error>> {
+        let more = |percent| Kind::gather(place, Change::More(percent), Way::Usual);
+        let unrelated = |way| Kind::gather(place, Change::Unrelated, way);
+        Ok(Self {
+            unrelated: unrelated(Way::Usual)?,
+            five: more(5)?,
+            two: more(2)?,
+            one: more(1)?,
+            fixed: unrelated(Way::Fixed)?,
+            alone: unrelated(Way::Alone)?,
+        })
+    }
+
+    fn kinds(&self) -> [&Kind; 6] {
+        [&self.unrelated, &self.five, &self.two, &self.one, &self.fixed, &self.alone]
+    }
+
+    fn trials(&self) -> impl Iterator<Item = &Tried> {
+        self.kinds().into_iter().flat_map(|kind| &kind.trials)
+    }
+}
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -65,71 +97,56 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     if options.from.is_none() {
         try_all(&place, options)?;
     }
-    let study = Study {
-        layout: study::gather(&place, Kind::Layout)?,
-        ten: study::gather(&place, TEN)?,
-        five: study::gather(&place, FIVE)?,
-        every: study::gather(&place, EVERY)?,
-    };
-    let reached = print(&study)?;
+    let reached = print(&All::gather(&place)?);
     println!("\nTotal time: {:.1} minutes.", start.elapsed().as_secs_f64() / 60.0);
     Ok(reached)
 }
 
-/// The kinds take turns, so that a study that is stopped early has some of each.
+/// The kinds take turns, so that a study that is stopped early has some of each, and the same versions in several
+/// ways are compared in the same minutes.
 fn try_all(place: &Place, options: &Options) -> Result<(), Box<dyn Error>> {
-    let mut trials: Vec<Trial> = Trial::all(Kind::Layout, options.layout)
-        .chain(Trial::all(TEN, options.ten))
-        .chain(Trial::all(FIVE, options.five))
-        .chain(Trial::all(EVERY, options.every))
+    let mut trials: Vec<Trial> = Trial::all(Change::Unrelated, Way::Usual, options.unrelated)
+        .chain(Trial::all(Change::Unrelated, Way::Fixed, options.fixed))
+        .chain(Trial::all(Change::Unrelated, Way::Alone, options.alone))
+        .chain(Trial::all(Change::More(5), Way::Usual, options.five))
+        .chain(Trial::all(Change::More(2), Way::Usual, options.two))
+        .chain(Trial::all(Change::More(1), Way::Usual, options.one))
         .collect();
     trials.sort_by_key(|trial| trial.number);
     place.make_versions(&trials)?;
     let tools = Tools::build(place)?;
     for (index, trial) in trials.iter().enumerate() {
         let start = Instant::now();
-        let ask = match trial.kind {
-            _ if options.skip_criterion => AskCriterion::No,
-            Kind::One { .. } => AskCriterion::Planted,
-            Kind::Layout if trial.number < options.criterion => AskCriterion::All,
-            Kind::Layout | Kind::Every { .. } => AskCriterion::No,
+        let ask_criterion = match (trial.change, trial.way) {
+            (Change::Unrelated, Way::Usual) => trial.number < options.criterion,
+            (Change::More(5 | 2), _) => options.criterion > 0,
+            _ => false,
         };
-        study::try_out(place, &tools, *trial, ask)?;
+        study::try_out(place, &tools, *trial, ask_criterion)?;
         let (count, seconds) = (trials.len(), start.elapsed().as_secs());
         eprintln!("{} ({} of {count}): {seconds} s", trial.name(), index + 1);
     }
     Ok(())
 }
 
-fn print(study: &Study) -> Result<bool, Box<dyn Error>> {
-    let default = Estimator::default();
-    let gains = Gain::all(&study.layout, default)?;
-    let bars = Bar::all(study, &gains);
-    let warned = |tried: &&Tried| tried.report.warnings.iter().any(|one| one.kind == "load");
-    let busy = study.all().filter(warned).count();
+fn print(all: &All) -> bool {
+    println!("{}\n", hour::paragraph(all.trials()));
+    println!("What was said of every row:\n\n{}", tables::verdicts(all));
+    println!("{}\n", tables::touched(&all.unrelated));
+    println!("The rows that were not said to be what they are:\n\n{}", tables::missed(all));
+    println!("How long measuring took:\n\n{}", tables::times(all));
+    println!("How many builds of each version the rows took:\n\n{}", tables::builds(all));
     println!(
-        "The verdicts of every comparison; {busy} of them warned of a busy machine:\n\n\
-         {}",
-        tables::trials(study)
+        "What each estimator makes of the builds of the first look, by one test at 5 %:\n\n{}",
+        tables::estimators(all)
     );
+    println!("{}\n", tables::choice(&all.unrelated));
     println!(
-        "What each estimator makes of the same measurements: flagged by one stage, and the verdict of\n\
-         both. The second is a comparison of its own with fresh builds, of whatever any of the five\n\
-         flags:\n\n{}",
-        tables::estimators(study)?
-    );
-    println!(
-        "What criterion said, with {}:\n\n{}",
+        "The same rows by criterion, with {}:\n\n{}",
         tools::CRITERION.join(" "),
-        tables::criterion(study)
+        tables::peers(all)
     );
-    for estimator in Estimator::ALL {
-        println!(
-            "What pairing by layout is worth by the {estimator}, medians over the comparisons with\n\
-             unrelated code:\n\n{}",
-            tables::pairing(&Gain::all(&study.layout, estimator)?)
-        );
-    }
+    let bars = Bar::all(all);
     print!("{}", Bar::table(&bars));
-    Ok(Bar::are_reached(&bars))
+    Bar::are_reached(&bars)
 }

@@ -62,7 +62,7 @@ impl Place {
         }
         let git = Repository::open(&path)?;
         for trial in trials {
-            let name = trial.name();
+            let name = trial.head();
             if git.find_reference(&format!("refs/tags/{name}")).is_ok() {
                 continue;
             }

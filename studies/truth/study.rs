@@ -1,35 +1,26 @@
-//! One trial after the other: compared, looked into, and gathered for the tables.
+//! One trial after the other: compared, done by criterion too, and gathered for the tables.
 
-use std::{collections::BTreeMap, error::Error};
+use std::{collections::BTreeMap, error::Error, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Answer, Report, Row, Word, changed_functions, criterion_words},
-    judgement,
-    measurements::{Pair, first_stage},
+    answer::{Answer, Report, Row, Word, criterion_words},
     place::Place,
+    proportion::Proportion,
+    stored::{Subject, subjects},
     tools::Tools,
-    trial::{BASE, Kind, Trial, benchmarks_using},
+    trial::{BASE, Change, Trial, Way},
 };
 
-/// All trials, by kind.
-pub struct Study {
-    /// Versions that differ by unrelated code.
-    pub layout: Vec<Tried>,
-    /// Versions in which one function has 10 % more work.
-    pub ten: Vec<Tried>,
-    /// Versions in which one function has 5 % more work.
-    pub five: Vec<Tried>,
-    /// Versions in which every function has 5 % more work.
-    pub every: Vec<Tried>,
-}
-
-impl Study {
-    /// Every trial.
-    pub fn all(&self) -> impl Iterator<Item = &Tried> {
-        self.layout.iter().chain(&self.ten).chain(&self.five).chain(&self.every)
-    }
+/// All trials of one kind.
+pub struct Kind {
+    /// What the heads have.
+    pub change: Change,
+    /// How they are compared.
+    pub way: Way,
+    /// In order of their numbers.
+    pub trials: Vec<Tried>,
 }
 
 /// All that is known of one trial.
@@ -40,62 +31,10 @@ pub struct Tried {
     pub answer: Answer,
     /// What it said.
     pub report: Report,
-    /// The benchmarks in whose timed code a function's machine code differs.
-    pub touched: Vec<&'static str>,
-    /// What the larger comparison said that this report asks for, where it could not say enough of the one
-    /// benchmark with more work.
-    pub larger: Option<Report>,
-    /// What was measured.
+    /// What it measured.
     pub subjects: Vec<Subject>,
     /// What criterion said, if it was asked.
     pub criterion: Option<CriterionSaid>,
-}
-
-impl Tried {
-    /// Whether a benchmark has more work in the head.
-    pub fn is_planted(&self, benchmark: &str) -> bool {
-        self.trial.planted().contains(&benchmark)
-    }
-
-    /// How many benchmarks with more work are said to have regressed.
-    pub fn named(&self) -> usize {
-        let regressed = self.report.with_verdict(&["regressed"]);
-        regressed.into_iter().filter(|benchmark| self.is_planted(benchmark)).count()
-    }
-
-    /// The same, with the larger comparison taken for the first one where it was asked for.
-    pub fn named_as_planned(&self) -> usize {
-        let larger = self.larger.as_ref().map(|report| report.with_verdict(&["regressed"]).len());
-        larger.unwrap_or_else(|| self.named())
-    }
-
-    /// The change of a benchmark that the report gives: 0.05 is 5 %.
-    pub fn reported_change(&self, benchmark: &str) -> Option<f64> {
-        let row = self.report.benchmarks.iter().find(|row| row.id == benchmark)?;
-        Some(row.change?.estimate)
-    }
-
-    /// Benchmarks with the same work that have one of these verdicts.
-    pub fn others_with(&self, verdicts: &[&str]) -> Vec<&str> {
-        let mut others = self.report.with_verdict(verdicts);
-        others.retain(|benchmark| !self.is_planted(benchmark));
-        others
-    }
-
-    /// Whether the comparison exited with 1 exactly if it names a regression.
-    pub fn exit_agrees(&self) -> bool {
-        (self.answer.exit == 1) != self.report.with_verdict(&["regressed"]).is_empty()
-    }
-}
-
-/// One benchmark of a trial.
-pub struct Subject {
-    /// Its name.
-    pub benchmark: String,
-    /// What the comparison's first stage measured.
-    pub first: Pair,
-    /// Fresh builds of both versions, if any estimator wanted them.
-    pub fresh: Option<Pair>,
 }
 
 /// What criterion said about a trial, by benchmark.
@@ -107,135 +46,112 @@ pub struct CriterionSaid {
     pub rerun: BTreeMap<String, Word>,
 }
 
-/// What of a trial criterion is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskCriterion {
-    /// Nothing.
-    No,
-    /// About the planted benchmark.
-    Planted,
-    /// About all benchmarks, and about the base run again.
-    All,
+impl Tried {
+    /// Whether the comparison warned of this kind of disturbance.
+    pub fn warned_of(&self, kind: &str) -> bool {
+        self.report.warnings.iter().any(|warning| warning.kind == kind)
+    }
 }
 
-/// Compares the versions of a trial, again by fresh builds what any estimator flags, and the benchmark with
-/// more work again as the report asks for if it is inconclusive.
+/// What some comparisons took to decide their rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// How long all rows were measured, in seconds.
+    pub seconds: f64,
+    /// How many of them are decided.
+    pub decided: usize,
+}
+
+impl Cost {
+    /// Of these comparisons.
+    pub fn of(trials: &[Tried]) -> Self {
+        let measuring = trials.iter().flat_map(|tried| &tried.subjects);
+        let time: Duration = measuring.map(|subject| subject.measuring).sum();
+        let rows = trials.iter().flat_map(|tried| &tried.report.benchmarks);
+        let decided = rows.filter(|row| row.is_decided()).count();
+        Self { seconds: time.as_secs_f64(), decided }
+    }
+
+    /// Seconds of measuring for each decided row; infinite if none is.
+    pub fn per_decided(self) -> f64 {
+        if self.decided == 0 { f64::INFINITY } else { self.seconds / self.decided as f64 }
+    }
+}
+
+impl Kind {
+    /// Every trial of a kind that was tried.
+    pub fn gather(place: &Place, change: Change, way: Way) -> Result<Self, Box<dyn Error>> {
+        let mut trials = Vec::new();
+        for number in 0.. {
+            let trial = Trial { change, way, number };
+            let name = trial.name();
+            let Some(answer) = place.said::<Answer>(&name)? else { break };
+            let report = answer.report()?;
+            let subjects = subjects(&place.store(), &report, trial.seed())?;
+            let criterion = place.said(&criterion(trial))?;
+            trials.push(Tried { trial, answer, report, subjects, criterion });
+        }
+        Ok(Self { change, way, trials })
+    }
+
+    /// Every row of every comparison.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.trials.iter().flat_map(|tried| &tried.report.benchmarks)
+    }
+
+    /// What was measured of every row.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.trials.iter().flat_map(|tried| &tried.subjects)
+    }
+
+    /// How many rows have this verdict.
+    pub fn with_verdict(&self, verdict: &str) -> Proportion {
+        Proportion::of(self.rows(), |row| row.verdict == verdict)
+    }
+}
+
+/// Compares the versions of a trial, and asks criterion if it is wanted; what is known is not asked again.
 pub fn try_out(
     place: &Place,
     tools: &Tools<'_>,
     trial: Trial,
-    ask: AskCriterion,
+    ask_criterion: bool,
 ) -> Result<(), Box<dyn Error>> {
-    let name = trial.name();
-    let versions = [BASE, name.as_str()];
-    let answer = place.ask_once(&name, || tools.compare(versions, trial.seed(), &[], &[]))?;
-    place.ask_once(&format!("{name}.diff"), || tools.diff(versions))?;
-    place.ask_once(&fresh(trial), || {
-        let report = answer.report()?;
-        let first = first_stage(&place.store(), &report, trial.seed())?;
-        let mut wanted = Vec::new();
-        for (benchmark, pair) in &first {
-            if judgement::anyone_wants_fresh_builds(pair)? {
-                wanted.push(benchmark.as_str());
-            }
-        }
-        if wanted.is_empty() {
-            return Ok(None);
-        }
-        tools.compare(versions, trial.fresh_seed(), &wanted, &["--no-confirm"]).map(Some)
-    })?;
-    place.ask_once(&larger(trial), || {
-        let &[planted] = trial.planted() else { return Ok(None) };
-        let report = answer.report()?;
-        let inconclusive = |row: &&Row| row.id == planted && row.verdict == "inconclusive";
-        let row = report.benchmarks.iter().find(inconclusive);
-        let Some([flag, number]) = row.and_then(Row::asked_for) else { return Ok(None) };
-        tools.compare(versions, trial.larger_seed(), &[planted], &[&flag, &number]).map(Some)
-    })?;
-    if ask != AskCriterion::No {
-        place.ask_once(&criterion(trial), || ask_criterion(tools, trial, ask))?;
+    place.ask_once(&trial.name(), || tools.compare(trial))?;
+    if ask_criterion {
+        place.ask_once(&criterion(trial), || by_criterion(tools, trial))?;
     }
     Ok(())
 }
 
-/// Criterion's baseline is the base; the order of its rerun and the head alternates.
-fn ask_criterion(
-    tools: &Tools<'_>,
-    trial: Trial,
-    ask: AskCriterion,
-) -> Result<CriterionSaid, Box<dyn Error>> {
+/// Criterion's baseline is the base, measured directly before; the order of its rerun and the head alternates.
+fn by_criterion(tools: &Tools<'_>, trial: Trial) -> Result<CriterionSaid, Box<dyn Error>> {
     let base = tools.criterion_executable(BASE)?;
-    let head = tools.criterion_executable(&trial.name())?;
-    let only = trial.planted().first().copied().filter(|_| ask == AskCriterion::Planted);
+    let head = tools.criterion_executable(&trial.head())?;
     let against_base = |executable| -> Result<_, Box<dyn Error>> {
-        Ok(criterion_words(&tools.criterion(executable, ["--baseline", BASE], only)?))
+        Ok(criterion_words(&tools.criterion(executable, ["--baseline", BASE])?))
     };
-    tools.criterion(&base, ["--save-baseline", BASE], only)?;
-    let mut said = CriterionSaid::default();
-    if ask == AskCriterion::Planted {
-        said.head = against_base(&head)?;
-    } else if trial.number.is_multiple_of(2) {
-        said.rerun = against_base(&base)?;
-        said.head = against_base(&head)?;
+    tools.criterion(&base, ["--save-baseline", BASE])?;
+    Ok(if trial.number.is_multiple_of(2) {
+        let rerun = against_base(&base)?;
+        CriterionSaid { rerun, head: against_base(&head)? }
     } else {
-        said.head = against_base(&head)?;
-        said.rerun = against_base(&base)?;
-    }
-    Ok(said)
-}
-
-/// Every trial of a kind that was tried, in order.
-pub fn gather(place: &Place, kind: Kind) -> Result<Vec<Tried>, Box<dyn Error>> {
-    let mut all = Vec::new();
-    for number in 0.. {
-        match gather_one(place, Trial { kind, number })? {
-            Some(tried) => all.push(tried),
-            None => break,
-        }
-    }
-    Ok(all)
-}
-
-fn gather_one(place: &Place, trial: Trial) -> Result<Option<Tried>, Box<dyn Error>> {
-    let name = trial.name();
-    let said = (
-        place.said::<Answer>(&name)?,
-        place.said(&format!("{name}.diff"))?,
-        place.said::<Option<Answer>>(&fresh(trial))?,
-    );
-    let (Some(answer), Some(diff), Some(fresh)) = said else { return Ok(None) };
-    let larger = place.said::<Option<Answer>>(&larger(trial))?.flatten();
-    let report = answer.report()?;
-    let mut again: BTreeMap<String, Pair> = match fresh {
-        Some(fresh) => first_stage(&place.store(), &fresh.report()?, trial.fresh_seed())?,
-        None => Vec::new(),
-    }
-    .into_iter()
-    .collect();
-    let first = first_stage(&place.store(), &report, trial.seed())?;
-    let subject = |(benchmark, first)| {
-        let fresh = again.remove(&benchmark);
-        Subject { benchmark, first, fresh }
-    };
-    Ok(Some(Tried {
-        trial,
-        touched: benchmarks_using(&changed_functions(&diff)),
-        subjects: first.into_iter().map(subject).collect(),
-        criterion: place.said(&criterion(trial))?,
-        larger: larger.map(|answer| answer.report()).transpose()?,
-        answer,
-        report,
-    }))
-}
-
-fn fresh(trial: Trial) -> String {
-    format!("{}.fresh", trial.name())
-}
-
-fn larger(trial: Trial) -> String {
-    format!("{}.larger", trial.name())
+        let head = against_base(&head)?;
+        CriterionSaid { head, rerun: against_base(&base)? }
+    })
 }
 
 fn criterion(trial: Trial) -> String {
     format!("{}.criterion", trial.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_decides_nothing_costs_without_end() {
+        assert_eq!(Cost { seconds: 10.0, decided: 5 }.per_decided(), 2.0);
+        assert_eq!(Cost { seconds: 10.0, decided: 0 }.per_decided(), f64::INFINITY);
+    }
 }

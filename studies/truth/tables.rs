@@ -1,150 +1,264 @@
 //! What was tried, as tables in Markdown.
 
-use cargo_rbench::stats::{Estimator, Refusal, median};
+use cargo_rbench::stats::{Estimator, median};
 
 use crate::{
-    answer::Word,
-    count::{Count, Which},
-    gain::Gain,
+    All,
+    answer::{Row, Word},
+    halves::{self, Count, Half},
     markdown::Table,
-    study::{Study, Tried},
+    proportion::Proportion,
+    stored::ESTIMATORS,
+    study::{Cost, Kind, Tried},
+    tools::CRITERIONS,
+    trial::{Change, Way},
 };
 
-/// What every comparison said.
-pub fn trials(study: &Study) -> Table<7> {
+/// What a kind is called.
+fn name(kind: &Kind) -> String {
+    let change = match kind.change {
+        Change::Unrelated => "unrelated code".to_owned(),
+        Change::More(percent) => format!("{percent} % more work"),
+    };
+    match kind.way {
+        Way::Usual => change,
+        Way::Fixed => format!("{change}, fixed plan"),
+        Way::Alone => format!("{change}, fixed plan, one after the other"),
+    }
+}
+
+/// How often there is each verdict.
+pub fn verdicts(all: &All) -> Table<10> {
     let mut table = Table::new([
-        "trial",
-        "named",
-        "reported change %",
-        "others reported",
-        "code changed in",
-        "exit",
-        "s",
+        "what the head has",
+        "comparisons",
+        "rows",
+        "unchanged",
+        "inconclusive",
+        "regressed",
+        "improved",
+        "other",
+        "flagged by the first stage",
+        "measured on fresh builds",
     ]);
-    for tried in study.all() {
-        let planted = tried.trial.planted();
-        let named = match planted {
-            [] => "-".to_owned(),
-            [only] => format!("{only}: {}", spoken(tried)),
-            all => format!("{} of {}", tried.named(), all.len()),
-        };
-        let change = match planted {
-            [only] => tried.reported_change(only).map(|change| format!("{:+.2}", 100.0 * change)),
-            _ => None,
-        };
+    for kind in all.kinds() {
+        let words = ["unchanged", "inconclusive", "regressed", "improved"];
+        let counts = words.map(|word| kind.with_verdict(word).with);
+        let rows = kind.rows().count();
+        let other = rows - counts.iter().sum::<usize>();
+        let [unchanged, inconclusive, regressed, improved] = counts.map(|count| count.to_string());
         table.add_row([
-            tried.trial.name(),
-            named,
-            change.unwrap_or("-".to_owned()),
-            list(&tried.others_with(&["regressed", "improved"])),
-            // What was planted changes code where it should.
-            list(if planted.is_empty() { &tried.touched } else { &[] }),
-            tried.answer.exit.to_string(),
-            format!("{:.0}", tried.answer.seconds),
+            name(kind),
+            kind.trials.len().to_string(),
+            rows.to_string(),
+            unchanged,
+            inconclusive,
+            regressed,
+            improved,
+            other.to_string(),
+            kind.rows().filter(|row| row.is_flagged()).count().to_string(),
+            kind.subjects().filter(|subject| subject.fresh_builds > 0).count().to_string(),
         ]);
     }
     table
 }
 
-/// Whether the one benchmark with more work was named.
-fn spoken(tried: &Tried) -> &'static str {
-    match (tried.named(), &tried.larger) {
-        (0, None) => "no",
-        (0, Some(_)) if tried.named_as_planned() == 0 => "no, nor with more",
-        (0, Some(_)) => "with more",
-        _ => "yes",
+/// The rows whose verdict is not the true one.
+pub fn missed(all: &All) -> Table<5> {
+    let mut table =
+        Table::new(["comparison", "row", "verdict", "change %", "its own machine code changed"]);
+    for kind in [&all.unrelated, &all.five, &all.two, &all.one] {
+        let truth = if kind.change == Change::Unrelated { "unchanged" } else { "regressed" };
+        for tried in &kind.trials {
+            let wrong = tried.report.benchmarks.iter().filter(|row| row.verdict != truth);
+            for row in wrong {
+                let change = row.change.map(|change| format!("{:+.2}", 1e2 * change.estimate));
+                table.add_row([
+                    tried.trial.name(),
+                    format!("{}: {}", row.target, row.id),
+                    row.verdict.clone(),
+                    change.unwrap_or("-".to_owned()),
+                    if row.is_touched() { "yes" } else { "no" }.to_owned(),
+                ]);
+            }
+        }
     }
+    table
 }
 
-fn list(words: &[&str]) -> String {
-    if words.is_empty() { "-".to_owned() } else { words.join(", ") }
+/// A remark on the rows of unrelated code whose machine code changed all the same.
+pub fn touched(unrelated: &Kind) -> String {
+    let unchanged = |is_touched| {
+        let rows = unrelated.rows().filter(|row| row.is_touched() == is_touched);
+        Proportion::of(rows, |row| row.verdict == "unchanged")
+    };
+    format!(
+        "Rows of unrelated code that end `unchanged`: {} whose own machine code changed, {} others.",
+        unchanged(true),
+        unchanged(false)
+    )
 }
 
-/// What each estimator makes of the same measurements.
-pub fn estimators(study: &Study) -> Result<Table<10>, Refusal> {
+/// How long measuring took.
+pub fn times(all: &All) -> Table<6> {
+    let mut table =
+        Table::new(["what", "rows", "s each, median", "s in all", "decided", "s per decided row"]);
+    let mut add = |what: String, trials: &[Tried]| {
+        let subjects = trials.iter().flat_map(|tried| &tried.subjects);
+        let mut each: Vec<f64> = subjects.map(|subject| subject.measuring.as_secs_f64()).collect();
+        if each.is_empty() {
+            return;
+        }
+        let cost = Cost::of(trials);
+        table.add_row([
+            what,
+            each.len().to_string(),
+            format!("{:.2}", median(&mut each)),
+            format!("{:.0}", cost.seconds),
+            cost.decided.to_string(),
+            format!("{:.1}", cost.per_decided()),
+        ]);
+    };
+    let both = all.fixed.trials.len().min(all.unrelated.trials.len());
+    for kind in all.kinds() {
+        add(name(kind), &kind.trials);
+        if kind.change == Change::Unrelated && kind.way == Way::Usual {
+            let what = format!("{}, the first {both}", name(kind));
+            add(what, &kind.trials[..both]);
+        }
+    }
+    table
+}
+
+/// How many builds of each version rows took.
+pub fn builds(all: &All) -> Table<8> {
+    const LOOKS: [usize; 4] = [5, 10, 20, 40];
+    let mut table = Table::new([
+        "what",
+        "5 builds",
+        "10",
+        "20",
+        "40",
+        "other",
+        "with fresh ones",
+        "fresh ones, median",
+    ]);
+    for kind in [&all.unrelated, &all.five, &all.two, &all.one] {
+        let count = |builds| kind.subjects().filter(|one| one.first_builds == builds).count();
+        let counts = LOOKS.map(count);
+        let other = kind.subjects().count() - counts.iter().sum::<usize>();
+        let [five, ten, twenty, forty] = counts.map(|count| count.to_string());
+        let fresh = kind.subjects().map(|one| one.fresh_builds).filter(|builds| *builds > 0);
+        let mut fresh: Vec<f64> = fresh.map(|builds| builds as f64).collect();
+        let with_fresh = fresh.len().to_string();
+        let middle = if fresh.is_empty() { "-".to_owned() } else { median(&mut fresh).to_string() };
+        table.add_row([
+            name(kind),
+            five,
+            ten,
+            twenty,
+            forty,
+            other.to_string(),
+            with_fresh,
+            middle,
+        ]);
+    }
+    table
+}
+
+/// What each estimator makes of the first look at the same rows, in both halves.
+pub fn estimators(all: &All) -> Table<9> {
     let mut table = Table::new([
         "estimator",
-        "same work: flagged",
+        "choosing half: flagged",
         "%",
-        "regressed",
-        "improved",
-        "10 %: flagged",
-        "regressed",
-        "5 %: flagged",
-        "regressed",
         "median SE %",
+        "2 % more: flagged",
+        "judging half: flagged",
+        "%",
+        "median SE %",
+        "2 % more: flagged",
     ]);
-    for estimator in Estimator::ALL {
-        let mut same = Count::over(study.all(), Which::Same, estimator)?;
-        let ten = Count::over(&study.ten, Which::Planted, estimator)?;
-        let fives = study.five.iter().chain(&study.every);
-        let five = Count::over(fives, Which::Planted, estimator)?;
-        table.add_row([
-            estimator.to_string(),
-            format!("{} of {}", same.flagged, same.of),
-            format!("{:.1}", 100.0 * same.flagged as f64 / same.of.max(1) as f64),
-            same.regressed.to_string(),
-            same.improved.to_string(),
-            format!("{} of {}", ten.flagged, ten.of),
-            ten.regressed.to_string(),
-            format!("{} of {}", five.flagged, five.of),
-            five.regressed.to_string(),
-            format!("{:.2}", 100.0 * median(&mut same.standard_errors)),
-        ]);
+    for estimator in ESTIMATORS {
+        let [chooses, judges] = [Half::Chooses, Half::Judges].map(|half| {
+            let same = Count::of(all.unrelated.subjects(), half, estimator);
+            let more = Count::of(all.two.subjects(), half, estimator);
+            [
+                same.flagged.to_string(),
+                format!("{:.1}", 1e2 * same.flagged.share()),
+                format!("{:.3}", 1e2 * same.standard_error),
+                more.flagged.to_string(),
+            ]
+        });
+        let [a, b, c, d] = chooses;
+        let [e, f, g, h] = judges;
+        table.add_row([estimator.to_string(), a, b, c, d, e, f, g, h]);
     }
-    Ok(table)
+    table
 }
 
-/// What criterion said.
-pub fn criterion(study: &Study) -> Table<6> {
+/// Which estimator one half chooses, whether it is the default, and what it gives in the other half.
+pub fn choice(unrelated: &Kind) -> String {
+    let count = |half, estimator| Count::of(unrelated.subjects(), half, estimator);
+    let counts = ESTIMATORS.map(|estimator| (estimator, count(Half::Chooses, estimator)));
+    let functions = Half::Chooses.functions().collect::<Vec<_>>().join(", ");
+    let Some(chosen) = halves::chosen(&counts) else {
+        return format!("No estimator is chosen by {functions}: all flag more than 7 %.");
+    };
+    let judged = count(Half::Judges, chosen);
+    let is_default = if chosen == Estimator::Pairwise { "is" } else { "is not" };
+    format!(
+        "{functions} choose `{chosen}`, which {is_default} the default in turns. In the other half it \
+         flags {} rows without a change ({:.1} %), with a median standard error of {:.3} %.",
+        judged.flagged,
+        1e2 * judged.flagged.share(),
+        1e2 * judged.standard_error
+    )
+}
+
+/// What criterion and rbench said about the same rows.
+pub fn peers(all: &All) -> Table<7> {
     let mut table =
-        Table::new(["versions", "regressed", "improved", "within noise", "no change", "of"]);
-    for (versions, words) in [
-        ("the same executable again", words(&study.layout, true)),
-        ("unrelated code", words(&study.layout, false)),
-        ("10 % more work, the benchmark that has it", words(&study.ten, false)),
-        ("5 % more work, the benchmark that has it", words(&study.five, false)),
-    ] {
-        let count = |wanted| words.iter().filter(|word| **word == wanted).count().to_string();
-        table.add_row([
-            versions.to_owned(),
-            count(Word::Regressed),
-            count(Word::Improved),
-            count(Word::Noise),
-            count(Word::NoChange),
-            words.len().to_string(),
-        ]);
+        Table::new(["versions", "by", "rows", "regressed", "improved", "unchanged", "undecided"]);
+    let rerun = said(&all.unrelated, true);
+    add_words(&mut table, "the same executable again".to_owned(), &rerun);
+    for kind in [&all.unrelated, &all.five, &all.two] {
+        add_words(&mut table, name(kind), &said(kind, false));
+        let asked = kind.trials.iter().filter(|tried| tried.criterion.is_some());
+        let rows: Vec<&Row> = asked
+            .flat_map(|tried| &tried.report.benchmarks)
+            .filter(|row| row.target == CRITERIONS)
+            .collect();
+        let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count().to_string();
+        let undecided = rows.iter().filter(|row| !row.is_decided()).count().to_string();
+        let [regressed, improved, unchanged] = ["regressed", "improved", "unchanged"].map(count);
+        let (versions, of) = (name(kind), rows.len().to_string());
+        let by = "rbench".to_owned();
+        table.add_row([versions, by, of, regressed, improved, unchanged, undecided]);
     }
     table
 }
 
 /// All that criterion said of the heads, or of the base run again.
-fn words(trials: &[Tried], rerun: bool) -> Vec<Word> {
-    let said = trials.iter().filter_map(|tried| tried.criterion.as_ref());
+fn said(kind: &Kind, rerun: bool) -> Vec<Word> {
+    let said = kind.trials.iter().filter_map(|tried| tried.criterion.as_ref());
     said.flat_map(|said| if rerun { said.rerun.values() } else { said.head.values() })
         .copied()
         .collect()
 }
 
-/// What pairing is worth.
-pub fn pairing(gains: &[Gain]) -> Table<6> {
-    let mut table = Table::new([
-        "benchmark",
-        "sd between layouts %",
-        "correlation",
-        "paired ± %",
-        "unpaired ± %",
-        "ratio",
+/// "Within the noise threshold" and "no change detected" both name nothing; neither shows that there is nothing.
+fn add_words(table: &mut Table<7>, versions: String, words: &[Word]) {
+    let [regressed, improved] = [Word::Regressed, Word::Improved]
+        .map(|wanted| words.iter().filter(|word| **word == wanted).count());
+    let quiet = words.len() - regressed - improved;
+    table.add_row([
+        versions,
+        "criterion".to_owned(),
+        words.len().to_string(),
+        regressed.to_string(),
+        improved.to_string(),
+        "-".to_owned(),
+        quiet.to_string(),
     ]);
-    for gain in gains {
-        table.add_row([
-            gain.benchmark.to_owned(),
-            format!("{:.2}", 100.0 * gain.spread),
-            format!("{:.2}", gain.correlation),
-            format!("{:.2}", 100.0 * gain.half_widths[0]),
-            format!("{:.2}", 100.0 * gain.half_widths[1]),
-            format!("{:.2}", gain.ratio),
-        ]);
-    }
-    table
 }

@@ -1,43 +1,33 @@
 //! What it gives to let both versions take turns at readings of the clock.
 //!
-//! `cargo run --release --example turns` prints three tables, and exits with an error if a requirement is missed.
-//! It takes about an hour on two cores.
+//! `cargo run --release --example turns` prints a table and the requirements, and exits with an error if one is
+//! missed.
 //!
-//! The first table is about pairs of executions of the *same* executable, so that every difference is noise:
+//! The table is about pairs of executions of the *same* executable, so that every difference is noise:
 //! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
 //! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
 //! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each
 //! execution, and, as comparisons take it, by the interquartile mean of the log ratios of neighbours (of
 //! measurement i of both).
 //!
-//! The second is about whole comparisons of versions whose true difference is known, by the real program. The
-//! third has the requirements.
+//! What whole comparisons gain is in the study `truth`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
-use std::{error::Error, path::PathBuf, process::ExitCode, time::Instant};
+use std::{error::Error, path::PathBuf, process::ExitCode};
 
-use cargo_rbench::{
-    model::Interleave,
-    stats::{Estimator, median},
-};
+use cargo_rbench::stats::{Estimator, median};
 use clap::Parser;
 
 use bars::Bar;
-use comparisons::{Compared, Comparisons, Kind};
 use pairs::{LENGTHS, Pairs, Way};
 
 mod bars;
-mod comparisons;
 mod pair;
 mod pairs;
-#[path = "../support/rbench.rs"]
-mod rbench;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
-#[path = "../truth/unrelated.rs"]
-mod unrelated;
 
 /// What is asked of the study.
 #[derive(Debug, Parser)]
@@ -45,13 +35,7 @@ struct Options {
     /// Pairs of executions of each benchmark, in each way.
     #[arg(long, default_value_t = 20)]
     pairs: usize,
-    /// Comparisons with unrelated code.
-    #[arg(long, default_value_t = 14)]
-    comparisons: usize,
-    /// How many of these are done one execution after the other, too.
-    #[arg(long, default_value_t = 2)]
-    alone: usize,
-    /// Pairs of the benchmarks of another project alone, without comparisons.
+    /// Pairs of the benchmarks of another project.
     #[arg(long)]
     manifest_path: Option<PathBuf>,
 }
@@ -61,23 +45,16 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    let mut bars = Vec::new();
-    if options.pairs > 0 {
-        let pairs = if let Some(manifest) = &options.manifest_path {
-            pairs::measure(manifest, &[], options.pairs)?
-        } else {
-            let fixture = support::Project::of_fixture("truth")?;
-            let manifest = fixture.tree.path().join("Cargo.toml");
-            pairs::measure(&manifest, &features(), options.pairs)?
-        };
-        let best = best_way(&pairs);
-        print_pairs(&pairs, best);
-        bars.extend(bars::of_pairs(&pairs, best));
-    }
-    if options.comparisons > 0 && options.manifest_path.is_none() {
-        let compared = compare_all(options)?;
-        bars.extend(bars::of_comparisons(&compared));
-    }
+    let pairs = if let Some(manifest) = &options.manifest_path {
+        pairs::measure(manifest, &[], options.pairs)?
+    } else {
+        let fixture = support::Project::of_fixture("truth")?;
+        let manifest = fixture.tree.path().join("Cargo.toml");
+        pairs::measure(&manifest, &features(), options.pairs)?
+    };
+    let best = best_way(&pairs);
+    print_pairs(&pairs, best);
+    let bars = bars::of_pairs(&pairs, best);
     println!();
     for bar in &bars {
         println!("{}", bar.line());
@@ -127,55 +104,4 @@ fn print_pairs(all: &[Pairs], best: Way) {
     }
     let neighbours = all.iter().map(Pairs::of_neighbours).collect::<Vec<_>>();
     println!("  {:<15} {:.2}\n", "pairwise", 1e2 * median(&mut { neighbours }));
-}
-
-fn compare_all(options: &Options) -> Result<Vec<Compared>, Box<dyn Error>> {
-    let comparisons = Comparisons::new()?;
-    let mut todo = Vec::new();
-    for number in 0..options.comparisons {
-        if number < options.alone {
-            todo.push((Kind::Unrelated, number, Interleave::Executions));
-        }
-        todo.push((Kind::Unrelated, number, Interleave::Turns));
-    }
-    todo.extend([5, 2].map(|percent| (Kind::More(percent), 100 + percent, Interleave::Turns)));
-    let mut all = Vec::new();
-    for (kind, number, interleave) in todo {
-        let begin = Instant::now();
-        let compared = comparisons.compare(kind, number, interleave)?;
-        println!("{}", line(&compared));
-        eprintln!("{:.0} s", begin.elapsed().as_secs_f64());
-        all.push(compared);
-    }
-    Ok(all)
-}
-
-/// What came of a comparison: how many rows have each verdict.
-fn line(compared: &Compared) -> String {
-    let mut words: Vec<&str> = compared.rows.iter().map(|row| row.verdict.as_str()).collect();
-    words.sort_unstable();
-    let counts = words.chunk_by(|a, b| a == b).map(|same| format!("{} {}", same.len(), same[0]));
-    let way = match compared.interleave {
-        Interleave::Turns => "in turns",
-        Interleave::Executions => "one after the other",
-    };
-    let kind = match compared.kind {
-        Kind::Unrelated => "unrelated code".to_owned(),
-        Kind::More(percent) => format!("{percent} % more work"),
-    };
-    let mut errors: Vec<f64> = compared
-        .rows
-        .iter()
-        .filter_map(|row| Some(row.stages.first()?.log_standard_error))
-        .collect();
-    let median = 1e2 * median(&mut errors);
-    let alone =
-        compared.rows.iter().filter(|row| row.interleave.as_deref() != Some("turns")).count();
-    let alone = if compared.interleave == Interleave::Turns && alone > 0 {
-        format!(" ({alone} rows without)")
-    } else {
-        String::new()
-    };
-    let counts = counts.collect::<Vec<_>>().join(", ");
-    format!("{kind}, {way}{alone}: {counts}; median standard error {median:.2} %")
 }

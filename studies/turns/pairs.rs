@@ -14,7 +14,7 @@ use cargo_rbench::{
     model::{Benchmark, ExecutionRequest, Interleave},
     process::{Interrupt, Kept},
     project::Project,
-    settings::Purpose,
+    settings::{Patience, Purpose},
     stats::Estimator,
 };
 
@@ -84,8 +84,9 @@ pub fn measure(
     let Command::Compare(args) = Cli::of_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let settings =
-        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
+    let purpose =
+        Purpose::Comparison { interleave: Interleave::Executions, patience: Patience::default() };
+    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];

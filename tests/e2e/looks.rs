@@ -55,8 +55,9 @@ fn what_is_decided_after_five_builds_has_no_more_and_what_is_flagged_has_fresh_o
 fn what_cannot_be_decided_soon_is_given_up_unless_there_is_patience() {
     let project = project();
     let precise = ["--min-effect", "0.00001%", "--filter", "steady", "--measure-all"];
-    let report =
-        |more: &[&str]| compare(&project, &[&precise[..], more].concat()).ok().json("compare");
+    let report = |more: &[&str]| {
+        compare(&project, &[&precise[..], more].concat()).assert_exit(0).json("compare")
+    };
     let patient = report(&["--until-decided", "--builds", "3..6"]);
     assert!(matches!(builds(&patient, "steady").as_slice(), [6] | [_, _]), "{patient}");
     assert_eq!(patient["dimensions"]["first_look"], 3);
@@ -68,7 +69,7 @@ fn what_cannot_be_decided_soon_is_given_up_unless_there_is_patience() {
 #[test]
 fn a_budget_ends_after_the_first_look_and_says_what_is_left_open() {
     let project = project();
-    let outcome = compare(&project, &["--budget", "1ms", "--measure-all"]).ok();
+    let outcome = compare(&project, &["--budget", "1ms", "--measure-all"]).assert_exit(0);
     let report = outcome.json("compare");
     assert_eq!(builds(&report, "changing"), [5]);
     let row = &report["benchmarks"].as_array().unwrap()[0];

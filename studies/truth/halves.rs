@@ -1,0 +1,100 @@
+//! Half of the functions choose the estimator, and the other half judge it.
+
+use cargo_rbench::stats::{Estimator, median};
+
+use crate::{
+    proportion::Proportion,
+    stored::{ESTIMATORS, Subject},
+    trial::{FUNCTIONS, function_of},
+};
+
+/// An estimator is not chosen if a test at 5 % flags more of the rows without a change.
+const MOST_FLAGGED: f64 = 0.07;
+
+/// A half of the functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// Every other one from the first, by name.
+    Chooses,
+    /// The others.
+    Judges,
+}
+
+impl Half {
+    /// Its functions.
+    pub fn functions(self) -> impl Iterator<Item = &'static str> {
+        FUNCTIONS.into_iter().skip(usize::from(self == Self::Judges)).step_by(2)
+    }
+
+    fn has(self, subject: &Subject) -> bool {
+        self.functions().any(|function| function == function_of(&subject.id))
+    }
+}
+
+/// What an estimator makes of the rows of a half.
+#[derive(Debug)]
+pub struct Count {
+    /// How many rows the test flags.
+    pub flagged: Proportion,
+    /// The median standard error of the change's logarithm.
+    pub standard_error: f64,
+}
+
+impl Count {
+    /// What an estimator, one of [`ESTIMATORS`], makes of these rows, as far as they are of a half.
+    pub fn of<'s>(
+        subjects: impl IntoIterator<Item = &'s Subject>,
+        half: Half,
+        estimator: Estimator,
+    ) -> Self {
+        let place = ESTIMATORS.iter().position(|one| *one == estimator);
+        let own = subjects.into_iter().filter(|subject| half.has(subject));
+        let said: Vec<_> = own.filter_map(|subject| subject.said[place?]).collect();
+        let mut errors: Vec<f64> = said.iter().map(|said| said.standard_error).collect();
+        let standard_error = if errors.is_empty() { f64::NAN } else { median(&mut errors) };
+        Self { flagged: Proportion::of(said, |said| said.flagged), standard_error }
+    }
+
+    /// Whether it is flagged as rarely as the test promises, or nearly.
+    fn is_honest(&self) -> bool {
+        self.flagged.of > 0 && self.flagged.share() <= MOST_FLAGGED
+    }
+}
+
+/// The estimator with the least standard error among those that flag few enough rows without a change.
+pub fn chosen(counts: &[(Estimator, Count)]) -> Option<Estimator> {
+    let honest = counts.iter().filter(|(_, count)| count.is_honest());
+    let least =
+        honest.min_by(|(_, one), (_, other)| one.standard_error.total_cmp(&other.standard_error));
+    least.map(|(estimator, _)| *estimator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(with: usize, standard_error: f64) -> Count {
+        Count { flagged: Proportion { with, of: 100 }, standard_error }
+    }
+
+    #[test]
+    fn the_halves_are_disjoint_and_have_all_functions() {
+        let mut all: Vec<&str> =
+            [Half::Chooses, Half::Judges].into_iter().flat_map(Half::functions).collect();
+        all.sort_unstable();
+        assert_eq!(all, FUNCTIONS);
+        assert_eq!(Half::Chooses.functions().count(), 5);
+    }
+
+    #[test]
+    fn the_least_standard_error_is_chosen_unless_too_much_is_flagged() {
+        let counts = [
+            (Estimator::Mean, count(5, 0.02)),
+            (Estimator::Median, count(7, 0.01)),
+            (Estimator::Minimum, count(8, 0.001)),
+        ];
+        assert_eq!(chosen(&counts), Some(Estimator::Median));
+        assert_eq!(chosen(&counts[2..]), None);
+        assert_eq!(chosen(&[]), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! What a comparison measured, read from rbench's own store as rbench itself reads it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use cargo_rbench::{
+    judge::{BenchmarkResults, Results, VersionRef},
+    machine::state::MANY_SWITCHES,
+    model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
+    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Summary},
+    store::{Store, StoredExperiment},
+};
+
+use crate::answer::Report;
+
+/// Every estimator: those of executions that ran alone, and that of those in turns.
+pub const ESTIMATORS: [Estimator; 6] = [
+    Estimator::Mean,
+    Estimator::TrimmedMean,
+    Estimator::Median,
+    Estimator::LowerQuartile,
+    Estimator::Minimum,
+    Estimator::Pairwise,
+];
+
+/// What was measured of one benchmark.
+#[derive(Debug)]
+pub struct Subject {
+    /// The benchmark's id.
+    pub id: String,
+    /// How long its executions took, from the start of each pair of executions until its end.
+    pub measuring: Duration,
+    /// How much of that, added up over both versions, was spent in warm-ups and measurements.
+    pub inside: Duration,
+    /// How many builds of each version were executed in the first stage.
+    pub first_builds: usize,
+    /// How many in the second, on fresh builds.
+    pub fresh_builds: usize,
+    /// How many executions there were.
+    pub executions: usize,
+    /// From how many of these others took the CPU often.
+    pub preempted: usize,
+    /// What each of [`ESTIMATORS`] makes of the builds of the first look.
+    pub said: [Option<Said>; 6],
+}
+
+/// What an estimator makes of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// Whether a test at 5 % flags a change, in either direction.
+    pub flagged: bool,
+    /// The standard error of the change's logarithm.
+    pub standard_error: f64,
+}
+
+/// What the comparison with this report and seed measured.
+pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let store = Store::open(store, &|| ())?;
+    let experiment = experiment(&store, report, seed)?;
+    let planned: Vec<Benchmark> =
+        experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
+    let first_look = LayoutSeed::list(seed, experiment.plan.dimensions.looks().first);
+    let results = Results::new(&store, vec![experiment]);
+    let mut subjects = Vec::new();
+    for benchmark in planned {
+        let of_benchmark = results.of_benchmark(&benchmark, [0])?;
+        let mut subject = counted(&of_benchmark);
+        for (said, estimator) in subject.said.iter_mut().zip(ESTIMATORS) {
+            *said = judged(&of_benchmark, &first_look, estimator)?;
+        }
+        subjects.push(subject);
+    }
+    Ok(subjects)
+}
+
+/// The last finished experiment over the report's versions with this seed.
+fn experiment(
+    store: &Store<'_>,
+    report: &Report,
+    seed: u64,
+) -> Result<StoredExperiment, Box<dyn Error>> {
+    let versions = [&report.base.commit, &report.head.commit];
+    let is_wanted = |experiment: &StoredExperiment| {
+        let planned = experiment.plan.versions.iter().map(|planned| &planned.version.commit);
+        experiment.finished.is_some() && experiment.plan.seed == seed && planned.eq(versions)
+    };
+    let mut experiments = store.experiments()?.into_iter().rev();
+    experiments.find(is_wanted).ok_or_else(|| format!("seed {seed} is not in the store").into())
+}
+
+/// Base and head.
+const VERSIONS: [VersionRef; 2] =
+    [VersionRef { experiment: 0, version: 0 }, VersionRef { experiment: 0, version: 1 }];
+
+/// The counts and times of a benchmark, without what estimators say.
+fn counted(of_benchmark: &BenchmarkResults<'_>) -> Subject {
+    let mut subject = Subject {
+        id: of_benchmark.benchmark.name.id.clone(),
+        measuring: Duration::ZERO,
+        inside: Duration::ZERO,
+        first_builds: 0,
+        fresh_builds: 0,
+        executions: 0,
+        preempted: 0,
+        said: [None; 6],
+    };
+    let mut pairs: BTreeMap<(Stage, u32, LayoutSeed), Vec<&Resources>> = BTreeMap::new();
+    let mut builds: BTreeMap<Stage, BTreeSet<LayoutSeed>> = BTreeMap::new();
+    for row in VERSIONS.iter().flat_map(|version| of_benchmark.rows(*version)) {
+        let Ok(execution) = &row.outcome else { continue };
+        let slot = row.slot;
+        pairs.entry((slot.stage, slot.round, slot.seed)).or_default().push(&execution.resources);
+        builds.entry(slot.stage).or_default().insert(slot.seed);
+        subject.inside += inside(&of_benchmark.benchmark, execution);
+        subject.executions += 1;
+        subject.preempted += usize::from(is_preempted(&execution.resources));
+    }
+    subject.measuring = pairs.values().map(|pair| duration(pair)).sum();
+    let count = |stage| builds.get(&stage).map_or(0, BTreeSet::len);
+    (subject.first_builds, subject.fresh_builds) = (count(Stage::First), count(Stage::Second));
+    subject
+}
+
+/// How long a pair of executions took: at once, from the first start to the last end; one after the other, as long
+/// as both, whatever came between them.
+fn duration(pair: &[&Resources]) -> Duration {
+    let begin = pair.iter().map(|one| one.start).min();
+    let end = pair.iter().map(|one| one.start + one.wall).max();
+    let (begin, end) = begin.zip(end).unwrap_or((SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH));
+    let span = end.duration_since(begin).unwrap_or_default();
+    span.min(pair.iter().map(|one| one.wall).sum())
+}
+
+/// How long an execution warmed up and measured.
+fn inside(benchmark: &Benchmark, execution: &Execution) -> Duration {
+    let Execution { asked, warm_up, .. } = execution;
+    // Divan gives one median for all of its samples, and does not warm up.
+    if benchmark.target == format!("by_{}", HarnessKind::Divan.name()) {
+        let samples = u32::try_from(asked.measurements).unwrap_or(u32::MAX);
+        return execution.measured_time().saturating_mul(samples);
+    }
+    execution.measured_time() + warm_up.unwrap_or(asked.warm_up)
+}
+
+/// Whether others took the CPU from an execution more often than on a quiet machine, as rbench's warning has it.
+fn is_preempted(resources: &Resources) -> bool {
+    let allowed = f64::from(MANY_SWITCHES) * resources.wall.as_secs_f64().max(0.1);
+    resources.involuntary_switches as f64 > allowed
+}
+
+/// What an estimator makes of the builds with these seeds, which every benchmark has; nothing without
+/// measurements.
+fn judged(
+    of_benchmark: &BenchmarkResults<'_>,
+    seeds: &[LayoutSeed],
+    estimator: Estimator,
+) -> Result<Option<Said>, Box<dyn Error>> {
+    let mut summaries = Vec::new();
+    for version in VERSIONS {
+        let all = of_benchmark.measurements(version, Stage::First, &Metric::wall(), estimator)?;
+        let some = all.and_then(|all| only(&all, seeds));
+        summaries.extend(some.map(|measurements| Summary::of(&measurements, estimator)));
+    }
+    let [base, head] = summaries.as_slice() else { return Ok(None) };
+    // A single test, at the rate itself.
+    let criteria = Criteria { estimator: Some(estimator), confirm: false, ..Criteria::default() };
+    let assessment = Assessment::new(base, head, Pairing::BySeed, &criteria).ok();
+    Ok(assessment.map(|assessment| Said {
+        flagged: assessment.flag.is_some(),
+        standard_error: assessment.comparison.standard_error,
+    }))
+}
+
+/// The measurements of the builds with these seeds.
+fn only(all: &Measurements, seeds: &[LayoutSeed]) -> Option<Measurements> {
+    let is_wanted = |seed| seeds.iter().any(|wanted| u64::from(wanted.get()) == seed);
+    let builds = all.builds().filter(|build| is_wanted(build.seed()));
+    let builds = builds.map(|build| (build.seed(), build.executions().collect::<Vec<_>>()));
+    let some = Measurements::new(all.metric().clone(), builds).ok()?;
+    Some(some.with_resolution(all.resolution()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(start: u64, wall: u64, involuntary_switches: u64) -> Resources {
+        Resources {
+            start: SystemTime::UNIX_EPOCH + Duration::from_secs(start),
+            wall: Duration::from_secs(wall),
+            user: Duration::ZERO,
+            system: Duration::ZERO,
+            peak_memory: None,
+            voluntary_switches: 0,
+            involuntary_switches,
+        }
+    }
+
+    #[test]
+    fn executions_at_once_take_their_span_and_others_only_their_own_time() {
+        let (first, beside, later) = (ran(10, 4, 0), ran(11, 4, 0), ran(50, 4, 0));
+        assert_eq!(duration(&[&first, &beside]), Duration::from_secs(5));
+        assert_eq!(duration(&[&first, &later]), Duration::from_secs(8));
+        assert_eq!(duration(&[]), Duration::ZERO);
+    }
+
+    #[test]
+    fn an_execution_is_preempted_by_many_switches_in_its_time() {
+        assert!(is_preempted(&ran(0, 1, 51)) && !is_preempted(&ran(0, 1, 50)));
+    }
+
+    #[test]
+    fn only_the_builds_of_a_look_are_judged() {
+        let seeds = LayoutSeed::list(7, 3);
+        let builds = seeds.iter().map(|seed| (u64::from(seed.get()), [[1.0, 2.0]]));
+        let all = Measurements::new(Metric::wall(), builds).unwrap();
+        assert_eq!(only(&all, &seeds[..2]).unwrap().builds().len(), 2);
+        assert!(only(&all, &LayoutSeed::list(8, 2)).is_none());
+    }
+}
