@@ -148,15 +148,11 @@ impl Stages<'_> {
 
     /// The stage and the number of builds that come next.
     fn next(&self, one: &Undecided<'_>) -> (Stage, u32) {
-        match one.progress {
-            Progress::Flagged { builds } => {
-                (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX))
-            }
-            _ => {
-                let looks = self.runner.looks(one.benchmark);
-                (Stage::First, looks.after(one.builds).unwrap_or(looks.most))
-            }
+        if let Progress::Flagged { builds } = one.progress {
+            return (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX));
         }
+        let looks = self.runner.looks(one.benchmark);
+        (Stage::First, looks.after(one.builds).unwrap_or(looks.most))
     }
 
     /// What is still undecided after a block: nothing after the second stage, which is judged once.

@@ -90,10 +90,10 @@ impl Queue {
         while together.len() < most && together.first().is_some_and(&fits) {
             let is_of_another =
                 |next: &Step| together.iter().all(|step| step.benchmark != next.benchmark);
-            match self.steps.pop_front_if(|next| is_of_another(next) && fits(next)) {
-                Some(next) => together.push(next),
-                None => break,
+            if !self.steps.front().is_some_and(|next| is_of_another(next) && fits(next)) {
+                break;
             }
+            together.extend(self.take());
         }
         together
     }

@@ -1,9 +1,9 @@
-//! What is to be done next with a benchmark that is being measured.
+//! What follows from the first stage for a benchmark that is being measured.
 
-use super::{looks::TakenLooks, row::JudgedStage};
-use crate::stats::{Criteria, Doubt, Rates, Verdict};
+use super::looks::TakenLooks;
+use crate::stats::{Assessment, Criteria, Rates};
 
-/// What is to be done next with a benchmark in one metric.
+/// What follows from the first stage for a benchmark in one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Progress {
     /// Nothing: it is decided, or no look is left.
@@ -38,28 +38,30 @@ impl Progress {
         }
     }
 
-    /// After a look of the first stage that was the last so far, with this verdict on one of `judged` benchmarks.
+    /// What follows from the last look of the first stage, whatever was measured after it, at one of `judged`
+    /// benchmarks.
     pub(super) fn after(
         looks: &TakenLooks,
-        stage: &JudgedStage,
-        verdict: &Verdict,
+        last: &Assessment,
         judged: usize,
         criteria: &Criteria,
     ) -> Self {
-        let Verdict::Inconclusive { doubt, .. } = verdict else { return Self::Ended };
-        if *doubt == Doubt::Unconfirmed {
+        if last.needs_confirmation(criteria) {
             let builds = if looks.planned.is_fixed() {
                 looks.planned.most as usize
             } else {
-                stage.assessment.confirmation_builds(judged, criteria)
+                last.confirmation_builds(judged, criteria)
             };
             return Self::Flagged { builds };
+        }
+        if last.ends_first_stage(criteria) {
+            return Self::Ended;
         }
         let all = looks.planned.count();
         let left = looks.planned.builds().enumerate().skip(looks.count());
         let chances = left.map(|(look, builds)| {
             let rates = Rates::of_look(criteria, look, all);
-            stage.assessment.chance_to_be_decided(builds as usize, rates)
+            last.chance_to_be_decided(builds as usize, rates)
         });
         chances.reduce(f64::max).map_or(Self::Ended, |chance| Self::Open { chance })
     }

@@ -26,7 +26,7 @@ pub struct JudgedRow {
     pub work: Option<[Throughput; 2]>,
     /// How the executions of the stage that decides were interleaved; absent where nothing was judged.
     pub interleaving: Option<Interleaving>,
-    /// What is to be done next, while the experiment goes on.
+    /// What follows from the first stage: what the experiment does next, or did.
     pub progress: Progress,
     /// What of the differences between the versions the benchmark executes or reads; absent where that is not
     /// known, as of stored results.

@@ -217,10 +217,7 @@ impl<'r> Judge<'r> {
         };
         let confirmation = second.as_ref().map(|second| &second.assessment);
         let verdict = Verdict::of(&first.assessment, confirmation, count, criteria);
-        let progress = match &second {
-            Some(_) => Progress::Ended,
-            None => Progress::after(&looks, &first, &verdict, count, criteria),
-        };
+        let progress = Progress::after(&looks, &first.assessment, count, criteria);
         let JudgedStage { summaries, assessment } = second.as_ref().unwrap_or(&first);
         let outlook = matches!(verdict, Verdict::Inconclusive { .. })
             .then(|| Outlook::of(assessment, count, criteria))

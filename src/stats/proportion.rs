@@ -1,5 +1,7 @@
 //! How often something happened, and what that says of how often it happens.
 
+use std::fmt;
+
 use super::distribution::{beta_cdf, beta_quantile};
 
 /// So many of so many.
@@ -41,6 +43,13 @@ impl Proportion {
             return 1.0;
         }
         beta_cdf(rate, self.count as f64, (self.of.saturating_sub(self.count) + 1) as f64)
+    }
+}
+
+impl fmt::Display for Proportion {
+    /// `29 of 30`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.count, self.of)
     }
 }
 

@@ -25,6 +25,7 @@ use cargo_rbench::{
     model::Interleave,
     process::Interrupt,
     project::Project,
+    settings::{Patience, Purpose},
     stats::Random,
 };
 use rustix::process::Signal;
@@ -152,8 +153,9 @@ impl Trials {
         let Command::Compare(args) = Cli::of_words(&words.collect::<Vec<_>>())?.command else {
             return Err("the words are not those of a comparison".into());
         };
-        let turns = Interleave::Turns;
-        let settings = ExperimentSettings::resolve(&project.file, &args.experiment, turns)?;
+        let (interleave, patience) = (Interleave::Turns, Patience::OneLook);
+        let purpose = Purpose::Comparison { interleave, patience };
+        let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
         let interrupt = Interrupt::new()?;
         let runner = Runner::open(&project, settings, &interrupt, &Silent)?;
         let revisions = ["HEAD~1", "HEAD"].map(|revision| project.repository.resolve(revision));

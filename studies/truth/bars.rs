@@ -8,7 +8,7 @@ use crate::{
     All,
     answer::Row,
     markdown::Table,
-    proportion::Proportion,
+    proportion::{Proportion, Shown as _},
     stored::Subject,
     study::{Cost, Kind, Tried},
 };
@@ -70,7 +70,7 @@ impl Bar {
     }
 
     fn share(what: &'static str, target: &'static str, obtained: Proportion, least: f64) -> Self {
-        let percent = 1e2 * obtained.share();
+        let percent = 1e2 * obtained.rate();
         Self {
             what,
             target,
@@ -80,12 +80,12 @@ impl Bar {
     }
 
     fn no_regression(regressed: Proportion) -> Self {
-        let [low, high] = regressed.interval().map(|end| 1e2 * end);
+        let [low, high] = regressed.at_95().map(|end| 1e2 * end);
         Self {
             what: "unrelated code: regressions reported (95 % interval of the share)",
             target: "none",
             obtained: format!("{regressed} ({low:.2} to {high:.2} %)"),
-            reached: regressed.of > 0 && regressed.with == 0,
+            reached: regressed.of > 0 && regressed.count == 0,
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn one_false_regression_misses_the_bar() {
-        let bar = |with| Bar::no_regression(Proportion { with, of: 420 });
+        let bar = |with| Bar::no_regression(Proportion { count: with, of: 420 });
         assert!(bar(0).reached && !bar(1).reached);
         assert_eq!(bar(0).obtained, "0 of 420 (0.00 to 0.87 %)");
     }

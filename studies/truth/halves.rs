@@ -3,7 +3,7 @@
 use cargo_rbench::stats::{Estimator, median};
 
 use crate::{
-    proportion::Proportion,
+    proportion::{Proportion, Shown as _},
     stored::{ESTIMATORS, Subject},
     trial::{FUNCTIONS, function_of},
 };
@@ -57,7 +57,7 @@ impl Count {
 
     /// Whether it is flagged as rarely as the test promises, or nearly.
     fn is_honest(&self) -> bool {
-        self.flagged.of > 0 && self.flagged.share() <= MOST_FLAGGED
+        self.flagged.of > 0 && self.flagged.rate() <= MOST_FLAGGED
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn count(with: usize, standard_error: f64) -> Count {
-        Count { flagged: Proportion { with, of: 100 }, standard_error }
+        Count { flagged: Proportion { count: with, of: 100 }, standard_error }
     }
 
     #[test]

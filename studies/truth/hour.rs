@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fs};
 
 use cargo_rbench::stats::median;
 
-use crate::{proportion::Proportion, study::Tried};
+use crate::{
+    proportion::{Proportion, Shown as _},
+    study::Tried,
+};
 
 /// How many processes wanted to run, over the last minute.
 pub fn load() -> Option<f64> {
@@ -51,11 +54,11 @@ pub fn paragraph<'t>(all: impl IntoIterator<Item = &'t Tried>) -> String {
         .extend(stolen.map(|shares| format!("CPU time that the host gave to others: {shares}")));
     let subjects = || all.iter().flat_map(|tried| &tried.subjects);
     let preempted = Proportion {
-        with: subjects().map(|subject| subject.preempted).sum(),
+        count: subjects().map(|subject| subject.preempted).sum(),
         of: subjects().map(|subject| subject.executions).sum(),
     };
     sentences
-        .push(format!("preempted often: {preempted} executions ({})", percent(preempted.share())));
+        .push(format!("preempted often: {preempted} executions ({})", percent(preempted.rate())));
     let mut warnings: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for warning in all.iter().flat_map(|tried| &tried.report.warnings) {
         warnings.entry(&warning.kind).or_default().extend(warning.value);

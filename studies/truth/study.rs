@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_decides_nothing_costs_without_end() {
-        assert_eq!(Cost { seconds: 10.0, decided: 5 }.per_decided(), 2.0);
-        assert_eq!(Cost { seconds: 10.0, decided: 0 }.per_decided(), f64::INFINITY);
+        assert!((Cost { seconds: 10.0, decided: 5 }.per_decided() - 2.0).abs() < 1e-9);
+        assert!(Cost { seconds: 10.0, decided: 0 }.per_decided().is_infinite());
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     answer::{Row, Word},
     halves::{self, Count, Half},
     markdown::Table,
-    proportion::Proportion,
+    proportion::{Proportion, Shown as _},
     stored::ESTIMATORS,
     study::{Cost, Kind, Tried},
     tools::CRITERIONS,
@@ -43,7 +43,7 @@ pub fn verdicts(all: &All) -> Table<10> {
     ]);
     for kind in all.kinds() {
         let words = ["unchanged", "inconclusive", "regressed", "improved"];
-        let counts = words.map(|word| kind.with_verdict(word).with);
+        let counts = words.map(|word| kind.with_verdict(word).count);
         let rows = kind.rows().count();
         let other = rows - counts.iter().sum::<usize>();
         let [unchanged, inconclusive, regressed, improved] = counts.map(|count| count.to_string());
@@ -185,7 +185,7 @@ pub fn estimators(all: &All) -> Table<9> {
             let more = Count::of(all.two.subjects(), half, estimator);
             [
                 same.flagged.to_string(),
-                format!("{:.1}", 1e2 * same.flagged.share()),
+                format!("{:.1}", 1e2 * same.flagged.rate()),
                 format!("{:.3}", 1e2 * same.standard_error),
                 more.flagged.to_string(),
             ]
@@ -211,7 +211,7 @@ pub fn choice(unrelated: &Kind) -> String {
         "{functions} choose `{chosen}`, which {is_default} the default in turns. In the other half it \
          flags {} rows without a change ({:.1} %), with a median standard error of {:.3} %.",
         judged.flagged,
-        1e2 * judged.flagged.share(),
+        1e2 * judged.flagged.rate(),
         1e2 * judged.standard_error
     )
 }
