@@ -21,6 +21,7 @@ use cargo_rbench::{
     model::{Interleave, Stage},
     process::{Interrupt, Kept},
     project::Project,
+    settings::{Patience, Purpose},
 };
 
 mod support;
@@ -49,7 +50,11 @@ fn run() -> Result<bool, Box<dyn Error>> {
         return Err("the words are not those of a comparison".into());
     };
     let alone = Interleave::Executions;
-    let settings = ExperimentSettings::resolve(&project.file, &args.experiment, alone)?;
+    let settings = ExperimentSettings::resolve(
+        &project.file,
+        &args.experiment,
+        Purpose::Comparison { interleave: alone, patience: Patience::default() },
+    );
     let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);

@@ -25,6 +25,7 @@ use cargo_rbench::{
     model::Interleave,
     process::Interrupt,
     project::Project,
+    settings::{Patience, Purpose},
     stats::Random,
 };
 use rustix::process::Signal;
@@ -153,7 +154,11 @@ impl Trials {
             return Err("the words are not those of a comparison".into());
         };
         let turns = Interleave::Turns;
-        let settings = ExperimentSettings::resolve(&project.file, &args.experiment, turns)?;
+        let settings = ExperimentSettings::resolve(
+            &project.file,
+            &args.experiment,
+            Purpose::Comparison { interleave: turns, patience: Patience::default() },
+        );
         let interrupt = Interrupt::new()?;
         let runner = Runner::open(&project, settings, &interrupt, &Silent)?;
         let revisions = ["HEAD~1", "HEAD"].map(|revision| project.repository.resolve(revision));
