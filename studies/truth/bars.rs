@@ -110,7 +110,11 @@ impl Bar {
         Self {
             what: "measuring per decided row, fixed plan / default",
             target: "at least 5",
-            obtained: format!("{ratio:.1} ({fixed:.1} s, {usual:.1} s)"),
+            obtained: if number == 0 {
+                "nothing compared".to_owned()
+            } else {
+                format!("{ratio:.1} ({fixed:.1} s, {usual:.1} s)")
+            },
             reached: number > 0 && ratio >= 5.0,
         }
     }

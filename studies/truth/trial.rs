@@ -124,6 +124,21 @@ pub fn function_of(id: &str) -> &str {
     id.rsplit(|character: char| !character.is_alphanumeric()).next().unwrap_or(id)
 }
 
+/// Where a function spends time in the standard library.
+const SHARED: [(&str, &[&str]); 4] = [
+    ("sort", &["core::slice::sort::"]),
+    ("map", &["hashbrown::", "core::hash::"]),
+    ("format", &["core::fmt::", "alloc::string::"]),
+    ("split", &["core::str::"]),
+];
+
+/// Whether the code of this name is part of what is timed of a function of the fixture.
+pub fn is_timed(function: &str, name: &str) -> bool {
+    let mut shared = SHARED.iter().filter(|(owner, _)| *owner == function);
+    name.contains(&format!("truth::{function}::{function}"))
+        || shared.any(|(_, words)| words.iter().any(|word| name.contains(word)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -164,5 +179,12 @@ mod tests {
     #[test]
     fn the_function_of_a_benchmark_is_the_last_word_of_its_id() {
         assert_eq!(["map", "work/map", "work::map"].map(function_of), ["map"; 3]);
+    }
+
+    #[test]
+    fn a_function_and_what_it_calls_are_timed_and_its_preparation_is_not() {
+        assert!(is_timed("map", "truth::map::map") && is_timed("map", "<hashbrown::map::X>::get"));
+        assert!(!is_timed("map", "truth::map::prepare") && !is_timed("map", "truth::fnv::fnv"));
+        assert!(!is_timed("fnv", "hashbrown::map::get"));
     }
 }
