@@ -1,5 +1,6 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
+mod diagnose;
 mod given;
 mod groups;
 mod options;
@@ -10,6 +11,7 @@ pub(crate) mod values;
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
+pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
@@ -61,6 +63,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
+    /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.
+    Diagnose(DiagnoseArgs),
     /// Show how benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.

@@ -4,6 +4,7 @@ mod announcement;
 mod build;
 mod compare;
 mod demo;
+mod diagnose;
 mod diff;
 mod exchange;
 mod exec;
@@ -29,6 +30,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
+        Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),

@@ -46,6 +46,9 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let command_line = Rc::new(args.given.clone());
+    // Only the measurements themselves are shown of a diagnosis, which `diagnose` reports.
+    let is_shown = |stored: &StoredExperiment| args.raw || !stored.plan.is_diagnosis();
+    let experiments = experiments.into_iter().filter(is_shown).collect();
     let shown = Shown::new(&store, &version, experiments, command_line);
     if shown.places.is_empty() {
         return Err(stored::not_stored(&version, &args.given));
@@ -71,7 +74,9 @@ pub fn of_version(
     command_line: Rc<dyn CommandLine>,
     console: &Console,
 ) -> Result<ShowReport> {
-    let shown = Shown::new(store, version, store.experiments()?, command_line);
+    let mut experiments = store.experiments()?;
+    experiments.retain(|stored| !stored.plan.is_diagnosis());
+    let shown = Shown::new(store, version, experiments, command_line);
     if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
         console.line(&format!("warning: {failure}"));
     }

@@ -144,7 +144,7 @@ impl Runner<'_> {
     }
 
     /// The benchmark in all builds of all versions.
-    fn subject<'v>(
+    pub(super) fn subject<'v>(
         &self,
         versions: &'v [ListedVersion],
         builds: &Builds,

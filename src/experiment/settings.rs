@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    cli::{CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
+    cli::{CompileArgs, DiagnoseArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
     failure::Result,
     harness::Filter,
-    model::{Interleave, TargetFilter},
+    model::{DiagnosisSettings, Interleave, TargetFilter},
     settings::{self, BenchToml, BuildSettings, Efforts},
 };
 
@@ -27,6 +27,8 @@ pub struct ExperimentSettings {
     pub deadline: Option<Duration>,
     /// The CPU to run benchmarks on.
     pub cpu: Option<usize>,
+    /// What is measured for a diagnosis, if it is for one.
+    pub diagnosis: Option<DiagnosisSettings>,
 }
 
 impl ExperimentSettings {
@@ -49,6 +51,26 @@ impl ExperimentSettings {
         Self::of(file, (&[], false), (target, compile), (&measure, &layout, interleave))
     }
 
+    /// How a diagnosis measures: with its own numbers, whatever the file says of comparisons.
+    pub fn of_diagnosis(file: &BenchToml, typed: &DiagnoseArgs) -> Self {
+        let DiagnoseArgs { filter, layout, target, compile, effort, .. } = typed;
+        let interleave = Interleave::Executions;
+        let measure = MeasureArgs::default();
+        Self {
+            efforts: Efforts::of_all(effort.typed(), interleave),
+            deadline: effort
+                .deadline
+                .or(Efforts::resolve(file, &measure, interleave).common().deadline),
+            cpu: effort.cpu,
+            ..Self::of(
+                file,
+                (&filter.patterns(), filter.exact),
+                (target, compile),
+                (&measure, layout, interleave),
+            )
+        }
+    }
+
     fn of(
         file: &BenchToml,
         (patterns, exact): (&[String], bool),
@@ -64,6 +86,7 @@ impl ExperimentSettings {
             efforts,
             interleave,
             cpu: measure.cpu,
+            diagnosis: None,
         }
     }
 }

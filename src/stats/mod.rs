@@ -52,6 +52,7 @@ mod matching;
 mod median;
 mod moments;
 pub mod neighbours;
+pub mod oracle;
 mod outlook;
 mod permutation;
 pub mod plan;

@@ -23,7 +23,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("store", &["code", "failure", "model", "shell"]),
     // From results to what is read.
     ("judge", &["failure", "model", "reach", "stats", "store"]),
-    ("report", &["code", "failure", "judge", "model", "reach", "shell", "stats"]),
+    ("report", &["code", "diagnosis", "failure", "judge", "model", "reach", "shell", "stats"]),
     // What was typed, and what is meant by it.
     ("cli", &["failure", "model", "shell", "stats"]),
     ("settings", &["cli", "failure", "model", "stats"]),
@@ -45,6 +45,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "code",
             "console",
             "demo",
+            "diagnosis",
             "experiment",
             "failure",
             "harness",

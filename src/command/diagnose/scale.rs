@@ -1,0 +1,98 @@
+//! How much a diagnosis measures of a benchmark: as much as there is time for.
+
+use std::time::Duration;
+
+use crate::{cli::EffortOptions, experiment::Probe};
+
+/// What the executions of one benchmark may take, of a whole minute with all else.
+const BUDGET: Duration = Duration::from_secs(38);
+/// The same with `--long`.
+const LONG_BUDGET: Duration = Duration::from_secs(420);
+
+/// The measurements of an execution, and the executions of a build, from the most that are of use to the fewest.
+const LADDER: [(u32, u32); 9] =
+    [(200, 10), (100, 10), (50, 10), (50, 5), (20, 5), (20, 3), (10, 3), (10, 2), (5, 2)];
+/// The same with `--long`.
+const LONG_LADDER: [(u32, u32); 4] = [(2000, 10), (1000, 10), (500, 10), (200, 10)];
+
+/// How long a measurement lasts at least, unless another floor is typed: a benchmark's first ones are not to be
+/// lost in the first measurement.
+const FLOOR: Duration = Duration::from_millis(1);
+
+/// The builds.
+const BUILDS: u32 = 10;
+
+/// All efforts that may be chosen, from the most on: what was typed is in each of them.
+pub fn candidates(typed: EffortOptions, long: bool) -> Vec<EffortOptions> {
+    let of = |(measurements, executions): &(u32, u32)| {
+        typed.or(EffortOptions {
+            builds: Some(BUILDS),
+            executions: Some(*executions),
+            measurements: Some(*measurements),
+            warm_up: Some(Duration::ZERO),
+            floor: Some(FLOOR),
+            deadline: None,
+            interleave: None,
+        })
+    };
+    let mut all: Vec<EffortOptions> = if long {
+        LONG_LADDER.iter().chain(&LADDER).map(of).collect()
+    } else {
+        LADDER.iter().map(of).collect()
+    };
+    all.dedup();
+    all
+}
+
+/// The most of these that there is time for, or the least.
+pub fn chosen(candidates: &[EffortOptions], probe: &Probe, long: bool) -> EffortOptions {
+    let budget = if long { LONG_BUDGET } else { BUDGET };
+    let fits = |effort: &&EffortOptions| time(effort, probe) <= budget;
+    candidates.iter().find(fits).or(candidates.last()).copied().unwrap_or_default()
+}
+
+/// How long the executions take.
+fn time(effort: &EffortOptions, probe: &Probe) -> Duration {
+    let number = |number: Option<u32>| number.unwrap_or(1);
+    let each = probe.measurement.saturating_mul(number(effort.measurements));
+    let executions = number(effort.builds).saturating_mul(number(effort.executions));
+    each.saturating_add(probe.beyond).saturating_mul(executions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HarnessKind;
+
+    fn chosen_for(milliseconds: u64, typed: EffortOptions, long: bool) -> [u32; 3] {
+        let probe = Probe {
+            measurement: Duration::from_millis(milliseconds),
+            beyond: Duration::from_millis(10),
+            iterations: None,
+            harness: HarnessKind::Native,
+        };
+        let effort = chosen(&candidates(typed, long), &probe, long);
+        [effort.builds, effort.executions, effort.measurements].map(Option::unwrap)
+    }
+
+    #[test]
+    fn slow_benchmarks_are_measured_less_often() {
+        let none = EffortOptions::default();
+        assert_eq!(chosen_for(1, none, false), [10, 10, 200]);
+        assert_eq!(chosen_for(3, none, false), [10, 10, 100]);
+        assert_eq!(chosen_for(1000, none, false), [10, 2, 5]);
+        assert_eq!(chosen_for(1, none, true), [10, 10, 2000]);
+        assert_eq!(chosen_for(3, none, true), [10, 10, 1000]);
+    }
+
+    #[test]
+    fn what_was_typed_is_measured_whatever_it_takes() {
+        let typed =
+            EffortOptions { builds: Some(3), measurements: Some(700), ..EffortOptions::default() };
+        assert_eq!(chosen_for(1, typed, false), [3, 10, 700]);
+        assert_eq!(chosen_for(1000, typed, false), [3, 2, 700]);
+        let all = EffortOptions { executions: Some(4), ..typed };
+        assert_eq!(chosen_for(100_000, all, false), [3, 4, 700]);
+        assert_eq!(candidates(all, false).len(), 1);
+    }
+}
