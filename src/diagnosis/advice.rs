@@ -1,9 +1,18 @@
 //! How many builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
 
+use super::{Lacking, Options, execution::interval_of_draws, variance::Known};
 use crate::{
     model::Dimensions,
-    stats::plan::{Cost, Optimum},
+    stats::{
+        Levels, Summary,
+        plan::{
+            Cost, Optimum, best_executions, best_measurements, builds_for_half_width, half_width,
+        },
+    },
 };
+
+/// Where a level above does not vary, repetitions end somewhere.
+const MOST: Dimensions = Dimensions { builds: 1_000, executions: 100, measurements: 100_000 };
 
 /// The dimensions that would give the most precision for the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,4 +42,77 @@ pub struct Repetitions {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
+}
+
+impl Advice {
+    /// From the components of means.
+    pub(super) fn of(summary: &Summary, means: &Known, options: &Options) -> Result<Self, Lacking> {
+        let cost = options.cost.ok_or(Lacking::Cost)?;
+        let now = shape(summary);
+        let components = all_known(&means.components.t, now)?;
+        let drawn: Vec<Levels<f64>> =
+            means.draws.iter().filter_map(|draw| all_known(draw, now).ok()).collect();
+        let confidence = options.confidence;
+        let repetitions = |best: fn(&Levels<f64>, &Cost) -> Optimum| {
+            Repetitions::of(best(&components, &cost), confidence, || {
+                drawn.iter().map(|components| number(best(components, &cost))).collect()
+            })
+        };
+        let (measurements, executions) =
+            (repetitions(best_measurements), repetitions(best_executions));
+        let relative = options.min_effect / 2.0;
+        let (m, n) = (
+            executions.best.at_most(MOST.executions),
+            measurements.best.at_most(MOST.measurements),
+        );
+        let wanted = relative * means.mean;
+        let builds = builds_for_half_width(&components, m, n, confidence, wanted, MOST.builds);
+        Ok(Self {
+            cost,
+            measurements,
+            executions,
+            half_width: relative,
+            dimensions: builds.map(|builds| Dimensions { builds, executions: m, measurements: n }),
+            half_width_now: half_width(&components, now, confidence) / means.mean,
+        })
+    }
+}
+
+impl Repetitions {
+    fn of(best: Optimum, confidence: f64, drawn: impl Fn() -> Vec<f64>) -> Self {
+        let interval = interval_of_draws(number(best), drawn(), confidence);
+        Self { best, low: interval.low, high: interval.high }
+    }
+}
+
+/// As one number: infinite where there is no limit.
+fn number(optimum: Optimum) -> f64 {
+    match optimum {
+        Optimum::About(number) => number,
+        Optimum::Unlimited => f64::INFINITY,
+        Optimum::Indifferent => 1.0,
+    }
+}
+
+/// The dimensions of the data, rounded to whole numbers on average.
+fn shape(summary: &Summary) -> Dimensions {
+    let builds = summary.builds().len();
+    let executions: usize = summary.builds().iter().map(|build| build.executions).sum();
+    let measurements: usize = summary.builds().iter().map(|build| build.measurements).sum();
+    let per = |total: usize, of: usize| ((total + of / 2) / of.max(1)).max(1);
+    Dimensions {
+        builds,
+        executions: per(executions, builds),
+        measurements: per(measurements, executions),
+    }
+}
+
+/// The components if all of them are known.
+fn all_known(components: &Levels<Option<f64>>, now: Dimensions) -> Result<Levels<f64>, Lacking> {
+    let Levels { execution, build, version } = *components;
+    let lacking = Lacking::Measurements { needed: 2, found: now.measurements };
+    let execution = execution.ok_or(lacking)?;
+    let build = build.ok_or(Lacking::Executions { needed: 2, found: now.executions })?;
+    let version = version.ok_or(Lacking::Builds { needed: 2, found: now.builds })?;
+    Ok(Levels { execution, build, version })
 }

@@ -1,6 +1,13 @@
 //! Which estimator would serve? The tables of Haveraaen & Hundvebakke 2001, of one's own benchmark.
 
-use crate::stats::{Estimator, Interval};
+use super::{
+    Lacking, Options,
+    execution::{Execution, mean, shortest, sorted},
+};
+use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
+
+/// Groups of measurements of one execution that are looked at, at most: more say the same again.
+const GROUPS: usize = 8;
 
 /// Every estimator at numbers of measurements from 1 to n.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,4 +39,116 @@ pub struct Precision {
     /// The standard deviation between executions of one build, relative to `value` (.01 is 1 %), with its
     /// interval for normal values.
     pub relative_sd: Interval,
+}
+
+impl Candidate {
+    /// Every candidate, in the order of the tables.
+    pub const ALL: [Self; 7] = [
+        Self::Of(Estimator::Mean),
+        Self::Of(Estimator::TrimmedMean),
+        Self::Of(Estimator::Median),
+        Self::Of(Estimator::LowerQuartile),
+        Self::Of(Estimator::Minimum),
+        Self::InterquartileMean,
+        Self::Slope,
+    ];
+
+    /// The name, as on the command line where there is one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Of(estimator) => estimator.name(),
+            Self::InterquartileMean => "interquartile-mean",
+            Self::Slope => "slope",
+        }
+    }
+
+    /// The value of some measurements in the order of time, in their unit; NaN of none.
+    pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
+        match self {
+            Self::Of(estimator) => estimator.estimate(values, scratch),
+            Self::InterquartileMean => interquartile_mean(values),
+            Self::Slope => slope(values),
+        }
+    }
+}
+
+fn interquartile_mean(values: &[f64]) -> f64 {
+    let sorted = sorted(values.to_vec());
+    let cut = sorted.len() / 4;
+    mean(&sorted[cut..sorted.len() - cut])
+}
+
+/// The slope of `t_i = x_1 + … + x_i` against i: `Σ (i − ī)(t_i − t̄) / Σ (i − ī)²`, which is
+/// `6 Σ_i i (k − i) x_{i+1} / (k (k² − 1))` over i from 1 to k − 1: the first is not in it.
+fn slope(values: &[f64]) -> f64 {
+    let k = values.len() as f64;
+    if values.len() < 2 {
+        return mean(values);
+    }
+    let weighted = |(index, value): (usize, &f64)| index as f64 * (k - index as f64) * value;
+    let total: f64 = values.iter().enumerate().map(weighted).sum();
+    6.0 * total / (k * (k * k - 1.0))
+}
+
+impl Candidates {
+    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+        let measurements = shortest(executions, 1)?;
+        let builds = executions.chunk_by(|a, b| a.build == b.build);
+        let freedom: usize = builds.map(|build| build.len() - 1).sum();
+        if freedom == 0 {
+            return Err(Lacking::Executions { needed: 2, found: 1 });
+        }
+        let counts = counts(measurements);
+        let mut scratch = Scratch::default();
+        let mut row = |candidate: Candidate| {
+            let precision = |&count: &usize| {
+                let value = |values: &[f64]| candidate.estimate(values, &mut scratch);
+                precision(executions, measurements, count, options.confidence, value)
+            };
+            (candidate, counts.iter().map(precision).collect())
+        };
+        let table = Candidate::ALL.into_iter().map(&mut row).collect();
+        Ok(Self { counts, table })
+    }
+}
+
+/// The odd numbers up to 19 of the paper, then twice as many each time, and all.
+fn counts(measurements: usize) -> Vec<usize> {
+    let doubled = std::iter::successors(Some(25), |count| Some(count * 2));
+    let smaller = (1..20).step_by(2).chain(doubled).take_while(|count| *count < measurements);
+    smaller.chain([measurements]).collect()
+}
+
+/// One estimator at `count` of the first `measurements` of each execution.
+///
+/// As in the paper, measurements that follow each other make a group, here without overlap. The variance between executions
+/// of one build is that of the first groups of each, of the second ones, and so on, averaged.
+fn precision(
+    executions: &[Execution<'_>],
+    measurements: usize,
+    count: usize,
+    confidence: f64,
+    mut value: impl FnMut(&[f64]) -> f64,
+) -> Precision {
+    let groups = (measurements / count).min(GROUPS);
+    let (mut squares, mut total, mut freedom) = (0.0, 0.0, 0);
+    for build in executions.chunk_by(|a, b| a.build == b.build) {
+        freedom += build.len() - 1;
+        for group in 0..groups {
+            // Spread over the execution.
+            let start = group * (measurements / groups);
+            let values: Vec<f64> =
+                build.iter().map(|one| value(&one.values[start..start + count])).collect();
+            let moments = Moments::of(&values);
+            squares += moments.squares;
+            total += values.iter().sum::<f64>();
+        }
+    }
+    let freedom = freedom as f64;
+    let mean = total / (executions.len() * groups) as f64;
+    let sd = (squares / (freedom * groups as f64)).sqrt() / mean;
+    let end = |probability: f64| sd * (freedom / chi_squared_quantile(probability, freedom)).sqrt();
+    let tail = (1.0 - confidence) / 2.0;
+    let relative_sd = Interval { center: sd, low: end(1.0 - tail), high: end(tail) };
+    Precision { value: mean, relative_sd }
 }

@@ -1,7 +1,24 @@
-//! Does it leap within one execution? Gil et al. 2011, section 5, with change points by PELT (Killick et al.
-//! 2012) and the classes of Barrett et al. 2017.
+//! Does it leap within one execution? Gil et al. 2011, section 5, with change points as by PELT (Killick et
+//! al. 2012) and the classes of Barrett et al. 2017.
 
-use super::Position;
+use super::{
+    Lacking, Options, Position,
+    changes::{change_points, long_run_variance, without_spikes},
+    execution::{Execution, long_enough, mean, parts},
+};
+use crate::stats::{distribution::normal_two_sided, median};
+
+/// Fewer measurements do not tell leaps from noise.
+const FEWEST: usize = 200;
+/// Longer executions are looked at in so many parts: leaps need only be told to 5 % of the length.
+const POINTS: usize = 400;
+/// The shortest segment: 5 %.
+const SHORTEST: usize = 20;
+/// A change must explain so many long-run variances: 5.5 standard errors, which noise does not reach even where
+/// its tails are heavy and it may do so at any of 400 points.
+const PENALTY: f64 = 30.0;
+/// From here on an execution must be steady (Barrett et al. 2017 ask for the last 500 of 2,000).
+const LAST_QUARTER: f64 = 0.75;
 
 /// The segments of every execution, and what they make of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,4 +65,130 @@ pub enum Class {
     SlowDown,
     /// It still leaps in its last quarter.
     NoSteadyState,
+}
+
+impl Leaps {
+    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+        let executions = long_enough(executions, FEWEST)?;
+        let threshold = options.min_effect / 2.0;
+        let series: Vec<Series> = executions.iter().map(|one| Series::of(one.values)).collect();
+        let usual = median(&mut series.iter().map(|series| series.variance).collect::<Vec<_>>());
+        // A tenth of what would be a leap is no noise worth mentioning, and clocks have steps.
+        let least = (threshold / 10.0).max(1e-9).powi(2);
+        let executions = executions
+            .iter()
+            .zip(&series)
+            .map(|(execution, series)| {
+                // An execution that seems less noisy than most may only be too short to show it.
+                let variance = series.variance.max(usual).max(least);
+                Segments::of(execution, series, variance, threshold)
+            })
+            .collect();
+        Ok(Self { executions, threshold })
+    }
+}
+
+/// One execution as change points see it.
+struct Series {
+    /// The medians of parts, relative to the median of all, without spikes.
+    points: Vec<f64>,
+    /// The long-run variance of `points`.
+    variance: f64,
+}
+
+impl Series {
+    fn of(values: &[f64]) -> Self {
+        let center = median(&mut values.to_vec());
+        let parts = parts(values, POINTS.min(values.len()));
+        let points: Vec<f64> =
+            parts.map(|part| median(&mut part.to_vec()) / center - 1.0).collect();
+        let points = without_spikes(&points);
+        let variance = long_run_variance(&points, points.len() / SHORTEST);
+        Self { points, variance }
+    }
+}
+
+impl Segments {
+    fn of(execution: &Execution<'_>, series: &Series, variance: f64, threshold: f64) -> Self {
+        let points = &series.points;
+        let shortest = points.len().div_ceil(SHORTEST);
+        let changes = change_points(points, PENALTY * variance, shortest);
+        let segments =
+            merged(execution.values, segments(execution.values, &changes, points.len()), threshold);
+        let p = if segments.len() > 1 { p_of_clearest(points, &changes, variance) } else { 1.0 };
+        let class = class(&segments, threshold);
+        Self { position: execution.position, segments, class, p }
+    }
+
+    /// How far apart the fastest and the slowest segment are, relative to the fastest.
+    pub fn distance(&self) -> f64 {
+        let levels = || self.segments.iter().map(|segment| segment.level);
+        levels().fold(0.0, f64::max) / levels().fold(f64::INFINITY, f64::min) - 1.0
+    }
+}
+
+impl Segment {
+    fn of(values: &[f64], start: usize, end: usize) -> Self {
+        Self { start, end, level: median(&mut values[start..end].to_vec()) }
+    }
+}
+
+/// The segments of the measurements, from changes between `points` parts of them.
+fn segments(values: &[f64], changes: &[usize], points: usize) -> Vec<Segment> {
+    let bound = |point: usize| point * values.len() / points;
+    let ends = changes.iter().copied().chain([points]);
+    let starts = [0].into_iter().chain(changes.iter().copied());
+    let segment = |(start, end)| Segment::of(values, bound(start), bound(end));
+    starts.zip(ends).map(segment).collect()
+}
+
+/// The segments after neighbours whose levels differ by less than the threshold have become one, the most alike
+/// first.
+fn merged(values: &[f64], mut segments: Vec<Segment>, threshold: f64) -> Vec<Segment> {
+    loop {
+        let pairs = segments.windows(2).map(|pair| difference(pair[0].level, pair[1].level));
+        let closest = pairs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        match closest {
+            Some((index, difference)) if difference < threshold => {
+                let end = segments.remove(index + 1).end;
+                segments[index] = Segment::of(values, segments[index].start, end);
+            }
+            _ => return segments,
+        }
+    }
+}
+
+/// How much slower the slower is, relative to the faster.
+fn difference(a: f64, b: f64) -> f64 {
+    a.max(b) / a.min(b) - 1.0
+}
+
+/// The probability, at most, that a change as clear as the clearest is chance: that of its difference of means, for each
+/// of the points.
+fn p_of_clearest(points: &[f64], changes: &[usize], variance: f64) -> f64 {
+    let bounds: Vec<usize> =
+        [0].into_iter().chain(changes.iter().copied()).chain([points.len()]).collect();
+    let score = |three: &[usize]| {
+        let (before, after) = (&points[three[0]..three[1]], &points[three[1]..three[2]]);
+        let error = variance * (1.0 / before.len() as f64 + 1.0 / after.len() as f64);
+        (mean(before) - mean(after)).abs() / error.sqrt()
+    };
+    let clearest = bounds.windows(3).map(score).fold(0.0, f64::max);
+    (points.len() as f64 * normal_two_sided(clearest)).min(1.0)
+}
+
+/// Barrett's rules, with the threshold for the equivalence of segments.
+fn class(segments: &[Segment], threshold: f64) -> Class {
+    let Some(last) = segments.last() else { return Class::Flat };
+    let unlike_last = |segment: &&Segment| difference(segment.level, last.level) >= threshold;
+    let steady_from = LAST_QUARTER * last.end as f64;
+    if segments.iter().all(|segment| !unlike_last(&segment)) {
+        Class::Flat
+    } else if segments.iter().filter(unlike_last).any(|segment| segment.end as f64 > steady_from) {
+        Class::NoSteadyState
+    } else if segments.iter().filter(unlike_last).any(|segment| segment.level < last.level) {
+        Class::SlowDown
+    } else {
+        Class::WarmUp
+    }
 }

@@ -1,5 +1,9 @@
 //! How long must a measurement be? The curve that Algorithm 1 of Chen & Revels 2016 decides on.
 
+use std::collections::BTreeMap;
+
+use crate::stats::median;
+
 /// Relative errors against iterations per measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Length {
@@ -25,6 +29,24 @@ pub struct LengthPoint {
 impl Length {
     /// From measurements as (iterations, value per iteration), in any order. None without any.
     pub fn of(measurements: &[(u64, f64)]) -> Option<Self> {
-        todo!("{measurements:?}")
+        let mut by_iterations: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for &(iterations, value) in measurements {
+            by_iterations.entry(iterations).or_default().push(value);
+        }
+        let reference = median(by_iterations.last_entry()?.get_mut());
+        let points = by_iterations.into_iter();
+        let points = points
+            .map(|(iterations, values)| LengthPoint::of(iterations, values, reference))
+            .collect();
+        Some(Self { points, reference })
+    }
+}
+
+impl LengthPoint {
+    fn of(iterations: u64, mut values: Vec<f64>, reference: f64) -> Self {
+        let squares = values.iter().map(|value| (value / reference - 1.0).powi(2));
+        let error = (squares.sum::<f64>() / values.len() as f64).sqrt();
+        let measurements = values.len();
+        Self { iterations, measurements, value: median(&mut values), error }
     }
 }

@@ -26,16 +26,24 @@
 
 use std::fmt;
 
-use crate::stats::{Estimator, Measurements, Refusal, plan::Cost};
+use execution::executions;
+use variance::Known;
+
+use crate::stats::{Estimator, Measurements, Refusal, Summary, plan::Cost};
 
 mod advice;
 mod candidates;
+mod changes;
 mod density;
+mod dip;
+mod draws;
+mod execution;
 mod influence;
 mod leaps;
 mod length;
 mod neighbours;
 mod prologue;
+mod ranks;
 mod simultaneous;
 mod states;
 mod trend;
@@ -122,7 +130,56 @@ pub struct Diagnosis {
 /// Refuses options that make no sense: a `min_effect` that is not a finite number from 0 up, a `confidence` that
 /// is not strictly between 0 and 1.
 pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Refusal> {
-    todo!("{data:?} {options:?}")
+    check(options)?;
+    let all = executions(data);
+    let means = Known::of_means(data, options);
+    let estimates = Known::of_estimates(data, options);
+    let variance = means
+        .as_ref()
+        .map(|means| Variance::of(means, &estimates, options))
+        .map_err(|lacking| *lacking);
+    let states = SteadyStates::of(&all);
+    let of_executions = || {
+        // The test by parts holds also where neighbours in time are alike.
+        let by_parts = states.as_ref().ok().map(|states| states.test);
+        let test = by_parts.or(variance?.executions);
+        Influence::of_executions(data, means.as_ref().map_err(|lacking| *lacking)?, test, options)
+    };
+    let of_builds = || {
+        let estimates = estimates.as_ref().map_err(|lacking| *lacking)?;
+        Influence::of_builds(data, estimates, variance?.layout, options)
+    };
+    let advice = || {
+        let summary = Summary::of(data, Estimator::Mean);
+        Advice::of(&summary, means.as_ref().map_err(|lacking| *lacking)?, options)
+    };
+    let mut diagnosis = Diagnosis {
+        variance,
+        executions: of_executions(),
+        builds: of_builds(),
+        advice: advice(),
+        trend: Trend::of(&all, options),
+        states: states.clone(),
+        leaps: Leaps::of(&all, options),
+        simultaneous: Simultaneous::of(&all, data.resolution(), options),
+        neighbours: Neighbours::of(&all, options),
+        candidates: Candidates::of(&all, options),
+        warnings: vec![],
+    };
+    diagnosis.warnings = warning::warnings(&diagnosis, options);
+    Ok(diagnosis)
+}
+
+/// Refuses options that make no sense.
+fn check(options: &Options) -> Result<(), Refusal> {
+    let Options { min_effect, confidence, .. } = *options;
+    if !(min_effect >= 0.0 && min_effect.is_finite()) {
+        Err(Refusal::NotAnEffect(min_effect))
+    } else if !(confidence > 0.0 && confidence < 1.0) {
+        Err(Refusal::NotAProbability(confidence))
+    } else {
+        Ok(())
+    }
 }
 
 /// Which execution it is.

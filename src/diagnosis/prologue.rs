@@ -1,8 +1,10 @@
 //! Does what ran before matter? Gil et al. 2011, section 6.
 
-use crate::stats::{Interval, Refusal};
-
-use super::Options;
+use super::{Options, SIGNIFICANT, Warning, check};
+use crate::stats::{
+    Interval, Moments, Refusal,
+    distribution::{t_quantile, t_survival},
+};
 
 /// The same benchmark alone in a process and after others, paired by layout seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,9 +19,32 @@ pub struct Prologue {
 }
 
 impl Prologue {
-    /// From pairs of values in the metric's unit, `[alone, after others]`, each of one seed. Refuses fewer than
+    /// From pairs of values in the metric's unit, `[alone, after others]`, each pair of one seed. Refuses fewer than
     /// two pairs.
     pub fn of(pairs: &[[f64; 2]], options: &Options) -> Result<Self, Refusal> {
-        todo!("{pairs:?} {options:?}")
+        check(options)?;
+        if pairs.len() < 2 {
+            return Err(Refusal::TooFewBuilds { builds: pairs.len() });
+        }
+        let logs: Vec<f64> = pairs.iter().map(|[alone, after]| (after / alone).ln()).collect();
+        let moments = Moments::of(&logs);
+        let freedom = moments.count as f64 - 1.0;
+        let error = (moments.squares / freedom / moments.count as f64).sqrt();
+        let half_width = t_quantile(f64::midpoint(1.0, options.confidence), freedom) * error;
+        let Interval { center, low, high } = Interval::about(moments.mean, half_width);
+        let change = Interval { center: center.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
+        let p = if error > 0.0 {
+            2.0 * t_survival((moments.mean / error).abs(), freedom)
+        } else {
+            f64::from(moments.mean == 0.0)
+        };
+        Ok(Self { pairs: pairs.len(), change, p })
+    }
+
+    /// The warning, if what ran before matters by `min_effect` or more.
+    pub fn warning(&self, options: &Options) -> Option<Warning> {
+        let Self { change, p, .. } = *self;
+        (p < SIGNIFICANT && change.center.abs() >= options.min_effect)
+            .then_some(Warning::Prologue { change: change.center, p })
     }
 }

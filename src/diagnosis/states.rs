@@ -1,20 +1,30 @@
 //! One steady state, or several: Gil et al. 2011, sections 3 and 4.
 
-use super::{Densities, FTest, Position};
+use super::{
+    Densities, FTest, Lacking, Position,
+    execution::{Execution, parts, quantile, shortest, sorted},
+};
+use crate::stats::{Estimator, Moments, Scratch};
+
+/// Few enough that parts are long against what neighbours in time have in common.
+pub(super) const PARTS: usize = 5;
+/// So few measurements make no parts.
+const FEWEST: usize = 10;
 
 /// Where the executions of one build settle.
 ///
-/// The state of an execution is the mean of the trimmed means of ten parts of it, one after the other in time:
+/// The state of an execution is the mean of the trimmed means of five parts of it, one after the other in time:
 /// neither outliers nor a few measurements of another state move it, and how the parts differ tells how
 /// well it is known, also where neighbours in time are alike. States are told without the effects of
 /// builds: other layouts are other programs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyStates {
-    /// Each execution, in the order of the builds and their rounds.
+    /// Each execution of a build that has several, in the order of the builds and their rounds.
     pub states: Vec<State>,
     /// Between executions of one build, against between the parts of one execution.
     pub test: FTest,
-    /// How far apart the states of executions of one build are, relative: from the 10 % to the 90 % quantile.
+    /// How far apart the states of executions of one build are, relative: from the 10 % to the 90 % quantile of
+    /// their deviations, less what the errors of the states explain.
     pub spread: f64,
     /// The lowest and the highest state less the effects of builds, as indices into `states`.
     pub extremes: [usize; 2],
@@ -35,6 +45,69 @@ pub struct State {
     pub value: f64,
     /// The standard error of that, from the parts of the execution.
     pub error: f64,
-    /// Its distance from the mean of all, relative, without the effect of its build.
+    /// Its distance from the mean of its build, relative, times `sqrt(m / (m − 1))`, which undoes the shrinking
+    /// that estimating that mean from `m` executions brings.
     pub deviation: f64,
+}
+
+impl SteadyStates {
+    pub(super) fn of(executions: &[Execution<'_>]) -> Result<Self, Lacking> {
+        shortest(executions, FEWEST)?;
+        let states = states(executions);
+        if states.is_empty() {
+            return Err(Lacking::Executions { needed: 2, found: 1 });
+        }
+        let test = test(&states).ok_or(Lacking::Variance)?;
+        // Of their variance, 1 / F is the errors'.
+        let true_share = (1.0 - 1.0 / test.f).max(0.0).sqrt();
+        let deviations = sorted(states.iter().map(|state| state.deviation).collect());
+        let spread = quantile(&deviations, 0.9) - quantile(&deviations, 0.1);
+        let by_deviation =
+            |a: &usize, b: &usize| states[*a].deviation.total_cmp(&states[*b].deviation);
+        let lowest = (0..states.len()).min_by(by_deviation).unwrap_or(0);
+        let highest = (0..states.len()).max_by(by_deviation).unwrap_or(0);
+        let range = states[highest].deviation - states[lowest].deviation;
+        let [common, own] = Densities::of(executions);
+        let (spread, extremes) = (spread * true_share, [lowest, highest]);
+        Ok(Self { states, test, spread, extremes, range, common, own })
+    }
+}
+
+/// The state of each execution of a build that has several.
+fn states(executions: &[Execution<'_>]) -> Vec<State> {
+    let mut states = Vec::with_capacity(executions.len());
+    let builds = executions.chunk_by(|a, b| a.build == b.build);
+    for build in builds.filter(|build| build.len() > 1) {
+        let settled: Vec<Moments> =
+            build.iter().map(|execution| settled(execution.values)).collect();
+        let m = settled.len() as f64;
+        let center = settled.iter().map(|moments| moments.mean).sum::<f64>() / m;
+        let stretch = (m / (m - 1.0)).sqrt();
+        states.extend(build.iter().zip(settled).map(|(execution, moments)| State {
+            position: execution.position,
+            value: moments.mean,
+            error: (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt(),
+            deviation: (moments.mean / center - 1.0) * stretch,
+        }));
+    }
+    states
+}
+
+/// The moments of the trimmed means of the parts of an execution.
+pub(super) fn settled(values: &[f64]) -> Moments {
+    let mut scratch = Scratch::default();
+    let trimmed = |part: &[f64]| Estimator::TrimmedMean.estimate(part, &mut scratch);
+    Moments::of(&parts(values, PARTS).map(trimmed).collect::<Vec<_>>())
+}
+
+/// Deviations of executions within builds, against their errors. A stretched square is `m / (m − 1)` times the
+/// square, so their mean is the variance within a build.
+fn test(states: &[State]) -> Option<FTest> {
+    let count = states.len() as f64;
+    let between: f64 = states.iter().map(|state| state.deviation.powi(2)).sum::<f64>() / count;
+    let within: f64 =
+        states.iter().map(|state| (state.error / state.value).powi(2)).sum::<f64>() / count;
+    let builds = states.chunk_by(|a, b| a.position.seed == b.position.seed).count();
+    let freedom = [count - builds as f64, count * (PARTS - 1) as f64];
+    FTest::new(between / within, freedom)
 }

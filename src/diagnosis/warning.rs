@@ -1,5 +1,11 @@
 //! What of a diagnosis should worry anybody, as numbers from which reports write sentences.
 
+use super::{
+    Class, Diagnosis, Influence, Lacking, Leaps, Neighbours, Options, SIGNIFICANT, Segments,
+    Simultaneous, SteadyStates, Trend,
+};
+use crate::stats::median;
+
 /// A level of the experiment whose initial state matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
@@ -99,4 +105,105 @@ pub enum Warning {
         /// Of no change.
         p: f64,
     },
+}
+
+/// Of an impact factor.
+const FACTOR: f64 = 1.1;
+/// What only fewer executions show is as likely to be the machine's.
+const SHARE: f64 = 0.1;
+
+/// Everything in these findings that should worry anybody.
+pub(super) fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning> {
+    let trend = diagnosis.trend.as_ref().ok().and_then(|trend| of_trend(trend, options));
+    let warms_up = matches!(trend, Some(Warning::WarmUp { .. }));
+    let influence = |finding: &Result<Influence, Lacking>, level| {
+        finding.as_ref().ok().and_then(|influence| of_influence(influence, level, options))
+    };
+    let found = [
+        influence(&diagnosis.executions, Level::Executions),
+        influence(&diagnosis.builds, Level::Builds),
+        trend,
+        diagnosis.states.as_ref().ok().and_then(|states| of_states(states, options)),
+        diagnosis.leaps.as_ref().ok().and_then(|leaps| of_leaps(leaps, warms_up)),
+        diagnosis.simultaneous.as_ref().ok().and_then(|modes| of_simultaneous(modes, options)),
+        diagnosis.neighbours.as_ref().ok().and_then(|alike| of_neighbours(alike, options)),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn of_influence(influence: &Influence, level: Level, options: &Options) -> Option<Warning> {
+    let Influence { impact, relative_sd, p, .. } = *influence;
+    let factor = impact.factor;
+    (factor > FACTOR && p < SIGNIFICANT && relative_sd >= options.min_effect)
+        .then_some(Warning::Influence { level, factor, relative_sd, p })
+}
+
+fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
+    let p = trend.p.max(trend.p_page);
+    let effect = trend.effect.center;
+    // Ranks and means may disagree about the direction where a few measurements are far out.
+    let agree = trend.correlation * effect < 0.0;
+    if p >= SIGNIFICANT || !agree || effect.abs() < options.min_effect / 2.0 {
+        None
+    } else if effect > 0.0 {
+        Some(Warning::WarmUp { effect, measurements: trend.warm_up, p })
+    } else {
+        Some(Warning::SlowDown { effect: -effect, p })
+    }
+}
+
+fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
+    let SteadyStates { spread, range, test, .. } = *states;
+    (test.p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
+        spread,
+        range,
+        p: test.p,
+    })
+}
+
+fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
+    let of_class =
+        |class| leaps.executions.iter().filter(move |execution| execution.class == class);
+    let mut leaping: Vec<&Segments> =
+        of_class(Class::SlowDown).chain(of_class(Class::NoSteadyState)).collect();
+    if !warms_up {
+        leaping.extend(of_class(Class::WarmUp));
+    }
+    leaping.retain(|execution| execution.p < SIGNIFICANT);
+    let executions = leaps.executions.len();
+    if leaping.is_empty() || (leaping.len() as f64) < SHARE * executions as f64 {
+        return None;
+    }
+    let count = |class| leaping.iter().filter(|execution| execution.class == class).count();
+    let mut distances: Vec<f64> = leaping.iter().map(|execution| execution.distance()).collect();
+    Some(Warning::Leaps {
+        leaping: leaping.len(),
+        executions,
+        warm_up: count(Class::WarmUp),
+        slow_down: count(Class::SlowDown),
+        no_steady_state: count(Class::NoSteadyState),
+        distance: median(&mut distances),
+        p: leaping.iter().map(|execution| execution.p).fold(0.0, f64::max),
+    })
+}
+
+fn of_simultaneous(modes: &Simultaneous, options: &Options) -> Option<Warning> {
+    let typical = modes.executions.get(modes.typical?)?;
+    let several = || modes.executions.iter().filter(|modes| modes.are_several(options));
+    (modes.several as f64 >= SHARE * modes.executions.len() as f64).then(|| {
+        Warning::SimultaneousStates {
+            executions: modes.several,
+            of: modes.executions.len(),
+            distance: typical.distance,
+            slower: typical.slower,
+            p: several().map(|modes| modes.p).fold(0.0, f64::max),
+        }
+    })
+}
+
+fn of_neighbours(alike: &Neighbours, options: &Options) -> Option<Warning> {
+    let Neighbours { correlation, error, error_if_independent, p, .. } = *alike;
+    (p < SIGNIFICANT && error - error_if_independent >= options.min_effect / 2.0).then_some(
+        Warning::Neighbours { correlation: correlation.center, error, error_if_independent, p },
+    )
 }

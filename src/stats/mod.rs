@@ -68,7 +68,7 @@ mod verdict;
 
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
-pub use components::{Components, LayoutTest, Levels};
+pub use components::{Components, LayoutTest, Levels, Weights};
 pub use criteria::Criteria;
 pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
