@@ -13,17 +13,6 @@ use crate::{
 /// As many numbers of measurements as a terminal has room for.
 const MOST: usize = 7;
 
-impl Candidate {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Of(estimator) => estimator.name(),
-            Self::InterquartileMean => "interquartile-mean",
-            Self::Slope => "slope",
-        }
-    }
-}
-
 /// The relative standard deviation of each estimator, between executions of one build.
 pub(super) fn estimators(found: &Candidates, conditions: &Conditions, columns: usize) -> Vec<Line> {
     let beside = match conditions.load {
