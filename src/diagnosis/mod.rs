@@ -34,6 +34,7 @@ use crate::stats::{Estimator, Measurements, Refusal, Summary, plan::Cost};
 mod advice;
 mod candidates;
 mod changes;
+mod control;
 mod density;
 mod dip;
 mod draws;
@@ -52,6 +53,7 @@ mod warning;
 
 pub use advice::{Advice, Repetitions};
 pub use candidates::{Candidate, Candidates, Precision};
+pub use control::Control;
 pub use density::{Bandwidth, Densities};
 pub use influence::Influence;
 pub use leaps::{Class, Leaps, Segment, Segments};

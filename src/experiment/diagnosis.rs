@@ -1,18 +1,21 @@
 //! What a diagnosis measures beyond the executions of any experiment: how long a measurement is, measurements of
 //! more and more iterations, and a benchmark after others in one process.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Begun, Builds, ExperimentSettings, ListedVersion, Runner, outcome::outcome_of, schedule::Step,
+    Begun, Builds, ExperimentSettings, ListedVersion, Runner,
+    measure::{Ended, Measuring},
+    outcome::outcome_of,
+    schedule::Step,
     subject::Subject,
 };
 use crate::{
     failure::{Exit, Failure, Result},
-    harness::{Conditions, Harness},
+    harness::{Conditions, Executable, Harness, Native, Outcome},
     model::{
         Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Interleave, Name,
-        Slot, Stage, Unmeasured,
+        Series, Slot, Stage, Unmeasured,
     },
     settings::Efforts,
     stats::Random,
@@ -39,6 +42,45 @@ pub struct ProloguePair<'b> {
     pub after: &'b Begun,
     /// The others.
     pub others: &'b [Name],
+}
+
+/// What is known to be steady, beside a benchmark.
+pub struct ControlRun<'b> {
+    /// Where it is stored.
+    pub begun: &'b Begun,
+    /// How long its measurements last: as long as those of the benchmark.
+    pub measurement: Duration,
+    executable: Executable,
+}
+
+impl<'b> ControlRun<'b> {
+    /// The program that is installed beside rbench, for this experiment; none where somebody has moved rbench
+    /// alone.
+    pub fn installed(begun: &'b Begun, measurement: Duration) -> Option<Self> {
+        let path = control_program()?;
+        let executable = Executable {
+            package: "rbench".to_owned(),
+            target: "control".to_owned(),
+            directory: path.parent()?.to_owned(),
+            path,
+            ..Executable::default()
+        };
+        Some(Self { begun, measurement, executable })
+    }
+
+    fn execute(&self, request: &ExecutionRequest, conditions: &Conditions<'_>) -> Result<Outcome> {
+        Native.execute(&self.executable, &Name::plain("control"), request, conditions)
+    }
+}
+
+/// The control that is installed beside rbench.
+pub fn control_program() -> Option<PathBuf> {
+    let rbench = std::env::current_exe().ok()?;
+    Some(rbench.with_file_name("rbench-control")).filter(|program| program.exists())
+}
+
+fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
+    execution?.series.first().and_then(Series::same_iterations)
 }
 
 impl ExperimentSettings {
@@ -109,6 +151,54 @@ impl Runner<'_> {
         version.target_of(benchmark).is_some_and(|target| {
             matches!(target.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
         })
+    }
+
+    /// Measures a benchmark alone; and in turns with its executions, half as often, a control.
+    pub fn measure_beside(
+        &self,
+        begun: &Begun,
+        control: Option<&ControlRun<'_>>,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmark: &Benchmark,
+    ) -> Result<()> {
+        let wanted = std::slice::from_ref(benchmark);
+        let steps = self.steps(begun, Stage::First, 1, builds.seeds.len(), wanted);
+        let measuring = Measuring::alone(begun, builds);
+        let mut subject = self.subject(versions, builds, benchmark)?;
+        self.note_limits(std::slice::from_ref(&subject));
+        let total = steps.len();
+        let mut iterations = None;
+        for (index, step) in steps.iter().enumerate() {
+            self.observer.executed(index, total);
+            if let Some(left) = measuring.left(&subject, step) {
+                self.stop_if_asked()?;
+                if subject.request.iterations.is_none() {
+                    self.tune(&mut subject, &left, builds)?;
+                }
+                let ended = self.one_after_the_other(&measuring, &mut subject, &left)?;
+                if !matches!(ended, Ended::Measured) {
+                    break;
+                }
+            }
+            let Some(control) = control.filter(|_| index % 2 == 0) else { continue };
+            let slot = measuring.slot(step, 0);
+            if control.begun.done.contains(&(benchmark.clone(), slot)) {
+                continue;
+            }
+            self.stop_if_asked()?;
+            let request = ExecutionRequest {
+                iterations,
+                floor: control.measurement,
+                seed: step.initial_state,
+                ..subject.request.clone()
+            };
+            let outcome = outcome_of(control.execute(&request, &self.conditions))?;
+            self.store.record_execution(control.begun.id, benchmark, slot, outcome.as_ref())?;
+            iterations = iterations.or(iterations_of(outcome.as_ref().ok()));
+        }
+        self.observer.executed(total, total);
+        Ok(())
     }
 
     /// Measures with 1, 2, 4 iterations and so on, up to 2^`last`, each in some builds: in random order.

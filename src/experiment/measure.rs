@@ -71,7 +71,7 @@ impl Runner<'_> {
     }
 
     /// Tells what the harnesses cannot do of all that is requested.
-    fn note_limits(&self, subjects: &[Subject<'_>]) {
+    pub(super) fn note_limits(&self, subjects: &[Subject<'_>]) {
         let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
         notes.sort();
         notes.dedup();
@@ -81,7 +81,7 @@ impl Runner<'_> {
     }
 
     /// One execution of each version, each stored before the next one starts.
-    fn one_after_the_other(
+    pub(super) fn one_after_the_other(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
@@ -117,7 +117,7 @@ impl Runner<'_> {
     }
 
     /// The executions of a stage, in order. Benchmarks may have fewer builds or rounds than others.
-    fn steps(
+    pub(super) fn steps(
         &self,
         begun: &Begun,
         stage: Stage,
@@ -229,9 +229,14 @@ pub(super) struct Measuring<'m> {
     pub(super) ability: Option<Ability>,
 }
 
-impl Measuring<'_> {
+impl<'m> Measuring<'m> {
+    /// The first stage of one version, which has no other to take turns with.
+    pub(super) fn alone(begun: &'m Begun, builds: &'m Builds) -> Self {
+        Self { begun, stage: Stage::First, builds, ability: None }
+    }
+
     /// What is left of a step after an earlier run: of turns, all or nothing.
-    fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
+    pub(super) fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
         let is_done = |version: &usize| {
             let slot = self.slot(step, *version);
             !subject.begins_anew && self.begun.done.contains(&(subject.benchmark.clone(), slot))

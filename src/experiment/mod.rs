@@ -24,7 +24,7 @@ mod version_files;
 use std::time::SystemTime;
 
 pub use builds::Builds;
-pub use diagnosis::{Probe, ProloguePair};
+pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;
 pub use plan::Outline;

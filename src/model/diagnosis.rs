@@ -22,6 +22,8 @@ pub struct DiagnosisSettings {
 pub enum DiagnosisPart {
     /// Many executions of many measurements, from the first measurement of each process on.
     Executions,
+    /// What is known to be steady, in turns with those executions.
+    Control,
     /// Measurements of more and more iterations: round i has executions of 2^i.
     Lengths,
     /// The benchmark in a process of its own, to be set against what it is after others.

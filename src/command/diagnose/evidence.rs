@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    diagnosis::{Length, Options, Prologue, SIGNIFICANT, Warning, diagnose},
+    diagnosis::{Control, Length, Options, Prologue, SIGNIFICANT, Warning, diagnose},
     failure::{Exit, OrFail, Result},
     machine::state,
     model::{
@@ -33,6 +33,8 @@ pub struct Source {
 pub struct Sources {
     /// Executions in processes of their own.
     pub executions: Source,
+    /// What is known to be steady, in turns with them.
+    pub control: Option<Source>,
     /// More and more iterations; or why there are none.
     pub lengths: Result<Source, String>,
     /// After other benchmarks; or why not.
@@ -88,7 +90,16 @@ pub fn examine(
     let options = options(criteria, &conditions, &executions, circumstances.build);
     let findings = diagnose(&data, &options);
     let findings = findings.or_fail(Exit::Usage, || format!("cannot diagnose {benchmark}"))?;
-    let mut warnings = findings.warnings.clone();
+    let control = match &sources.control {
+        Some(source) => control(store, benchmark, source, &options)?,
+        None => None,
+    };
+    let (machine, mut warnings): (Vec<Warning>, Vec<_>) =
+        findings.warnings.iter().partition(|warning| {
+            let shows =
+                |control: &Control| control.shows(warning, &data, &findings, options.estimator);
+            control.as_ref().is_some_and(shows)
+        });
     let prologue = match &sources.prologue {
         Ok(sources) => prologue(store, benchmark, sources, &metric, &options)?,
         Err(reason) => Err(reason.clone()),
@@ -102,7 +113,35 @@ pub fn examine(
     };
     let mut notes = circumstances.notes;
     notes.extend(own_notes(&executions, &metric));
-    Ok(Ok(Box::new(Examination { data, conditions, findings, warnings, prologue, length, notes })))
+    Ok(Ok(Box::new(Examination {
+        data,
+        conditions,
+        findings,
+        control: control.map(|control| control.findings),
+        warnings,
+        machine,
+        prologue,
+        length,
+        notes,
+    })))
+}
+
+/// What the control did meanwhile; none if too little of it is stored.
+fn control(
+    store: &Store<'_>,
+    benchmark: &Benchmark,
+    source: &Source,
+    options: &Options,
+) -> Result<Option<Control>> {
+    /// No impact factor of the control is needed.
+    const REPETITIONS: usize = 1;
+    let rows = rows(store, benchmark, source)?;
+    let executions: Vec<&Execution> = executions(&rows).map(|(_, execution)| execution).collect();
+    let Some(metric) = metric(&executions) else { return Ok(None) };
+    let data = measurements(&rows, &metric)?;
+    let options = Options { repetitions: REPETITIONS, cost: None, ..*options };
+    let findings = diagnose(&data, &options);
+    Ok(findings.ok().map(|findings| Control { data, findings }))
 }
 
 /// The change after others, from the pairs that are there.

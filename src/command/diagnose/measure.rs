@@ -11,9 +11,12 @@ use crate::{
     cli::{DiagnosisEffort, EffortOptions},
     command::announcement,
     console::Console,
-    experiment::{Begun, Builds, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner},
+    experiment::{
+        Begun, Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
+        control_program,
+    },
     failure::Result,
-    model::{Benchmark, DiagnosisPart, DiagnosisSettings, Interleave, Name, Stage, Unmeasured},
+    model::{Benchmark, DiagnosisPart, DiagnosisSettings, Interleave, Name, Unmeasured},
     report::diagnose::NotExamined,
     settings::Efforts,
     stats::Criteria,
@@ -70,12 +73,38 @@ impl Measuring<'_, '_> {
         if begun.resumed() > 0 {
             announcement::resumed(self.console, &begun);
         }
-        let executions = source(&begun);
-        self.runner.measure(&begun, Stage::First, self.versions, self.builds, wanted)?;
-        self.begun.push(begun);
+        let (executions, control) = self.executions(benchmark, begun, &probe, effort)?;
         let lengths = self.lengths(benchmark, &probe, effort)?;
         let prologue = self.prologue(benchmark, effort, criteria)?;
-        Ok(Ok(Sources { executions, lengths, prologue }))
+        Ok(Ok(Sources { executions, control, lengths, prologue }))
+    }
+
+    /// The executions, in turns with those of the control.
+    fn executions(
+        &mut self,
+        benchmark: &Benchmark,
+        begun: Begun,
+        probe: &Probe,
+        effort: EffortOptions,
+    ) -> Result<(Source, Option<Source>)> {
+        let control = if control_program().is_some() {
+            self.set(DiagnosisPart::Control, effort);
+            Some(self.begin(benchmark)?)
+        } else {
+            self.console.line(
+                "note: rbench-control is not installed beside cargo-rbench, so what the machine does is not told from \
+                 what the benchmark does",
+            );
+            None
+        };
+        self.set(DiagnosisPart::Executions, effort);
+        let beside = control.as_ref().and_then(|own| ControlRun::installed(own, probe.measurement));
+        let (versions, builds) = (self.versions, self.builds);
+        self.runner.measure_beside(&begun, beside.as_ref(), versions, builds, benchmark)?;
+        let sources = (source(&begun), control.as_ref().map(source));
+        self.begun.push(begun);
+        self.begun.extend(control);
+        Ok(sources)
     }
 
     /// The effort of an interrupted diagnosis that can be resumed.

@@ -56,7 +56,9 @@ fn time(effort: &EffortOptions, probe: &Probe) -> Duration {
     let number = |number: Option<u32>| number.unwrap_or(1);
     let each = probe.measurement.saturating_mul(number(effort.measurements));
     let executions = number(effort.builds).saturating_mul(number(effort.executions));
-    each.saturating_add(probe.beyond).saturating_mul(executions)
+    let all = each.saturating_add(probe.beyond).saturating_mul(executions);
+    // The control comes after every second execution.
+    all.saturating_mul(3) / 2
 }
 
 #[cfg(test)]
@@ -79,10 +81,10 @@ mod tests {
     fn slow_benchmarks_are_measured_less_often() {
         let none = EffortOptions::default();
         assert_eq!(chosen_for(1, none, false), [10, 10, 200]);
-        assert_eq!(chosen_for(3, none, false), [10, 10, 100]);
+        assert_eq!(chosen_for(2, none, false), [10, 10, 100]);
         assert_eq!(chosen_for(1000, none, false), [10, 2, 5]);
         assert_eq!(chosen_for(1, none, true), [10, 10, 2000]);
-        assert_eq!(chosen_for(3, none, true), [10, 10, 1000]);
+        assert_eq!(chosen_for(2, none, true), [10, 10, 1000]);
     }
 
     #[test]

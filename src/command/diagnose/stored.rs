@@ -50,10 +50,11 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
         part_of(stored).filter(|diagnosis| diagnosis.load == load).map(|diagnosis| diagnosis.part)
     };
     let mut prologue = (None, None::<(Vec<String>, Source)>, Vec::<(String, Source)>::new());
-    let mut lengths = None;
+    let (mut lengths, mut control) = (None, None);
     for (stored, place) in all.iter().filter(|(stored, _)| stored.begun >= newest.begun) {
         let found = source(stored, *place);
         match of_load(stored) {
+            Some(DiagnosisPart::Control) => control = Some(found),
             Some(DiagnosisPart::Lengths) => lengths = Some(found),
             Some(DiagnosisPart::Fresh) => prologue.0 = Some(found),
             Some(DiagnosisPart::After { others }) => {
@@ -86,7 +87,7 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
             "the diagnosis was interrupted, so there are fewer executions than planned".to_owned(),
         );
     }
-    let sources = Sources { executions: source(newest, *place), lengths, prologue };
+    let sources = Sources { executions: source(newest, *place), control, lengths, prologue };
     Some(Stored { sources, load, notes, newest: (*newest).clone() })
 }
 
@@ -99,6 +100,7 @@ fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
     let cannot = "what is stored was measured for a comparison, and says nothing about it";
     let sources = Sources {
         executions: source(newest, *place),
+        control: None,
         lengths: Err(cannot.to_owned()),
         prologue: Err(cannot.to_owned()),
     };

@@ -42,6 +42,9 @@ struct ExaminationFields<'r> {
     #[serde(flatten)]
     conditions: ConditionFields<'r>,
     warnings: Vec<WarningFields>,
+    /// What a control shows as well that is known to be steady: no warnings of the benchmark.
+    of_machine: Vec<WarningFields>,
+    has_control: bool,
     notes: &'r [String],
     variance: Option<VarianceFields>,
     executions: Option<InfluenceFields>,
@@ -180,6 +183,8 @@ impl Examination {
             metric: Some(self.data.metric()).into(),
             conditions: (&self.conditions).into(),
             warnings: self.warnings.iter().map(|warning| self.warning_fields(warning)).collect(),
+            of_machine: self.machine.iter().map(|warning| self.warning_fields(warning)).collect(),
+            has_control: self.control.is_some(),
             notes: &self.notes,
             variance: found.variance.as_ref().ok().map(VarianceFields::from),
             executions: found.executions.as_ref().ok().map(InfluenceFields::from),

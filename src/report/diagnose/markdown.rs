@@ -39,7 +39,9 @@ impl Examination {
         if self.warnings.is_empty() {
             text += NOTHING;
         }
-        let notes = self.conditions.disturbances().into_iter().chain(self.notes.iter().cloned());
+        let machine = self.machine.iter().map(|warning| self.of_machine(warning));
+        let notes = machine.chain(self.conditions.disturbances());
+        let notes = notes.chain(self.notes.iter().cloned());
         let notes: Vec<String> = notes.map(|note| format!("- {}\n", escaped(&note))).collect();
         if !notes.is_empty() {
             text += &format!("\nTo know:\n\n{}", notes.concat());

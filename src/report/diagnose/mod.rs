@@ -64,8 +64,12 @@ pub struct Examination {
     pub conditions: Conditions,
     /// What they say.
     pub findings: Diagnosis,
-    /// All warnings, also of what was measured besides.
+    /// What a benchmark that is known to be steady did meanwhile, if that was measured.
+    pub control: Option<Diagnosis>,
+    /// All warnings, also of what was measured besides, but for those below.
     pub warnings: Vec<Warning>,
+    /// What the control shows as well, so that it may be of the machine.
+    pub machine: Vec<Warning>,
     /// Whether it matters what ran before; or why that is not known.
     pub prologue: Result<ExaminedPrologue, String>,
     /// How errors depend on the length of a measurement; or why that is not known.

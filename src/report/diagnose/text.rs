@@ -4,11 +4,14 @@ use super::{
     Conditions, DiagnosisReport, Examination, ExaminedBenchmark, NotExamined,
     sections::{Line, Section},
 };
-use crate::report::{
-    prose::{filled, first_line_filled},
-    quantity::{self, count, duration, size},
-    style::{self, paint},
-    visible::{visible, visible_lines},
+use crate::{
+    diagnosis::Warning,
+    report::{
+        prose::{filled, first_line_filled},
+        quantity::{self, count, duration, size},
+        style::{self, paint},
+        visible::{visible, visible_lines},
+    },
 };
 
 /// Lines of prose are not longer than this, on however wide a terminal.
@@ -81,6 +84,10 @@ impl Examination {
         if self.warnings.is_empty() {
             text += NOTHING;
         }
+        for warning in &self.machine {
+            text +=
+                &filled(&format!("no warning: {}", visible(&self.of_machine(warning))), columns);
+        }
         for Section { question, paper, lines } in self.sections(columns) {
             text +=
                 &format!("\n{}  {}\n", paint(style::HEAD, question), paint(style::QUIET, paper));
@@ -92,6 +99,15 @@ impl Examination {
             }
         }
         text
+    }
+
+    /// What the machine may have done as well, in a sentence.
+    pub(super) fn of_machine(&self, warning: &Warning) -> String {
+        format!(
+            "{}; but the control, a loop in registers that is steady, was measured in turns with it and shows the \
+             same, so this may well be the machine",
+            self.words(warning).finding
+        )
     }
 
     /// How much was measured: `10 builds × 10 executions × 200 measurements of 1 ms, 1.050 µs for an iteration`.
