@@ -9,24 +9,34 @@ const BUDGET: Duration = Duration::from_secs(38);
 /// The same with `--long`.
 const LONG_BUDGET: Duration = Duration::from_secs(420);
 
-/// The measurements of an execution, and the executions of a build, from the most that are of use to the fewest.
-const LADDER: [(u32, u32); 9] =
-    [(200, 10), (100, 10), (50, 10), (50, 5), (20, 5), (20, 3), (10, 3), (10, 2), (5, 2)];
+/// Builds, executions of each and measurements of each, from the most that are of use to the fewest.
+///
+/// Leaps are only seen in 200 measurements and more, so executions are given up first.
+const LADDER: [[u32; 3]; 11] = [
+    [10, 10, 200],
+    [10, 7, 200],
+    [10, 5, 200],
+    [10, 3, 200],
+    [10, 2, 200],
+    [10, 2, 100],
+    [10, 2, 50],
+    [10, 2, 20],
+    [10, 2, 5],
+    [5, 2, 5],
+    [4, 2, 3],
+];
 /// The same with `--long`.
-const LONG_LADDER: [(u32, u32); 4] = [(2000, 10), (1000, 10), (500, 10), (200, 10)];
+const LONG_LADDER: [[u32; 3]; 3] = [[10, 10, 2000], [10, 10, 1000], [10, 10, 500]];
 
 /// How long a measurement lasts at least, unless another floor is typed: a benchmark's first ones are not to be
 /// lost in the first measurement.
 const FLOOR: Duration = Duration::from_millis(1);
 
-/// The builds.
-const BUILDS: u32 = 10;
-
 /// All efforts that may be chosen, from the most on: what was typed is in each of them.
 pub fn candidates(typed: EffortOptions, long: bool) -> Vec<EffortOptions> {
-    let of = |(measurements, executions): &(u32, u32)| {
+    let of = |[builds, executions, measurements]: &[u32; 3]| {
         typed.or(EffortOptions {
-            builds: Some(BUILDS),
+            builds: Some(*builds),
             executions: Some(*executions),
             measurements: Some(*measurements),
             warm_up: Some(Duration::ZERO),
@@ -81,8 +91,9 @@ mod tests {
     fn slow_benchmarks_are_measured_less_often() {
         let none = EffortOptions::default();
         assert_eq!(chosen_for(1, none, false), [10, 10, 200]);
-        assert_eq!(chosen_for(2, none, false), [10, 10, 100]);
-        assert_eq!(chosen_for(1000, none, false), [10, 2, 5]);
+        assert_eq!(chosen_for(2, none, false), [10, 5, 200]);
+        assert_eq!(chosen_for(100, none, false), [10, 2, 5]);
+        assert_eq!(chosen_for(1000, none, false), [4, 2, 3]);
         assert_eq!(chosen_for(1, none, true), [10, 10, 2000]);
         assert_eq!(chosen_for(2, none, true), [10, 10, 1000]);
     }

@@ -185,11 +185,11 @@ impl Examination {
         let below: String = below.into_iter().collect();
         let name = format!("seed {}, execution {}", shown.position.seed, shown.position.round + 1);
         let calm = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut lines =
-            vec![block(format!("{} time → ({name})", between(&drawn, [calm, 1.02 * calm])))];
+        let mut lines = vec![block(between(&drawn, [calm, 1.02 * calm]))];
         if !below.trim().is_empty() {
             lines.push(block(below.trim_end().to_owned()));
         }
+        lines.push(block(format!("time → ({name})")));
         lines
     }
 

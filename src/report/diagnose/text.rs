@@ -89,8 +89,10 @@ impl Examination {
                 &filled(&format!("no warning: {}", visible(&self.of_machine(warning))), columns);
         }
         for Section { question, paper, lines } in self.sections(columns) {
-            text +=
-                &format!("\n{}  {}\n", paint(style::HEAD, question), paint(style::QUIET, paper));
+            let fits = question.chars().count() + 2 + paper.chars().count() <= columns;
+            let gap = if fits { "  " } else { "\n  " };
+            let (question, paper) = (paint(style::HEAD, question), paint(style::QUIET, paper));
+            text += &format!("\n{question}{gap}{paper}\n");
             for line in lines {
                 text += &indented(&match line {
                     Line::Prose(prose) => filled(&visible(&prose), columns.saturating_sub(2)),
