@@ -4,7 +4,7 @@ use super::{Lacking, Options, execution::interval_of_draws, variance::Known};
 use crate::{
     model::Dimensions,
     stats::{
-        Levels, Summary,
+        Levels, Measurements,
         plan::{
             Cost, Optimum, best_executions, best_measurements, builds_for_half_width, half_width,
         },
@@ -46,9 +46,13 @@ pub struct Repetitions {
 
 impl Advice {
     /// From the components of means.
-    pub(super) fn of(summary: &Summary, means: &Known, options: &Options) -> Result<Self, Lacking> {
+    pub(super) fn of(
+        data: &Measurements,
+        means: &Known,
+        options: &Options,
+    ) -> Result<Self, Lacking> {
         let cost = options.cost.ok_or(Lacking::Cost)?;
-        let now = shape(summary);
+        let now = shape(data);
         let components = all_known(&means.components.t, now)?;
         let drawn: Vec<Levels<f64>> =
             means.draws.iter().filter_map(|draw| all_known(draw, now).ok()).collect();
@@ -95,15 +99,14 @@ fn number(optimum: Optimum) -> f64 {
 }
 
 /// The dimensions of the data, rounded to whole numbers on average.
-fn shape(summary: &Summary) -> Dimensions {
-    let builds = summary.builds().len();
-    let executions: usize = summary.builds().iter().map(|build| build.executions).sum();
-    let measurements: usize = summary.builds().iter().map(|build| build.measurements).sum();
+fn shape(data: &Measurements) -> Dimensions {
+    let builds = data.builds().len();
+    let executions: usize = data.builds().map(|build| build.executions().len()).sum();
     let per = |total: usize, of: usize| ((total + of / 2) / of.max(1)).max(1);
     Dimensions {
         builds,
         executions: per(executions, builds),
-        measurements: per(measurements, executions),
+        measurements: per(data.values().len(), executions),
     }
 }
 

@@ -60,11 +60,13 @@ impl Sums {
 /// The long-run variance: `length` times the variance that the mean of a long stretch would have. It does not
 /// count changes of the mean, as long as these are few.
 ///
-/// The larger of two estimates. As of an autoregressive process of order 1, whose variance and
+/// The largest of three estimates. As of an autoregressive process of order 1, whose variance and
 /// correlation follow from the differences of values one and two apart (Chakar et al. 2017), which few changes
-/// touch. And from the differences of neighbouring blocks as long as the shortest segment.
+/// touch. And from the differences of neighbouring blocks as long as the shortest segment, and twice as long: slow
+/// wandering shows only there.
 pub fn long_run_variance(values: &[f64], block: usize) -> f64 {
-    autoregressive(values).max(between_blocks(values, block))
+    let blocks = between_blocks(values, block).max(between_blocks(values, 2 * block));
+    autoregressive(values).max(blocks)
 }
 
 fn autoregressive(values: &[f64]) -> f64 {

@@ -99,19 +99,154 @@ fn furthest(minorant: &Hull<'_>, majorant: &Hull<'_>) -> (f64, [usize; 2]) {
 }
 
 /// `dip · (√n + .75)` of n uniform numbers has nearly the same distribution for every n from 50 on. These are
-/// (P(more), value), from 4,000,000 samples of 400.
-const UNIFORM: [(f64, f64); 1] = [(1.0, 0.0)];
+/// (P(more), value), from 3,000,000 samples of 400.
+const UNIFORM: [(f64, f64); 19] = [
+    (1.0, 0.0),
+    (0.9, 0.2946),
+    (0.7, 0.3411),
+    (0.5, 0.3805),
+    (0.3, 0.4267),
+    (0.2, 0.4580),
+    (0.1, 0.5055),
+    (0.05, 0.5479),
+    (0.02, 0.5991),
+    (0.01, 0.6346),
+    (0.005, 0.6679),
+    (0.002, 0.7095),
+    (0.001, 0.7387),
+    (0.000_5, 0.7672),
+    (0.000_2, 0.8029),
+    (0.000_1, 0.8288),
+    (0.000_05, 0.8570),
+    (0.000_02, 0.8867),
+    (0.000_01, 0.9030),
+];
 
-/// The probability of so large a dip of `count` values from a uniform distribution, the most that one with one mode can
-/// have. Good to a tenth of itself from 50 values on; below 1e-6 it is 1e-6.
+/// The probability of so large a dip of `count` values from a uniform distribution, which no distribution with one
+/// mode exceeds. Good to a tenth of itself from 50 values on; what is below .00001 is .00001.
 pub fn p_of_dip(dip: f64, count: usize) -> f64 {
     let statistic = dip * ((count as f64).sqrt() + 0.75);
-    let above = UNIFORM.partition_point(|(_, value)| *value <= statistic);
-    let (Some(&(p, value)), Some(&(next_p, next_value))) =
-        (UNIFORM.get(above.wrapping_sub(1)), UNIFORM.get(above))
-    else {
-        return if above == 0 { 1.0 } else { UNIFORM[UNIFORM.len() - 1].0 };
-    };
-    let share = (statistic - value) / (next_value - value);
-    p * (next_p / p).powf(share)
+    let above = UNIFORM.partition_point(|(_, value)| *value <= statistic).max(1);
+    let (p, value) = UNIFORM[above - 1];
+    let Some((next_p, next_value)) = UNIFORM.get(above) else { return p };
+    // Between two of them on a logarithmic scale.
+    p * (next_p / p).powf((statistic - value) / (next_value - value))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::Random;
+
+    #[test]
+    fn a_uniform_grid_has_the_least_dip() {
+        for count in [2, 3, 10, 101] {
+            let grid: Vec<f64> = (0..count).map(f64::from).collect();
+            assert!((dip(&grid) - 0.5 / f64::from(count)).abs() < 1e-12, "{count}");
+        }
+        assert_eq!(dip(&[1.0]), 0.5);
+    }
+
+    #[test]
+    fn two_equal_clusters_have_the_largest_dip() {
+        let clusters: Vec<f64> = (0..50).map(|i| f64::from(i / 25) + 1e-9 * f64::from(i)).collect();
+        assert!((dip(&clusters) - 0.25).abs() < 0.001, "{}", dip(&clusters));
+    }
+
+    /// The least distance to a distribution that is convex before some value and concave behind it, in steps
+    /// of a thousandth: what the dip is by definition.
+    fn by_definition(values: &[f64]) -> f64 {
+        let n = values.len() as f64;
+        // At value i the empirical distribution goes from i/n to (i + 1)/n, and the other one must be near both.
+        let near = |i: usize, dip: f64| [(i + 1) as f64 / n - dip, i as f64 / n + dip];
+        let has_mode = |mode: usize, dip: f64| {
+            let before: Vec<_> = (0..=mode).map(|i| (values[i], near(i, dip))).collect();
+            let turned = |i: usize| {
+                let [least, most] = near(i, dip);
+                (-values[i], [1.0 - most, 1.0 - least])
+            };
+            let behind: Vec<_> = (mode..values.len()).rev().map(turned).collect();
+            is_convex_between(&before) && is_convex_between(&behind)
+        };
+        let fits = |dip: f64| (0..values.len()).any(|mode| has_mode(mode, dip));
+        (1..=500).map(|step| f64::from(step) / 1000.0).find(|dip| fits(*dip)).unwrap()
+    }
+
+    /// Is there a convex function between these bounds? There is if no lower bound exceeds a line between two
+    /// upper ones.
+    fn is_convex_between(bounds: &[(f64, [f64; 2])]) -> bool {
+        let holds = |(at, [least, most]): &(f64, [f64; 2])| {
+            let left = || bounds.iter().filter(|(x, _)| x < at);
+            let right = || bounds.iter().filter(|(x, _)| x > at);
+            let below = |(x, [_, low]): &(f64, [f64; 2]), (y, [_, high]): &(f64, [f64; 2])| {
+                *least <= low + (high - low) * (at - x) / (y - x)
+            };
+            least <= most && left().all(|one| right().all(|other| below(one, other)))
+        };
+        bounds.iter().all(holds)
+    }
+
+    #[test]
+    fn the_table_agrees_with_published_quantiles() {
+        // Maechler's table (R package diptest, qDiptab), from 1,000,001 samples each.
+        for (count, p, quantile) in [
+            (50, 0.05, 0.070_273_8),
+            (50, 0.001, 0.094_093_0),
+            (100, 0.1, 0.047_152_8),
+            (200, 0.5, 0.025_584_4),
+            (200, 0.001, 0.049_719_8),
+            (500, 0.01, 0.027_451_8),
+            (1000, 0.0001, 0.025_612_7),
+            (2000, 0.05, 0.012_038_1),
+        ] {
+            let obtained = p_of_dip(quantile, count);
+            assert!((obtained / p - 1.0).abs() < 0.1, "{count} {p} {obtained}");
+        }
+        assert_eq!((p_of_dip(0.0, 100), p_of_dip(0.25, 100)), (1.0, 0.000_01));
+    }
+
+    #[test]
+    fn uniform_samples_have_small_p_as_often_as_p_says() {
+        let mut random = Random::new(3);
+        let mut least = 0;
+        for _ in 0..2_000 {
+            let mut values: Vec<f64> = (0..60).map(|_| random.unit()).collect();
+            values.sort_by(f64::total_cmp);
+            least += u32::from(p_of_dip(dip(&values), 60) < 0.1);
+        }
+        assert!((150..250).contains(&least), "{least}");
+    }
+
+    fn samples() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(-100.0..100.0, 2..40).prop_map(|mut values| {
+            values.sort_by(f64::total_cmp);
+            values
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_dip_lies_within_its_bounds_and_scale_and_direction_do_not_matter(
+            values in samples(),
+            scale in 0.01..100.0,
+        ) {
+            let dip_of = dip(&values);
+            let n = values.len() as f64;
+            prop_assert!(dip_of >= 0.5 / n - 1e-12 && dip_of <= 0.25 + 1e-12, "{dip_of}");
+            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
+            prop_assert!((dip(&scaled) - dip_of).abs() < 1e-9);
+            let mirrored: Vec<f64> = values.iter().rev().map(|value| -value).collect();
+            prop_assert!((dip(&mirrored) - dip_of).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_dip_is_the_least_distance_to_one_mode(values in prop::collection::vec(-9.0..9.0, 4..9)) {
+            let mut values = values;
+            values.sort_by(f64::total_cmp);
+            let brute = by_definition(&values);
+            prop_assert!((dip(&values) - brute).abs() < 2e-3, "{} {}", dip(&values), brute);
+        }
+    }
 }

@@ -2,11 +2,12 @@
 //! al. 2012) and the classes of Barrett et al. 2017.
 
 use super::{
-    Lacking, Options, Position,
+    Lacking, Options, Position, SIGNIFICANT,
     changes::{change_points, long_run_variance, without_spikes},
     execution::{Execution, long_enough, mean, parts},
+    steps::without_steps,
 };
-use crate::stats::{distribution::normal_two_sided, median};
+use crate::stats::{Estimator, Random, Scratch, distribution::normal_two_sided, median};
 
 /// Fewer measurements do not tell leaps from noise.
 const FEWEST: usize = 200;
@@ -17,6 +18,8 @@ const SHORTEST: usize = 20;
 /// A change must explain so many long-run variances: 5.5 standard errors, which noise does not reach even where
 /// its tails are heavy and it may do so at any of 400 points.
 const PENALTY: f64 = 30.0;
+/// The stream of the seed from which steps of the clock are filled.
+const STREAM: u64 = 31;
 /// From here on an execution must be steady (Barrett et al. 2017 ask for the last 500 of 2,000).
 const LAST_QUARTER: f64 = 0.75;
 
@@ -50,7 +53,7 @@ pub struct Segment {
     pub start: usize,
     /// The index after its last measurement.
     pub end: usize,
-    /// The median of its measurements, in the metric's unit.
+    /// The trimmed mean of its measurements, in the metric's unit.
     pub level: f64,
 }
 
@@ -68,10 +71,18 @@ pub enum Class {
 }
 
 impl Leaps {
-    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+    pub(super) fn of(
+        executions: &[Execution<'_>],
+        resolution: f64,
+        options: &Options,
+    ) -> Result<Self, Lacking> {
         let executions = long_enough(executions, FEWEST)?;
+        let mut random = Random::stream(options.seed, STREAM);
         let threshold = options.min_effect / 2.0;
-        let series: Vec<Series> = executions.iter().map(|one| Series::of(one.values)).collect();
+        let series: Vec<Series> = executions
+            .iter()
+            .map(|one| Series::of(&without_steps(one.values, resolution, &mut random)))
+            .collect();
         let usual = median(&mut series.iter().map(|series| series.variance).collect::<Vec<_>>());
         // A tenth of what would be a leap is no noise worth mentioning, and clocks have steps.
         let least = (threshold / 10.0).max(1e-9).powi(2);
@@ -102,9 +113,11 @@ impl Series {
         let parts = parts(values, POINTS.min(values.len()));
         let points: Vec<f64> =
             parts.map(|part| median(&mut part.to_vec()) / center - 1.0).collect();
-        let points = without_spikes(&points);
-        let variance = long_run_variance(&points, points.len() / SHORTEST);
-        Self { points, variance }
+        let smooth = without_spikes(&points);
+        // Where many values stand out, these are no spikes but how the benchmark is.
+        let [raw, variance] =
+            [&points, &smooth].map(|points| long_run_variance(points, points.len() / SHORTEST));
+        Self { points: smooth, variance: variance.max(raw) }
     }
 }
 
@@ -120,6 +133,11 @@ impl Segments {
         Self { position: execution.position, segments, class, p }
     }
 
+    /// Does it leap, surely?
+    pub fn leaps(&self) -> bool {
+        self.class != Class::Flat && self.p < SIGNIFICANT
+    }
+
     /// How far apart the fastest and the slowest segment are, relative to the fastest.
     pub fn distance(&self) -> f64 {
         let levels = || self.segments.iter().map(|segment| segment.level);
@@ -129,7 +147,8 @@ impl Segments {
 
 impl Segment {
     fn of(values: &[f64], start: usize, end: usize) -> Self {
-        Self { start, end, level: median(&mut values[start..end].to_vec()) }
+        let level = Estimator::TrimmedMean.estimate(&values[start..end], &mut Scratch::default());
+        Self { start, end, level }
     }
 }
 

@@ -29,7 +29,7 @@ use std::fmt;
 use execution::executions;
 use variance::Known;
 
-use crate::stats::{Estimator, Measurements, Refusal, Summary, plan::Cost};
+use crate::stats::{Estimator, Measurements, Refusal, plan::Cost};
 
 mod advice;
 mod candidates;
@@ -47,6 +47,7 @@ mod prologue;
 mod ranks;
 mod simultaneous;
 mod states;
+mod steps;
 mod trend;
 mod variance;
 mod warning;
@@ -60,7 +61,7 @@ pub use leaps::{Class, Leaps, Segment, Segments};
 pub use length::{Length, LengthPoint};
 pub use neighbours::Neighbours;
 pub use prologue::Prologue;
-pub use simultaneous::{Modes, Simultaneous};
+pub use simultaneous::{Modes, Pooled, Simultaneous};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
 pub use variance::{FTest, Variance};
@@ -134,42 +135,37 @@ pub struct Diagnosis {
 pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Refusal> {
     check(options)?;
     let all = executions(data);
-    let means = Known::of_means(data, options);
-    let estimates = Known::of_estimates(data, options);
-    let variance = means
-        .as_ref()
-        .map(|means| Variance::of(means, &estimates, options))
-        .map_err(|lacking| *lacking);
+    let (means, estimates) = (Known::of_means(data, options), Known::of_estimates(data, options));
+    let (means, estimates) = (means.as_ref().map_err(lacking), estimates.as_ref().map_err(lacking));
+    let variance = means.map(|means| Variance::of(means, estimates.ok(), options));
     let states = SteadyStates::of(&all);
-    let of_executions = || {
-        // The test by parts holds also where neighbours in time are alike.
-        let by_parts = states.as_ref().ok().map(|states| states.test);
-        let test = by_parts.or(variance?.executions);
-        Influence::of_executions(data, means.as_ref().map_err(|lacking| *lacking)?, test, options)
-    };
-    let of_builds = || {
-        let estimates = estimates.as_ref().map_err(|lacking| *lacking)?;
-        Influence::of_builds(data, estimates, variance?.layout, options)
-    };
-    let advice = || {
-        let summary = Summary::of(data, Estimator::Mean);
-        Advice::of(&summary, means.as_ref().map_err(|lacking| *lacking)?, options)
-    };
+    // The test by parts holds also where neighbours in time are alike.
+    let of_executions = states.as_ref().map(|states| states.test).ok();
+    let of_executions = of_executions.or(variance.ok().and_then(|variance| variance.executions));
+    let of_builds = variance.ok().and_then(|variance| variance.layout);
+    let leaps = Leaps::of(&all, data.resolution(), options);
+    let simultaneous = Simultaneous::of(&all, leaps.as_ref().ok(), data.resolution(), options);
     let mut diagnosis = Diagnosis {
         variance,
-        executions: of_executions(),
-        builds: of_builds(),
-        advice: advice(),
+        executions: means
+            .and_then(|means| Influence::of_executions(data, means, of_executions, options)),
+        builds: estimates
+            .and_then(|estimates| Influence::of_builds(data, estimates, of_builds, options)),
+        advice: means.and_then(|means| Advice::of(data, means, options)),
         trend: Trend::of(&all, options),
-        states: states.clone(),
-        leaps: Leaps::of(&all, options),
-        simultaneous: Simultaneous::of(&all, data.resolution(), options),
+        states,
+        leaps,
+        simultaneous,
         neighbours: Neighbours::of(&all, options),
         candidates: Candidates::of(&all, options),
         warnings: vec![],
     };
     diagnosis.warnings = warning::warnings(&diagnosis, options);
     Ok(diagnosis)
+}
+
+fn lacking(lacking: &Lacking) -> Lacking {
+    *lacking
 }
 
 /// Refuses options that make no sense.

@@ -36,6 +36,7 @@ mod tests {
     fn tied_values_share_the_mean_of_their_ranks() {
         let Ranks { ranks, squares } = Ranks::of(&[3.0, 1.0, 3.0, 2.0, 3.0]);
         assert_eq!(ranks, [4.0, 1.0, 4.0, 2.0, 4.0]);
-        assert_eq!(squares, ranks.iter().map(|rank| (rank - 3.0).powi(2)).sum::<f64>());
+        let expected: f64 = ranks.iter().map(|rank| (rank - 3.0).powi(2)).sum();
+        assert_eq!(squares, expected);
     }
 }

@@ -2,32 +2,52 @@
 //! Gil et al. 2011, section 5, saw in their figure 9.
 
 use super::{
-    Lacking, Options, Position, SIGNIFICANT,
+    Lacking, Leaps, Options, Position, SIGNIFICANT,
     dip::{dip, p_of_dip},
     execution::{Execution, long_enough, mean, quantile, sorted},
     neighbours::ratio,
     ranks::Ranks,
+    steps::without_steps,
 };
-use crate::stats::{Random, median};
+use crate::stats::{Estimator, Random, Scratch, median};
 
 /// Fewer measurements do not show several states.
 const FEWEST: usize = 50;
 /// More measurements show states that are too rare to matter.
 const MOST: usize = 2_000;
+/// As many as one execution of the default length has.
+const POOLED: usize = 200;
 /// A group has at least this share of the measurements.
 const SMALLEST: f64 = 0.1;
 /// The stream of the seed from which the choice of measurements is drawn.
 const STREAM: u64 = 21;
 
-/// The modes of every execution.
+/// The modes of every execution that does not leap: the states of one that leaps come one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simultaneous {
     /// Each execution that has enough measurements, in the order of the builds and their rounds.
     pub executions: Vec<Modes>,
-    /// The executions that have several states: p below .001, and states apart by `min_effect`.
+    /// The test of all of them together, where neighbours in time are so alike that most executions alone show
+    /// too little.
+    pub pooled: Option<Pooled>,
+    /// The executions that have several states: `min_effect` apart, with p below .001 by their own test or by
+    /// that of all together.
     pub several: usize,
     /// Of these, the one with the median distance, as an index into `executions`.
     pub typical: Option<usize>,
+    /// The largest p by which one of these was found; 1 without any.
+    pub p: f64,
+}
+
+/// The dip test of measurements of all executions, each relative to the trimmed mean of its execution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    /// How many measurements: as many as an execution of the default length has, so that it is no stricter.
+    pub tested: usize,
+    /// Their dip.
+    pub dip: f64,
+    /// The probability of so large a dip.
+    pub p: f64,
 }
 
 /// One execution.
@@ -40,7 +60,7 @@ pub struct Modes {
     /// The dip: the largest distance of the empirical distribution from the nearest unimodal one, from
     /// `1/(2n)` to 1/4.
     pub dip: f64,
-    /// The probability of so large a dip of a uniform distribution, which no unimodal one exceeds.
+    /// The probability of so large a dip of a uniform distribution, which no unimodal one exceeds; 1 of fewer than 50.
     pub p: f64,
     /// The best two groups: the medians of the faster and of the slower, in the metric's unit.
     pub levels: [f64; 2],
@@ -55,47 +75,49 @@ pub struct Modes {
 impl Simultaneous {
     pub(super) fn of(
         executions: &[Execution<'_>],
+        leaps: Option<&Leaps>,
         resolution: f64,
         options: &Options,
     ) -> Result<Self, Lacking> {
-        let executions = long_enough(executions, FEWEST)?;
+        let leaping = |one: &Execution<'_>| {
+            let mut found = leaps.into_iter().flat_map(|leaps| &leaps.executions);
+            found.any(|segments| segments.position == one.position && segments.leaps())
+        };
+        let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !leaping(one));
         let mut random = Random::stream(options.seed, STREAM);
-        let modes: Vec<Modes> =
-            executions.iter().map(|one| Modes::of(one, resolution, &mut random)).collect();
-        let mut several: Vec<usize> =
-            (0..modes.len()).filter(|&index| modes[index].are_several(options)).collect();
+        let chosen: Vec<Chosen> =
+            steady.map(|one| Chosen::of(&one, resolution, &mut random)).collect();
+        let modes: Vec<Modes> = chosen.iter().map(Modes::of).collect();
+        let alone = modes.iter().filter(|modes| modes.tested >= FEWEST).count();
+        let pooled = if 2 * alone < modes.len() { Pooled::of(&chosen) } else { None };
+        let p_of_all = pooled.map_or(1.0, |pooled| pooled.p);
+        let p = |index: &usize| modes[*index].p.min(p_of_all);
+        let is_several =
+            |index: &usize| p(index) < SIGNIFICANT && modes[*index].distance >= options.min_effect;
+        let mut several: Vec<usize> = (0..modes.len()).filter(is_several).collect();
         several.sort_by(|&a, &b| modes[a].distance.total_cmp(&modes[b].distance));
-        let typical = several.get(several.len() / 2).copied();
-        Ok(Self { executions: modes, several: several.len(), typical })
+        Ok(Self {
+            typical: several.get(several.len() / 2).copied(),
+            p: several.iter().map(p).reduce(f64::max).unwrap_or(1.0),
+            several: several.len(),
+            executions: modes,
+            pooled,
+        })
     }
 }
 
-impl Modes {
-    fn of(execution: &Execution<'_>, resolution: f64, random: &mut Random) -> Self {
-        let chosen = chosen(execution.values, random);
-        let levels = sorted(chosen);
-        let (dip, p) = if levels.len() < FEWEST {
-            (0.5 / levels.len().max(1) as f64, 1.0)
-        } else {
-            let dip = dip(&without_steps(&levels, resolution, random));
-            (dip, p_of_dip(dip, levels.len()))
-        };
-        let groups = Groups::of(&sorted(execution.values.to_vec()));
-        Self {
-            position: execution.position,
-            tested: levels.len(),
-            dip,
-            p,
-            levels: groups.levels,
-            slower: groups.slower,
-            distance: groups.levels[1] / groups.levels[0] - 1.0,
-            gap_ratio: groups.gap_ratio,
-        }
-    }
+/// One execution, with those of its measurements that are tested.
+struct Chosen<'a> {
+    execution: Execution<'a>,
+    /// In ascending order, without the steps of a clock.
+    values: Vec<f64>,
+}
 
-    /// Are there several states, far enough apart?
-    pub(super) fn are_several(&self, options: &Options) -> bool {
-        self.p < SIGNIFICANT && self.distance >= options.min_effect
+impl<'a> Chosen<'a> {
+    fn of(execution: &Execution<'a>, resolution: f64, random: &mut Random) -> Self {
+        let chosen = independent(execution.values, random);
+        let values = sorted(without_steps(&chosen, resolution, random));
+        Self { execution: *execution, values }
     }
 }
 
@@ -106,10 +128,10 @@ impl Modes {
     clippy::cast_sign_loss,
     reason = "a share of the number of values"
 )]
-fn chosen(values: &[f64], random: &mut Random) -> Vec<f64> {
+fn independent(values: &[f64], random: &mut Random) -> Vec<f64> {
     let alike = ratio(&Ranks::of(values)).map_or(0.0, |ratio| (1.0 - ratio / 2.0).max(0.0));
-    let independent = (values.len() as f64 * (1.0 - alike) / (1.0 + alike)).round() as usize;
-    let count = independent.min(MOST);
+    let worth = (values.len() as f64 * (1.0 - alike) / (1.0 + alike)).round() as usize;
+    let count = worth.clamp(1, MOST);
     if count >= values.len() {
         return values.to_vec();
     }
@@ -118,19 +140,39 @@ fn chosen(values: &[f64], random: &mut Random) -> Vec<f64> {
     (0..count).map(choice).collect()
 }
 
-/// Sorted values, each moved at random by up to half a step of the clock if many are equal: the steps are not the
-/// benchmark's. Where the step is unknown, it is the smallest difference.
-fn without_steps(values: &[f64], resolution: f64, random: &mut Random) -> Vec<f64> {
-    let differences = || values.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
-    if differences().count() > values.len() / 2 {
-        return values.to_vec();
+impl Pooled {
+    /// None if all executions together do not have enough.
+    fn of(executions: &[Chosen<'_>]) -> Option<Self> {
+        let mut scratch = Scratch::default();
+        let mut relative = vec![];
+        for Chosen { execution, values } in executions {
+            let center = Estimator::TrimmedMean.estimate(execution.values, &mut scratch);
+            relative.extend(values.iter().map(|value| value / center));
+        }
+        // Ascending within each execution: every so many is a fair choice of all.
+        let every = relative.len().div_ceil(POOLED).max(1);
+        let values = sorted(relative.into_iter().step_by(every).collect());
+        let dip = (values.len() >= FEWEST).then(|| dip(&values))?;
+        Some(Self { tested: values.len(), dip, p: p_of_dip(dip, values.len()) })
     }
-    let smallest = differences().fold(f64::INFINITY, f64::min);
-    let step = if resolution > 0.0 { resolution } else { smallest };
-    if !step.is_finite() {
-        return values.to_vec();
+}
+
+impl Modes {
+    fn of(Chosen { execution, values }: &Chosen<'_>) -> Self {
+        let dip = dip(values);
+        let enough = values.len() >= FEWEST;
+        let groups = Groups::of(&sorted(execution.values.to_vec()));
+        Self {
+            position: execution.position,
+            tested: values.len(),
+            dip,
+            p: if enough { p_of_dip(dip, values.len()) } else { 1.0 },
+            levels: groups.levels,
+            slower: groups.slower,
+            distance: groups.levels[1] / groups.levels[0] - 1.0,
+            gap_ratio: groups.gap_ratio,
+        }
     }
-    sorted(values.iter().map(|value| value + (random.unit() - 0.5) * step).collect())
 }
 
 /// The best division of values into a faster and a slower group.

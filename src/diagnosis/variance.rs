@@ -102,13 +102,12 @@ impl Known {
 
 impl Variance {
     /// From the components of means, and of estimates if these vary.
-    pub(super) fn of(means: &Known, estimates: &Result<Known, Lacking>, options: &Options) -> Self {
+    pub(super) fn of(means: &Known, estimates: Option<&Known>, options: &Options) -> Self {
         let Known { mean, components, draws } = means;
         let Components { s, freedom, weights, .. } = components;
         let executions = s.execution.zip(s.build).and_then(|(below, above)| {
             FTest::new(above / (weights.e_in_b * below), [freedom.build, freedom.execution])
         });
-        let estimates = estimates.as_ref().ok();
         let of_executions = |estimates: &Known| {
             shares(&estimates.components.t, &estimates.draws, options.confidence).build
         };

@@ -119,14 +119,18 @@ pub(super) fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning>
     let influence = |finding: &Result<Influence, Lacking>, level| {
         finding.as_ref().ok().and_then(|influence| of_influence(influence, level, options))
     };
+    let leaps = diagnosis.leaps.as_ref().ok().and_then(|leaps| of_leaps(leaps, warms_up));
+    let neighbours = diagnosis.neighbours.as_ref().ok();
+    // Where the value changes within an execution, neighbours are alike for that reason.
+    let neighbours = neighbours.filter(|_| trend.is_none() && leaps.is_none());
     let found = [
         influence(&diagnosis.executions, Level::Executions),
         influence(&diagnosis.builds, Level::Builds),
         trend,
         diagnosis.states.as_ref().ok().and_then(|states| of_states(states, options)),
-        diagnosis.leaps.as_ref().ok().and_then(|leaps| of_leaps(leaps, warms_up)),
-        diagnosis.simultaneous.as_ref().ok().and_then(|modes| of_simultaneous(modes, options)),
-        diagnosis.neighbours.as_ref().ok().and_then(|alike| of_neighbours(alike, options)),
+        leaps,
+        diagnosis.simultaneous.as_ref().ok().and_then(of_simultaneous),
+        neighbours.and_then(|alike| of_neighbours(alike, options)),
     ];
     found.into_iter().flatten().collect()
 }
@@ -162,14 +166,9 @@ fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
 }
 
 fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
-    let of_class =
-        |class| leaps.executions.iter().filter(move |execution| execution.class == class);
-    let mut leaping: Vec<&Segments> =
-        of_class(Class::SlowDown).chain(of_class(Class::NoSteadyState)).collect();
-    if !warms_up {
-        leaping.extend(of_class(Class::WarmUp));
-    }
-    leaping.retain(|execution| execution.p < SIGNIFICANT);
+    let counts = |execution: &&Segments| !(warms_up && execution.class == Class::WarmUp);
+    let leaping = leaps.executions.iter().filter(|execution| execution.leaps()).filter(counts);
+    let leaping: Vec<&Segments> = leaping.collect();
     let executions = leaps.executions.len();
     if leaping.is_empty() || (leaping.len() as f64) < SHARE * executions as f64 {
         return None;
@@ -187,17 +186,15 @@ fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
     })
 }
 
-fn of_simultaneous(modes: &Simultaneous, options: &Options) -> Option<Warning> {
+fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
     let typical = modes.executions.get(modes.typical?)?;
-    let several = || modes.executions.iter().filter(|modes| modes.are_several(options));
-    (modes.several as f64 >= SHARE * modes.executions.len() as f64).then(|| {
-        Warning::SimultaneousStates {
-            executions: modes.several,
-            of: modes.executions.len(),
-            distance: typical.distance,
-            slower: typical.slower,
-            p: several().map(|modes| modes.p).fold(0.0, f64::max),
-        }
+    let of = modes.executions.len();
+    (modes.several as f64 >= SHARE * of as f64).then_some(Warning::SimultaneousStates {
+        executions: modes.several,
+        of,
+        distance: typical.distance,
+        slower: typical.slower,
+        p: modes.p,
     })
 }
 
