@@ -6,6 +6,7 @@ use super::{output::Output, stored};
 use crate::{
     cli::ShowArgs,
     console::Console,
+    diagnosis::{Hint, Options, hints},
     failure::{Exit, Failure, Result},
     harness::Filter,
     judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
@@ -20,7 +21,7 @@ use crate::{
     settings::VerdictSettings,
     source::Repository,
     stats::{
-        Criteria, Random, Scratch,
+        Criteria, Random, Scratch, Summary,
         impact::{Bootstrap, Impact},
         slow::slow,
     },
@@ -289,6 +290,10 @@ impl Newest<'_> {
             Some(metric) => self.judge.value(results, place, metric, criteria)?,
             None => (Stage::First, None),
         };
+        let hints = match (metric, &summary) {
+            (Some(metric), Some(summary)) => self.hints(stage, metric, summary, criteria)?,
+            _ => Vec::new(),
+        };
         let (mut impact, mut builds) = (ImpactFactors::default(), Vec::new());
         if let Some(metric) = metric.filter(|_| detailed) {
             impact = self.impact(stage, metric, criteria)?;
@@ -311,8 +316,24 @@ impl Newest<'_> {
                 .unwrap_or_default(),
             peak_memory: executions().filter_map(|one| one.resources.peak_memory).max(),
             impact,
+            hints,
             builds,
         })
+    }
+
+    /// What cheap checks see in the measurements.
+    fn hints(
+        &self,
+        stage: Stage,
+        metric: &Metric,
+        summary: &Summary,
+        criteria: &Criteria,
+    ) -> Result<Vec<Hint>> {
+        let estimator = self.results.estimator(self.place, stage, criteria);
+        let data = self.results.measurements(self.place, stage, metric, estimator)?;
+        let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
+        let options = Options { min_effect: criteria.min_effect, ..Options::default() };
+        Ok(data.map(|data| hints(&data, &builds, &options)).unwrap_or_default())
     }
 
     fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {

@@ -29,7 +29,9 @@ impl Control {
     ) -> bool {
         let quiet = match *warning {
             Warning::Influence { level, .. } => {
-                let of = |data| deviations(&Summary::of(data, estimator), level);
+                // As each of these warnings is found.
+                let by = if level == Level::Executions { Estimator::Mean } else { estimator };
+                let of = |data| deviations(&Summary::of(data, by), level);
                 is_larger(&of(data), &of(&self.data))
             }
             Warning::WarmUp { .. } | Warning::SlowDown { .. } => self.trend_is_less(found),
@@ -42,16 +44,18 @@ impl Control {
             }
             Warning::Leaps { leaping, executions, distance, .. } => {
                 let all = self.findings.leaps.as_ref().map_or(&[][..], |found| &found.executions);
-                let alike = all
-                    .iter()
-                    .filter(|one| one.p < SIGNIFICANT && one.distance() >= distance / 2.0);
+                let alike =
+                    all.iter().filter(|one| one.leaps() && one.distance() >= distance / 2.0);
                 is_more_often([leaping, executions], [alike.count(), all.len()])
             }
             Warning::SimultaneousStates { executions, of, distance, .. } => {
-                let all = &self.findings.simultaneous;
-                let all = all.as_ref().map_or(&[][..], |found| &found.executions);
-                let alike =
-                    all.iter().filter(|one| one.p < SIGNIFICANT && one.distance >= distance / 2.0);
+                let found = self.findings.simultaneous.as_ref();
+                let all = found.map_or(&[][..], |found| &found.executions);
+                let pooled = found.ok().and_then(|found| found.pooled);
+                let p_of_all = pooled.map_or(1.0, |pooled| pooled.p);
+                let alike = all.iter().filter(|one| {
+                    one.p.min(p_of_all) < SIGNIFICANT && one.distance >= distance / 2.0
+                });
                 is_more_often([executions, of], [alike.count(), all.len()])
             }
             Warning::Neighbours { .. } => self.neighbours_are_less_alike(found),

@@ -56,7 +56,9 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
     let again = diagnose(&project, &["--from-stored", "notifies", "--format", "json"]);
     let again = again.json("diagnose");
     let again = only(&again);
-    for finding in ["dimensions", "experiments", "trend", "leaps", "prologue", "length", "has_control"] {
+    for finding in
+        ["dimensions", "experiments", "trend", "leaps", "prologue", "length", "has_control"]
+    {
         assert_eq!(again[finding], found[finding], "{finding}");
     }
 

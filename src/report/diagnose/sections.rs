@@ -11,6 +11,7 @@ use crate::{
         Advice, Class, FTest, Influence, Lacking, Leaps, Neighbours, Segments, Simultaneous,
         SteadyStates, Trend, Variance,
     },
+    model::Unit,
     report::quantity::{self, count, p_value, size},
     stats::{Interval, plan::Optimum},
 };
@@ -93,7 +94,7 @@ impl Examination {
         );
         vec![
             prose(format!(
-                "best for the time: {} measurements of each execution, {} executions of each build",
+                "best for the time: measurements of each execution: {}; executions of each build: {}",
                 about(&advice.measurements),
                 about(&advice.executions)
             )),
@@ -130,7 +131,7 @@ impl Examination {
             {
                 lines.push(block(format!("{name:>8} │{:<PLOT$}│", drawn(values))));
             }
-            let (low, high) = (quantity::value(*first, unit), quantity::value(*last, unit));
+            let [low, high] = [first, last].map(|end| label(*end, unit));
             lines.push(block(format!(
                 "{:>8}  {low}{high:>width$}",
                 "",
@@ -410,6 +411,12 @@ fn range(share: &Interval) -> String {
 fn sum(curves: &[Vec<f64>]) -> Vec<f64> {
     let length = curves.iter().map(Vec::len).max().unwrap_or_default();
     (0..length).map(|at| curves.iter().filter_map(|curve| curve.get(at)).sum()).collect()
+}
+
+/// An end of an axis, which may lie below 0.
+fn label(end: f64, unit: Unit) -> String {
+    let sign = if end < 0.0 { "-" } else { "" };
+    format!("{sign}{}", quantity::value(end.abs(), unit))
 }
 
 /// A number of repetitions, as exactly as it is of use.
