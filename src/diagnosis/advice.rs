@@ -119,3 +119,35 @@ fn all_known(components: &Levels<Option<f64>>, now: Dimensions) -> Result<Levels
     let version = version.ok_or(Lacking::Builds { needed: 2, found: now.builds })?;
     Ok(Levels { execution, build, version })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnosis::simulated::{Truth, simulated},
+        stats::Random,
+    };
+
+    #[test]
+    fn the_advice_is_near_that_of_the_true_components() {
+        // V = B = 1, E = 25, b = 300, w = 100: m0 = 1.73, n0 = 50.
+        let truth = Truth { version: 1.0, build: 1.0, execution: 25.0, ..Truth::default() };
+        let data = simulated(truth, [200, 5, 50], &mut Random::new(3));
+        let cost = Cost { build: 300.0, execution: 100.0, repeat: 1.0 };
+        let options = Options { cost: Some(cost), min_effect: 0.001, ..Options::default() };
+        let means = Known::of_means(&data, &options).unwrap();
+        let found = Advice::of(&data, &means, &options).unwrap();
+        for (repetitions, truth) in [(found.measurements, 50.0), (found.executions, 3.0_f64.sqrt())]
+        {
+            let best = number(repetitions.best);
+            assert!((best / truth - 1.0).abs() < 0.25, "{repetitions:?}");
+            assert!(repetitions.low < best && best < repetitions.high);
+            assert!(repetitions.low < truth && truth < repetitions.high);
+        }
+        let advised = found.dimensions.unwrap();
+        // t · sqrt((1 + (1 + 25/50) / 2) / l) is .5 for about 27 builds.
+        assert!((20..40).contains(&advised.builds), "{advised}");
+        let none = Advice::of(&data, &means, &Options::default()).unwrap_err();
+        assert_eq!(none, Lacking::Cost);
+    }
+}

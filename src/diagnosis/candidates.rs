@@ -152,3 +152,81 @@ fn precision(
     let relative_sd = Interval { center: sd, low: end(1.0 - tail), high: end(tail) };
     Precision { value: mean, relative_sd }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnosis::Position, stats::Random};
+
+    fn variance(candidate: Candidate, count: usize, draw: impl Fn(&mut Random) -> f64) -> f64 {
+        let mut random = Random::new(2001);
+        let mut scratch = Scratch::default();
+        let mut value = || {
+            let values: Vec<f64> = (0..count).map(|_| 100.0 + draw(&mut random)).collect();
+            candidate.estimate(&values, &mut scratch)
+        };
+        Moments::of(&(0..20_000).map(|_| value()).collect::<Vec<_>>()).variance().unwrap()
+    }
+
+    #[test]
+    fn variances_agree_with_those_of_order_statistics() {
+        let exponential = |random: &mut Random| -f64::ln_1p(-random.unit());
+        for (candidate, expected) in [
+            (Candidate::Of(Estimator::Minimum), 0.008_26),
+            (Candidate::Of(Estimator::LowerQuartile), 0.030_61),
+            (Candidate::Of(Estimator::Mean), 0.090_9),
+        ] {
+            let obtained = variance(candidate, 11, exponential);
+            assert!((obtained / expected - 1.0).abs() < 0.06, "{} {obtained}", candidate.name());
+        }
+        let minimum = variance(Candidate::Of(Estimator::Minimum), 10, Random::normal);
+        assert!((minimum / 0.3443 - 1.0).abs() < 0.04, "{minimum}");
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_least_squares_line_through_elapsed_times() {
+        let values = [9.0, 1.0, 4.0, 2.0, 6.0];
+        let elapsed = [9.0, 10.0, 14.0, 16.0, 22.0];
+        let expected: f64 =
+            (0..5).map(|i| (f64::from(i) - 2.0) * elapsed[i as usize]).sum::<f64>() / 10.0;
+        assert!((slope(&values) - expected).abs() < 1e-12, "{}", slope(&values));
+        assert!((slope(&[3.0; 7]) - 3.0).abs() < 1e-12);
+        assert_eq!(slope(&[3.0]), 3.0);
+        assert_eq!(interquartile_mean(&[9.0, 1.0, 4.0, 2.0]), 3.0);
+    }
+
+    #[test]
+    fn counts_are_those_of_the_paper_and_then_double() {
+        assert_eq!(counts(1), [1]);
+        assert_eq!(counts(6), [1, 3, 5, 6]);
+        assert_eq!(counts(120), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 25, 50, 100, 120]);
+    }
+
+    #[test]
+    fn the_deviation_between_executions_is_that_of_one_build_and_falls_with_the_count() {
+        let mut random = Random::new(4);
+        let values: Vec<(usize, Vec<f64>)> = (0..30)
+            .map(|index| {
+                let build = index / 3;
+                // Builds differ widely, which does not count.
+                let center = 1000.0 + 100.0 * build as f64;
+                (build, (0..100).map(|_| center * (1.0 + 0.01 * random.normal())).collect())
+            })
+            .collect();
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> = values
+            .iter()
+            .map(|(build, values)| Execution { position, build: *build, values })
+            .collect();
+        let found = Candidates::of(&executions, &Options::default()).unwrap();
+        let (_, mean) = &found.table[0];
+        for (count, precision) in found.counts.iter().zip(mean) {
+            let expected = 0.01 / (*count as f64).sqrt();
+            let Interval { center, low, high } = precision.relative_sd;
+            assert!(low < center && center < high);
+            assert!((center / expected - 1.0).abs() < 0.5, "{count} {center}");
+        }
+        let alone = Candidates::of(&executions[..1], &Options::default()).unwrap_err();
+        assert_eq!(alone, Lacking::Executions { needed: 2, found: 1 });
+    }
+}

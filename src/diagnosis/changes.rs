@@ -180,7 +180,7 @@ mod tests {
                 .collect();
             let expected = 1.0 / (1.0_f64 - correlation).powi(2);
             let ratio = autoregressive(&values) / expected;
-            assert!((ratio - 1.0).abs() < 0.15, "{correlation} {ratio}");
+            assert!((ratio - 1.0).abs() < 0.4, "{correlation} {ratio}");
             let ratio = between_blocks(&values, 200) / expected;
             assert!((ratio - 1.0).abs() < 0.35, "{correlation} {ratio}");
         }

@@ -126,3 +126,57 @@ fn binned(values: &[f64], low: f64, step: f64) -> Vec<f64> {
     }
     weights
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnosis::Position, stats::Random};
+
+    fn densities(all: &[Vec<f64>]) -> [Densities; 2] {
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> =
+            all.iter().map(|values| Execution { position, build: 0, values }).collect();
+        Densities::of(&executions)
+    }
+
+    fn normal(center: f64, sd: f64, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..2000).map(|_| center + sd * random.normal()).collect()
+    }
+
+    #[test]
+    fn curves_are_densities_with_their_peaks_where_executions_are() {
+        let [common, own] = densities(&[normal(100.0, 1.0, 1), normal(110.0, 2.0, 2)]);
+        let factor = (4.0 / 6000.0_f64).powf(0.2);
+        assert!(
+            (common.widths[0] / factor - 1.0).abs() < 0.06 && common.widths[0] == common.widths[1]
+        );
+        assert!((own.widths[1] / (2.0 * factor) - 1.0).abs() < 0.06);
+        for densities in [common, own] {
+            let step = densities.grid[1] - densities.grid[0];
+            for (curve, center) in densities.curves.iter().zip([100.0, 110.0]) {
+                let area = curve.iter().sum::<f64>() * step;
+                assert!((0.97..1.001).contains(&area), "{area}");
+                let peak = (0..curve.len()).max_by(|&a, &b| curve[a].total_cmp(&curve[b])).unwrap();
+                assert!((densities.grid[peak] - center).abs() < 0.8);
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_slow_measurements_leave_the_rest_to_be_seen() {
+        let mut values = normal(100.0, 1.0, 3);
+        values[..10].fill(1e6);
+        let [common, _] = densities(&[values]);
+        assert!(common.grid[255] < 110.0);
+        assert!(common.widths[0] < 0.4, "{:?}", common.widths);
+    }
+
+    #[test]
+    fn equal_measurements_have_finite_curves() {
+        let [common, own] = densities(&[vec![5.0; 20], vec![5.0; 10]]);
+        for densities in [common, own] {
+            assert!(densities.curves.concat().iter().all(|density| density.is_finite()));
+        }
+    }
+}

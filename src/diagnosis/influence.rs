@@ -100,3 +100,28 @@ fn no_impact(reason: NoImpact, lacking: impl Fn(usize, usize) -> Lacking) -> Lac
         NoImpact::NoRepetition => Lacking::Variance,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::simulated::{Truth, simulated};
+
+    #[test]
+    fn the_factor_is_near_the_analytic_one_and_1_without_shifts() {
+        let truth = Truth { version: 9.0, build: 1.0, execution: 1.0, ..Truth::default() };
+        let data = simulated(truth, [12, 6, 40], &mut Random::new(8));
+        let options = Options { repetitions: 1000, ..Options::default() };
+        let means = Known::of_means(&data, &options).unwrap();
+        let found = Influence::of_executions(&data, &means, None, &options).unwrap();
+        // sqrt(1 + 1 / 1)
+        assert!((found.impact.factor - 1.41).abs() < 0.2, "{found:?}");
+        assert!((found.impact.without_shift - 1.0).abs() < 0.1, "{found:?}");
+        assert!(
+            found.analytic.low < found.impact.factor && found.impact.factor < found.analytic.high
+        );
+        assert!((found.relative_sd - 0.001).abs() < 0.0003 && found.p.is_nan());
+        let few = simulated(truth, [2, 6, 40], &mut Random::new(8));
+        let lacking = Influence::of_builds(&few, &means, None, &options).unwrap_err();
+        assert_eq!(lacking, Lacking::Builds { needed: 3, found: 2 });
+    }
+}

@@ -138,6 +138,13 @@ impl Segments {
         self.class != Class::Flat && self.p < SIGNIFICANT
     }
 
+    /// Is all that it does to become faster, from its slowest segment at the start to its fastest at the end?
+    pub fn warms_up(&self) -> bool {
+        let slowest = self.segments.iter().map(|segment| segment.level).fold(0.0, f64::max);
+        let starts_slowest = self.segments.first().is_some_and(|first| first.level >= slowest);
+        self.class == Class::WarmUp && starts_slowest
+    }
+
     /// How far apart the fastest and the slowest segment are, relative to the fastest.
     pub fn distance(&self) -> f64 {
         let levels = || self.segments.iter().map(|segment| segment.level);
@@ -209,5 +216,79 @@ fn class(segments: &[Segment], threshold: f64) -> Class {
         Class::SlowDown
     } else {
         Class::WarmUp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THRESHOLD: f64 = 0.005;
+
+    fn class_of(levels: &[f64], lengths: &[usize]) -> Class {
+        let mut end = 0;
+        let segment = |(&level, &length): (&f64, &usize)| {
+            end += length;
+            Segment { start: end - length, end, level }
+        };
+        class(&levels.iter().zip(lengths).map(segment).collect::<Vec<_>>(), THRESHOLD)
+    }
+
+    #[test]
+    fn classes_follow_barretts_rules() {
+        assert_eq!(class_of(&[100.0], &[1000]), Class::Flat);
+        assert_eq!(class_of(&[100.0, 99.8, 100.1], &[300, 300, 400]), Class::Flat);
+        assert_eq!(class_of(&[130.0, 110.0, 100.0], &[100, 200, 700]), Class::WarmUp);
+        assert_eq!(class_of(&[100.0, 105.0], &[300, 700]), Class::SlowDown);
+        assert_eq!(class_of(&[110.0, 100.0, 105.0], &[300, 300, 400]), Class::SlowDown);
+        assert_eq!(class_of(&[110.0, 100.0], &[800, 200]), Class::NoSteadyState);
+        assert_eq!(class_of(&[100.0, 110.0, 100.0], &[700, 100, 200]), Class::NoSteadyState);
+    }
+
+    fn leaps(measurements: usize, value: impl Fn(usize) -> f64) -> Leaps {
+        let mut random = Random::new(9);
+        let values: Vec<Vec<f64>> = (0..6)
+            .map(|_| {
+                (0..measurements).map(|i| value(i) * (1.0 + 0.004 * random.normal())).collect()
+            })
+            .collect();
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> =
+            values.iter().map(|values| Execution { position, build: 0, values }).collect();
+        Leaps::of(&executions, 0.0, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn a_leap_is_found_where_it_is_in_executions_of_any_length() {
+        for measurements in [200, 999, 5_000] {
+            let at = measurements * 2 / 5;
+            for one in leaps(measurements, |i| if i < at { 100.0 } else { 103.0 }).executions {
+                assert_eq!((one.segments.len(), one.class), (2, Class::SlowDown));
+                assert!(
+                    one.segments[0].end.abs_diff(at) <= measurements / 100,
+                    "{:?}",
+                    one.segments
+                );
+                assert!((one.distance() - 0.03).abs() < 0.003 && one.p < SIGNIFICANT);
+                assert_eq!(one.segments[1].end, measurements);
+            }
+        }
+    }
+
+    #[test]
+    fn single_slow_measurements_are_no_leaps_and_neither_is_what_is_too_small() {
+        let spikes = leaps(400, |i| if i % 37 < 2 { 300.0 } else { 100.0 });
+        assert!(spikes.executions.iter().all(|one| one.class == Class::Flat && one.p == 1.0));
+        let small = leaps(4_000, |i| if i < 2_000 { 100.0 } else { 100.2 });
+        assert!(small.executions.iter().all(|one| one.segments.len() == 1));
+    }
+
+    #[test]
+    fn short_executions_are_not_looked_at() {
+        let values = vec![1.0; 199];
+        let position = Position { seed: 0, round: 0 };
+        let short = Execution { position, build: 0, values: &values };
+        let lacking = Leaps::of(&[short], 0.0, &Options::default()).unwrap_err();
+        assert_eq!(lacking, Lacking::Measurements { needed: 200, found: 199 });
     }
 }

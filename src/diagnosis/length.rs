@@ -50,3 +50,24 @@ impl LengthPoint {
         Self { iterations, measurements, value: median(&mut values), error }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_relative_to_the_median_at_the_most_iterations() {
+        let measurements = [(1, 15.0), (100, 10.0), (1, 5.0), (100, 9.0), (100, 11.0), (10, 11.0)];
+        let found = Length::of(&measurements).unwrap();
+        assert_eq!(found.reference, 10.0);
+        let points: Vec<_> = found
+            .points
+            .iter()
+            .map(|point| (point.iterations, point.measurements, point.value))
+            .collect();
+        assert_eq!(points, [(1, 2, 10.0), (10, 1, 11.0), (100, 3, 10.0)]);
+        assert!((found.points[0].error - 0.5).abs() < 1e-12);
+        assert!((found.points[1].error - 0.1).abs() < 1e-12);
+        assert_eq!(Length::of(&[]), None);
+    }
+}

@@ -63,7 +63,7 @@ pub use leaps::{Class, Leaps, Segment, Segments};
 pub use length::{Length, LengthPoint};
 pub use neighbours::Neighbours;
 pub use prologue::Prologue;
-pub use simultaneous::{Modes, Pooled, Simultaneous};
+pub use simultaneous::{Modes, Simultaneous};
 pub use states::{State, SteadyStates};
 pub use trend::Trend;
 pub use variance::{FTest, Variance};
@@ -239,3 +239,8 @@ impl fmt::Display for Lacking {
         }
     }
 }
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;

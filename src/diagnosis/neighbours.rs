@@ -101,3 +101,68 @@ fn error_if_independent(values: &[f64]) -> f64 {
     let sd = moments.standard_deviation().unwrap_or(0.0);
     sd / (1.0 - 2.0 * CUT) / (values.len() as f64).sqrt() / moments.mean
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnosis::{Position, simulated::autoregressive},
+        stats::Random,
+    };
+
+    /// The ratio of every order of 1, …, n.
+    fn ratios(prefix: &mut Vec<f64>, rest: &[f64], found: &mut Vec<f64>) {
+        if rest.is_empty() {
+            found.extend(ratio(&Ranks::of(prefix)));
+        }
+        for index in 0..rest.len() {
+            let mut rest = rest.to_vec();
+            prefix.push(rest.remove(index));
+            ratios(prefix, &rest, found);
+            prefix.pop();
+        }
+    }
+
+    #[test]
+    fn over_all_orders_the_ratio_has_mean_2_and_bartels_variance() {
+        for count in [4, 6, 7] {
+            let mut found = vec![];
+            let ranks: Vec<f64> = (1..=u32::try_from(count).unwrap()).map(f64::from).collect();
+            ratios(&mut vec![], &ranks, &mut found);
+            let moments = Moments::of(&found);
+            assert!((moments.mean - 2.0).abs() < 1e-9);
+            let exact = moments.squares / moments.count as f64;
+            assert!((exact / variance(count) - 1.0).abs() < 1e-9, "{count} {exact}");
+        }
+    }
+
+    fn neighbours(execution: impl Fn(&mut Random) -> Vec<f64>) -> Neighbours {
+        let mut random = Random::new(5);
+        let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
+        let position = Position { seed: 0, round: 0 };
+        let all: Vec<Execution<'_>> =
+            all.iter().map(|values| Execution { position, build: 0, values }).collect();
+        Neighbours::of(&all, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn independent_measurements_are_as_sure_as_their_number_says() {
+        let found = neighbours(|random| (0..400).map(|_| 100.0 + random.normal()).collect());
+        assert!(found.p > 0.001 && found.correlation.low < 0.0 && found.correlation.high > 0.0);
+        assert!((found.error / found.error_if_independent - 1.0).abs() < 0.25, "{found:?}");
+    }
+
+    #[test]
+    fn neighbours_that_are_alike_are_told_with_what_they_cost() {
+        let found = neighbours(|random| {
+            autoregressive(0.8, random).take(1000).map(|noise| 100.0 + noise).collect()
+        });
+        assert!(found.p < 1e-9 && (found.correlation.center - 0.78).abs() < 0.05, "{found:?}");
+        // sqrt((1 + .8) / (1 − .8))
+        assert!((found.error / found.error_if_independent - 3.0).abs() < 0.6, "{found:?}");
+        let alternating = neighbours(|random| {
+            (0..100).map(|i| 100.0 + f64::from(i % 2) + 0.1 * random.normal()).collect()
+        });
+        assert!(alternating.correlation.center < -0.4 && alternating.p < 1e-9);
+    }
+}

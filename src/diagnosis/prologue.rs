@@ -48,3 +48,29 @@ impl Prologue {
             .then_some(Warning::Prologue { change: change.center, p })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_change_is_the_mean_log_ratio_with_its_t_interval() {
+        let pairs = [[100.0, 130.0], [200.0, 262.0], [50.0, 64.0], [10.0, 13.1]];
+        let found = Prologue::of(&pairs, &Options::default()).unwrap();
+        let logs = pairs.map(|[alone, after]| (after / alone).ln());
+        let mean = logs.iter().sum::<f64>() / 4.0;
+        assert!((found.change.center - mean.exp_m1()).abs() < 1e-12);
+        assert!(found.change.low > 0.27 && found.change.high < 0.33, "{found:?}");
+        assert!(found.p < 0.001);
+        assert!(matches!(found.warning(&Options::default()), Some(Warning::Prologue { .. })));
+        let large = Options { min_effect: 0.5, ..Options::default() };
+        assert_eq!(found.warning(&large), None);
+    }
+
+    #[test]
+    fn what_does_not_differ_is_no_effect_and_one_pair_is_too_few() {
+        let same = Prologue::of(&[[1.0, 1.0]; 5], &Options::default()).unwrap();
+        assert_eq!((same.change.center, same.p), (0.0, 1.0));
+        assert!(Prologue::of(&[[1.0, 2.0]], &Options::default()).is_err());
+    }
+}

@@ -9,14 +9,14 @@ use super::{
     ranks::Ranks,
     steps::without_steps,
 };
-use crate::stats::{Estimator, Random, Scratch, median};
+use crate::stats::{Random, distribution::chi_squared_survival, median};
 
 /// Fewer measurements do not show several states.
 const FEWEST: usize = 50;
 /// More measurements show states that are too rare to matter.
 const MOST: usize = 2_000;
-/// As many as one execution of the default length has.
-const POOLED: usize = 200;
+/// With others, fewer do: the table of the dip is a little too careful there.
+const FEWEST_TOGETHER: usize = 15;
 /// A group has at least this share of the measurements.
 const SMALLEST: f64 = 0.1;
 /// The stream of the seed from which the choice of measurements is drawn.
@@ -27,26 +27,15 @@ const STREAM: u64 = 21;
 pub struct Simultaneous {
     /// Each execution that has enough measurements, in the order of the builds and their rounds.
     pub executions: Vec<Modes>,
-    /// The test of all of them together, where neighbours in time are so alike that most executions alone show
-    /// too little.
-    pub pooled: Option<Pooled>,
+    /// The p of all of them together, by Fisher's method, where neighbours in time are so alike that most
+    /// executions alone show too little.
+    pub together: Option<f64>,
     /// The executions that have several states: `min_effect` apart, with p below .001 by their own test or by
     /// that of all together.
     pub several: usize,
     /// Of these, the one with the median distance, as an index into `executions`.
     pub typical: Option<usize>,
     /// The largest p by which one of these was found; 1 without any.
-    pub p: f64,
-}
-
-/// The dip test of measurements of all executions, each relative to the trimmed mean of its execution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pooled {
-    /// How many measurements: as many as an execution of the default length has, so that it is no stricter.
-    pub tested: usize,
-    /// Their dip.
-    pub dip: f64,
-    /// The probability of so large a dip.
     pub p: f64,
 }
 
@@ -85,12 +74,11 @@ impl Simultaneous {
         };
         let steady = long_enough(executions, FEWEST)?.into_iter().filter(|one| !leaping(one));
         let mut random = Random::stream(options.seed, STREAM);
-        let chosen: Vec<Chosen> =
-            steady.map(|one| Chosen::of(&one, resolution, &mut random)).collect();
-        let modes: Vec<Modes> = chosen.iter().map(Modes::of).collect();
+        let modes: Vec<Modes> =
+            steady.map(|one| Modes::of(&one, resolution, &mut random)).collect();
         let alone = modes.iter().filter(|modes| modes.tested >= FEWEST).count();
-        let pooled = if 2 * alone < modes.len() { Pooled::of(&chosen) } else { None };
-        let p_of_all = pooled.map_or(1.0, |pooled| pooled.p);
+        let together = if 2 * alone < modes.len() { together(&modes) } else { None };
+        let p_of_all = together.unwrap_or(1.0);
         let p = |index: &usize| modes[*index].p.min(p_of_all);
         let is_several =
             |index: &usize| p(index) < SIGNIFICANT && modes[*index].distance >= options.min_effect;
@@ -101,24 +89,17 @@ impl Simultaneous {
             p: several.iter().map(p).reduce(f64::max).unwrap_or(1.0),
             several: several.len(),
             executions: modes,
-            pooled,
+            together,
         })
     }
 }
 
-/// One execution, with those of its measurements that are tested.
-struct Chosen<'a> {
-    execution: Execution<'a>,
-    /// In ascending order, without the steps of a clock.
-    values: Vec<f64>,
-}
-
-impl<'a> Chosen<'a> {
-    fn of(execution: &Execution<'a>, resolution: f64, random: &mut Random) -> Self {
-        let chosen = independent(execution.values, random);
-        let values = sorted(without_steps(&chosen, resolution, random));
-        Self { execution: *execution, values }
-    }
+/// Fisher's method: `−2 Σ ln p` is chi-squared with twice as many degrees of freedom as there are executions.
+fn together(modes: &[Modes]) -> Option<f64> {
+    let enough = modes.iter().filter(|modes| modes.tested >= FEWEST_TOGETHER);
+    let logs: Vec<f64> = enough.map(|modes| p_of_dip(modes.dip, modes.tested).ln()).collect();
+    let statistic = -2.0 * logs.iter().sum::<f64>();
+    (!logs.is_empty()).then(|| chi_squared_survival(statistic, 2.0 * logs.len() as f64))
 }
 
 /// As many of the measurements as are worth independent ones, and not too many: one at random from each of so many
@@ -140,26 +121,11 @@ fn independent(values: &[f64], random: &mut Random) -> Vec<f64> {
     (0..count).map(choice).collect()
 }
 
-impl Pooled {
-    /// None if all executions together do not have enough.
-    fn of(executions: &[Chosen<'_>]) -> Option<Self> {
-        let mut scratch = Scratch::default();
-        let mut relative = vec![];
-        for Chosen { execution, values } in executions {
-            let center = Estimator::TrimmedMean.estimate(execution.values, &mut scratch);
-            relative.extend(values.iter().map(|value| value / center));
-        }
-        // Ascending within each execution: every so many is a fair choice of all.
-        let every = relative.len().div_ceil(POOLED).max(1);
-        let values = sorted(relative.into_iter().step_by(every).collect());
-        let dip = (values.len() >= FEWEST).then(|| dip(&values))?;
-        Some(Self { tested: values.len(), dip, p: p_of_dip(dip, values.len()) })
-    }
-}
-
 impl Modes {
-    fn of(Chosen { execution, values }: &Chosen<'_>) -> Self {
-        let dip = dip(values);
+    fn of(execution: &Execution<'_>, resolution: f64, random: &mut Random) -> Self {
+        let chosen = independent(execution.values, random);
+        let values = sorted(without_steps(&chosen, resolution, random));
+        let dip = dip(&values);
         let enough = values.len() >= FEWEST;
         let groups = Groups::of(&sorted(execution.values.to_vec()));
         Self {
@@ -222,4 +188,83 @@ fn best_division(sorted: &[f64]) -> usize {
         }
     }
     best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::simulated::autoregressive;
+
+    fn of(execution: impl Fn(&mut Random) -> Vec<f64>) -> Simultaneous {
+        let mut random = Random::new(12);
+        let all: Vec<Vec<f64>> = (0..20).map(|_| execution(&mut random)).collect();
+        let executions: Vec<Execution<'_>> = all
+            .iter()
+            .enumerate()
+            .map(|(round, values)| Execution {
+                position: Position { seed: 0, round },
+                build: 0,
+                values,
+            })
+            .collect();
+        Simultaneous::of(&executions, None, 0.0, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn two_states_are_told_with_their_levels_and_weights() {
+        for regular in [true, false] {
+            let found = of(|random| {
+                (0..300)
+                    .map(|i| {
+                        let slow = if regular { i % 2 == 0 } else { random.chance(0.3) };
+                        100.0 + if slow { 4.0 } else { 0.0 } + 0.5 * random.normal()
+                    })
+                    .collect()
+            });
+            assert_eq!((found.several, found.together), (20, None));
+            let typical = &found.executions[found.typical.unwrap()];
+            assert!((typical.distance - 0.04).abs() < 0.005 && typical.gap_ratio > 5.0);
+            let share = if regular { 0.5 } else { 0.3 };
+            assert!((typical.slower - share).abs() < 0.1 && found.p < SIGNIFICANT);
+        }
+    }
+
+    #[test]
+    fn states_that_last_for_some_measurements_are_told_by_all_executions_together() {
+        let found = of(|random| {
+            let mut slow = random.chance(0.5);
+            (0..200)
+                .map(|_| {
+                    slow ^= random.chance(0.05);
+                    100.0 + if slow { 5.0 } else { 0.0 } + 0.5 * random.normal()
+                })
+                .collect()
+        });
+        assert!(found.together.unwrap() < SIGNIFICANT && found.several > 15, "{found:?}");
+    }
+
+    #[test]
+    fn one_state_is_not_two_however_alike_neighbours_are_and_whatever_the_clock() {
+        for correlation in [0.0, 0.5, 0.95] {
+            let found = of(|random| {
+                autoregressive(correlation, random)
+                    .take(300)
+                    .map(|noise| 100.0 + 3.0 * noise)
+                    .collect()
+            });
+            assert_eq!(found.several, 0, "{correlation}");
+        }
+        let steps = of(|random| (0..300).map(|_| (100.0 + random.normal()).round()).collect());
+        assert_eq!(steps.several, 0);
+    }
+
+    #[test]
+    fn the_gap_ratio_of_a_uniform_distribution_is_that_of_theory() {
+        let uniform: Vec<f64> = (0..10_000).map(|i| 10.0 + f64::from(i) / 10_000.0).collect();
+        let groups = Groups::of(&uniform);
+        // Halves of .45, each clipped; medians a half apart, within each a standard deviation of .5 / sqrt(12), less
+        // what clipping takes.
+        assert!((groups.slower - 0.5).abs() < 0.01);
+        assert!((groups.gap_ratio - 3.5).abs() < 0.2, "{}", groups.gap_ratio);
+    }
 }

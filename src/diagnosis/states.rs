@@ -111,3 +111,72 @@ fn test(states: &[State]) -> Option<FTest> {
     let freedom = [count - builds as f64, count * (PARTS - 1) as f64];
     FTest::new(between / within, freedom)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Random;
+
+    /// One build whose executions have these means and standard deviations.
+    fn of(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
+        let mut random = Random::new(2011);
+        let values: Vec<Vec<f64>> = executions
+            .iter()
+            .map(|(mean, sd)| (0..measurements).map(|_| mean + sd * random.normal()).collect())
+            .collect();
+        let executions: Vec<Execution<'_>> = values
+            .iter()
+            .enumerate()
+            .map(|(round, values)| Execution {
+                position: Position { seed: 1, round },
+                build: 0,
+                values,
+            })
+            .collect();
+        SteadyStates::of(&executions).unwrap()
+    }
+
+    /// Table 1 of Gil et al. 2011: means and standard deviations in ns per operation, 20,000 measurements each.
+    const TABLE_1: [(f64, f64); 7] = [
+        (15.27, 0.0802),
+        (15.17, 0.0768),
+        (15.24, 0.0726),
+        (15.38, 0.0727),
+        (15.29, 0.0867),
+        (15.10, 0.0722),
+        (15.24, 0.0929),
+    ];
+
+    #[test]
+    fn the_invocations_of_the_papers_first_table_have_several_states() {
+        let found = of(&TABLE_1, 2_000);
+        // The variance of the means is .0079, that of one mean .0064 / n.
+        let variance = found.states.iter().map(|state| state.value).collect::<Vec<_>>();
+        let variance = Moments::of(&variance).variance().unwrap();
+        assert!((variance - 0.0079).abs() < 0.0004, "{variance}");
+        assert!(found.test.f > 1000.0 && found.test.p < 1e-9);
+        assert_eq!(found.extremes, [5, 3]);
+        // .28 of 15.24, and a little for seven means that had to be estimated.
+        assert!((found.range - 0.0198).abs() < 0.001, "{}", found.range);
+        assert!(found.spread > 0.01 && found.spread < found.range);
+    }
+
+    #[test]
+    fn equal_executions_have_no_spread_beyond_their_errors() {
+        let found = of(&[(100.0, 1.0); 30], 200);
+        assert!(found.test.p > 0.001 && found.spread < 0.003, "{:?} {}", found.test, found.spread);
+        assert!((found.states[0].error - 0.075).abs() < 0.05);
+    }
+
+    #[test]
+    fn one_execution_of_each_build_does_not_tell_states_from_layouts() {
+        let values = vec![1.0; 20];
+        let execution = |build| Execution {
+            position: Position { seed: build as u64, round: 0 },
+            build,
+            values: &values,
+        };
+        let lacking = SteadyStates::of(&[execution(0), execution(1)]).unwrap_err();
+        assert_eq!(lacking, Lacking::Executions { needed: 2, found: 1 });
+    }
+}

@@ -208,3 +208,106 @@ fn median_interval(sorted: &[f64], confidence: f64) -> Interval {
     let center = median(&mut sorted.to_vec());
     Interval { center, low: sorted[cut], high: sorted[count - 1 - cut] }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{diagnosis::Position, stats::Random};
+
+    /// Ranked executions with these measurements.
+    fn ranked(blocks: &[Vec<f64>]) -> Ranked {
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> =
+            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
+        Ranked::of(&executions, blocks[0].len())
+    }
+
+    fn normal(executions: usize, measurements: usize, seed: u64) -> Vec<Vec<f64>> {
+        let mut random = Random::new(seed);
+        let mut execution = || (0..measurements).map(|_| 100.0 + random.normal()).collect();
+        (0..executions).map(|_| execution()).collect()
+    }
+
+    #[test]
+    fn twenty_executions_of_ten_have_the_expectation_and_deviation_of_pages_table() {
+        let (_, expected, sd) = ranked(&normal(20, 10, 1)).page();
+        assert_eq!(expected, 6050.0);
+        assert!((sd - 122.98).abs() < 0.005, "{sd}");
+    }
+
+    #[test]
+    fn l_is_the_sum_of_indices_times_sums_of_ranks_as_page_has_it() {
+        let (l, ..) = ranked(&[vec![1.0, 2.0, 3.0], vec![1.0, 3.0, 2.0]]).page();
+        // Sums of ranks 2, 5, 5.
+        assert_eq!(l, 2.0 + 2.0 * 5.0 + 3.0 * 5.0);
+    }
+
+    #[test]
+    fn friedmans_statistic_is_that_of_the_textbook_formula() {
+        let (executions, n) = (6.0, 4.0);
+        let blocks = normal(6, 4, 2);
+        let ranked = ranked(&blocks);
+        let squares: f64 = ranked.sums.iter().map(|sum| sum * sum).sum();
+        let expected = 12.0 / (executions * n * (n + 1.0)) * squares - 3.0 * executions * (n + 1.0);
+        assert!((ranked.friedman().0 - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn where_nothing_varies_there_is_no_trend() {
+        let ranked = ranked(&vec![vec![7.0; 10]; 5]);
+        assert_eq!(ranked.correlation(), (0.0, 1.0));
+        assert_eq!(ranked.friedman(), (0.0, 1.0));
+        assert_eq!(ranked.page().2, 0.0);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_has_the_ranks_of_the_tables() {
+        for (count, low, high) in [(5_u32, 1, 5), (6, 1, 6), (10, 2, 9), (25, 8, 18), (100, 40, 61)]
+        {
+            let sorted: Vec<f64> = (1..=count).map(f64::from).collect();
+            let interval = median_interval(&sorted, 0.95);
+            assert_eq!((interval.low, interval.high), (f64::from(low), f64::from(high)));
+            assert_eq!(interval.center, f64::from(count + 1) / 2.0);
+        }
+    }
+
+    #[test]
+    fn a_warm_up_is_as_large_and_as_long_as_it_is() {
+        let mut blocks = normal(12, 100, 3);
+        for block in &mut blocks {
+            block[..10].iter_mut().for_each(|value| *value *= 1.2);
+        }
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> =
+            blocks.iter().map(|values| Execution { position, build: 0, values }).collect();
+        let trend = Trend::of(&executions, &Options::default()).unwrap();
+        assert!((trend.effect.center - 0.2).abs() < 0.01, "{:?}", trend.effect);
+        assert_eq!((trend.warm_up, trend.profile.len()), (10, 50));
+        assert!(trend.p < 1e-6 && trend.p_page < 1e-6 && trend.p_friedman < 1e-6);
+        let lacking = Trend::of(&executions[..2], &Options::default()).unwrap_err();
+        assert_eq!(lacking, Lacking::Executions { needed: 3, found: 2 });
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_order_within_executions_counts(seed in any::<u64>(), scale in 0.01..100.0_f64) {
+            let mut blocks = normal(5, 12, seed);
+            let one = ranked(&blocks);
+            blocks.rotate_left(2);
+            for block in &mut blocks {
+                block.iter_mut().for_each(|value| *value = (*value * scale).powi(3));
+            }
+            let other = ranked(&blocks);
+            prop_assert!((one.page().0 - other.page().0).abs() < 1e-9);
+            prop_assert!((one.friedman().0 - other.friedman().0).abs() < 1e-9);
+            prop_assert!((one.correlation().1 - other.correlation().1).abs() < 1e-9);
+            for block in &mut blocks {
+                block.reverse();
+            }
+            let (l, expected, _) = ranked(&blocks).page();
+            prop_assert!((l - expected + one.page().0 - expected).abs() < 1e-9);
+        }
+    }
+}

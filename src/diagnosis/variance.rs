@@ -146,3 +146,46 @@ fn shares(
         version: share(|components| components.version),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::simulated::{Truth, simulated};
+
+    fn of(truth: Truth, options: &Options) -> Variance {
+        let data = simulated(truth, [10, 8, 20], &mut Random::new(6));
+        let means = Known::of_means(&data, options).unwrap();
+        let estimates = Known::of_estimates(&data, options);
+        Variance::of(&means, estimates.as_ref().ok(), options)
+    }
+
+    #[test]
+    fn shares_add_up_to_1_and_lie_within_their_intervals() {
+        let truth = Truth { version: 1.0, build: 1.0, execution: 1.0, ..Truth::default() };
+        let found = of(truth, &Options::default());
+        let Levels { execution, build, version } = found.shares;
+        let shares = [execution, build, version].map(Option::unwrap);
+        assert!((shares.iter().map(|share| share.center).sum::<f64>() - 1.0).abs() < 1e-12);
+        for Interval { low, center, high } in shares {
+            assert!(0.0 <= low && low < center && center < high && high <= 1.0);
+            assert!(low < 1.0 / 3.0 && 1.0 / 3.0 < high, "{low} {high}");
+        }
+        assert!(found.layout.unwrap().p < 0.01 && found.executions.unwrap().p < 0.001, "{found:?}");
+    }
+
+    #[test]
+    fn what_does_not_vary_has_no_significant_test() {
+        let found = of(Truth { execution: 1.0, ..Truth::default() }, &Options::default());
+        assert!(found.layout.unwrap().p > 0.001 && found.executions.unwrap().p > 0.001);
+        assert!(found.shares.execution.unwrap().center > 0.95);
+    }
+
+    #[test]
+    fn by_the_mean_both_tests_of_layouts_agree() {
+        let truth = Truth { version: 1.0, build: 2.0, execution: 5.0, ..Truth::default() };
+        let options = Options { estimator: Estimator::Mean, ..Options::default() };
+        let found = of(truth, &options);
+        let (one, other) = (found.layout.unwrap(), found.components.layout.unwrap());
+        assert!((one.f / other.f - 1.0).abs() < 1e-9);
+    }
+}

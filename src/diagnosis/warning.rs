@@ -30,7 +30,8 @@ pub enum Warning {
         /// Of the F test of the level.
         p: f64,
     },
-    /// It warms up: the first tenth of an execution is slower than its second half by `min_effect / 2` or more.
+    /// It warms up: the first tenth of an execution is slower than its second half by `min_effect / 2` or more; or most
+    /// executions start with a segment that is, and end in their fastest one.
     WarmUp {
         /// By how much.
         effect: f64,
@@ -115,11 +116,13 @@ const SHARE: f64 = 0.1;
 /// Everything in these findings that should worry anybody.
 pub(super) fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning> {
     let trend = diagnosis.trend.as_ref().ok().and_then(|trend| of_trend(trend, options));
+    let leaps = diagnosis.leaps.as_ref().ok();
+    let trend = trend.or(leaps.and_then(of_classes));
     let warms_up = matches!(trend, Some(Warning::WarmUp { .. }));
     let influence = |finding: &Result<Influence, Lacking>, level| {
         finding.as_ref().ok().and_then(|influence| of_influence(influence, level, options))
     };
-    let leaps = diagnosis.leaps.as_ref().ok().and_then(|leaps| of_leaps(leaps, warms_up));
+    let leaps = leaps.and_then(|leaps| of_leaps(leaps, warms_up));
     let neighbours = diagnosis.neighbours.as_ref().ok();
     // Where the value changes within an execution, neighbours are alike for that reason.
     let neighbours = neighbours.filter(|_| trend.is_none() && leaps.is_none());
@@ -156,6 +159,21 @@ fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
     }
 }
 
+/// A warm-up that is too short for ranks, but long enough to be a segment of most executions.
+fn of_classes(leaps: &Leaps) -> Option<Warning> {
+    let warming_up = |execution: &&Segments| execution.leaps() && execution.warms_up();
+    let warming_up: Vec<&Segments> = leaps.executions.iter().filter(warming_up).collect();
+    let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
+    let mut starts: Vec<usize> = warming_up.iter().filter_map(last_start).collect();
+    starts.sort_unstable();
+    let mut distances: Vec<f64> = warming_up.iter().map(|one| one.distance()).collect();
+    (2 * warming_up.len() > leaps.executions.len()).then(|| Warning::WarmUp {
+        effect: median(&mut distances),
+        measurements: starts[starts.len() / 2],
+        p: warming_up.iter().map(|execution| execution.p).fold(0.0, f64::max),
+    })
+}
+
 fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
     let SteadyStates { spread, range, test, .. } = *states;
     (test.p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
@@ -166,7 +184,7 @@ fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
 }
 
 fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
-    let counts = |execution: &&Segments| !(warms_up && execution.class == Class::WarmUp);
+    let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
     let leaping = leaps.executions.iter().filter(|execution| execution.leaps()).filter(counts);
     let leaping: Vec<&Segments> = leaping.collect();
     let executions = leaps.executions.len();
