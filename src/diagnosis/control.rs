@@ -51,8 +51,7 @@ impl Control {
             Warning::SimultaneousStates { executions, of, distance, .. } => {
                 let found = self.findings.simultaneous.as_ref();
                 let all = found.map_or(&[][..], |found| &found.executions);
-                let pooled = found.ok().and_then(|found| found.pooled);
-                let p_of_all = pooled.map_or(1.0, |pooled| pooled.p);
+                let p_of_all = found.ok().and_then(|found| found.together).unwrap_or(1.0);
                 let alike = all.iter().filter(|one| {
                     one.p.min(p_of_all) < SIGNIFICANT && one.distance >= distance / 2.0
                 });

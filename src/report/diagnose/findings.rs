@@ -132,16 +132,8 @@ struct SegmentOfExecution {
 pub(super) struct SimultaneousFields {
     executions: usize,
     several: usize,
-    pooled: Option<PooledFields>,
+    p_together: Option<f64>,
     typical: Option<ModeFields>,
-}
-
-/// All executions together.
-#[derive(Serialize)]
-struct PooledFields {
-    tested: usize,
-    dip: f64,
-    p: f64,
 }
 
 #[derive(Serialize)]
@@ -360,11 +352,7 @@ impl From<&Simultaneous> for SimultaneousFields {
         Self {
             executions: found.executions.len(),
             several: found.several,
-            pooled: found.pooled.map(|all| PooledFields {
-                tested: all.tested,
-                dip: all.dip,
-                p: all.p,
-            }),
+            p_together: found.together,
             typical: typical.map(|modes| ModeFields {
                 position: modes.position.into(),
                 tested: modes.tested,
