@@ -1,12 +1,18 @@
 //! What a machine does, a benchmark does not do: a control that is known to be steady, measured in the same time,
 //! tells which warnings are of the machine.
 
-use super::{Diagnosis, Level, SIGNIFICANT, Warning};
-use crate::stats::{Estimator, Measurements, Summary, distribution::normal_quantile};
+use super::{Diagnosis, Level, Neighbours, SIGNIFICANT, Warning};
+use crate::stats::{
+    Estimator, Interval, Measurements, Summary, distribution::normal_quantile, median,
+};
 
 /// A warning is of the benchmark if the control is so much quieter that this is the probability, at most, of
 /// such a difference between equals. Each warning has evidence of its own besides.
 const CHANCE: f64 = 0.01;
+
+/// And if what it shows is so many times as large: the control feels disturbances a little more or less than
+/// another benchmark, and enough executions show any difference.
+const ENOUGH: f64 = 1.5;
 
 /// The control of a diagnosis.
 #[derive(Clone, Debug)]
@@ -43,19 +49,21 @@ impl Control {
                 is_larger(&of(found), &of(&self.findings))
             }
             Warning::Leaps { leaping, executions, distance, .. } => {
-                let all = self.findings.leaps.as_ref().map_or(&[][..], |found| &found.executions);
-                let alike =
-                    all.iter().filter(|one| one.leaps() && one.distance() >= distance / 2.0);
-                is_more_often([leaping, executions], [alike.count(), all.len()])
+                let of = |found: &Diagnosis| -> Vec<f64> {
+                    let all = found.leaps.as_ref().map_or(&[][..], |found| &found.executions);
+                    all.iter().map(|one| if one.leaps() { one.distance() } else { 0.0 }).collect()
+                };
+                is_less([leaping, executions], distance, [&of(found), &of(&self.findings)])
             }
-            Warning::SimultaneousStates { executions, of, distance, .. } => {
-                let found = self.findings.simultaneous.as_ref();
-                let all = found.map_or(&[][..], |found| &found.executions);
-                let p_of_all = found.ok().and_then(|found| found.together).unwrap_or(1.0);
-                let alike = all.iter().filter(|one| {
-                    one.p.min(p_of_all) < SIGNIFICANT && one.distance >= distance / 2.0
-                });
-                is_more_often([executions, of], [alike.count(), all.len()])
+            Warning::SimultaneousStates { executions, of: all, distance, .. } => {
+                let of = |found: &Diagnosis| -> Vec<f64> {
+                    let Ok(found) = &found.simultaneous else { return Vec::new() };
+                    let p_of_all = found.together.unwrap_or(1.0);
+                    let sure = |p: f64| p.min(p_of_all) < SIGNIFICANT;
+                    let all = found.executions.iter();
+                    all.map(|one| if sure(one.p) { one.distance } else { 0.0 }).collect()
+                };
+                is_less([executions, all], distance, [&of(found), &of(&self.findings)])
             }
             Warning::Neighbours { .. } => self.neighbours_are_less_alike(found),
             Warning::Prologue { .. } => true,
@@ -65,22 +73,35 @@ impl Control {
 
     fn trend_is_less(&self, found: &Diagnosis) -> bool {
         let (Ok(one), Ok(control)) = (&found.trend, &self.findings.trend) else { return true };
-        let direction = one.effect.center.signum();
-        let difference = direction * (one.effect.center - control.effect.center);
-        let error = one.effect.half_width().hypot(control.effect.half_width());
-        // The half-widths are of intervals at 95 %, or nearly.
-        difference > error / normal_quantile(0.975) * normal_quantile(1.0 - CHANCE)
+        is_clearly_more(&one.effect, &control.effect)
     }
 
     fn neighbours_are_less_alike(&self, found: &Diagnosis) -> bool {
         let (Ok(one), Ok(control)) = (&found.neighbours, &self.findings.neighbours) else {
             return true;
         };
-        let direction = one.correlation.center.signum();
-        let difference = direction * (one.correlation.center - control.correlation.center);
-        let error = one.correlation.half_width().hypot(control.correlation.half_width());
-        difference > error / normal_quantile(0.975) * normal_quantile(1.0 - CHANCE)
+        let excess = |found: &Neighbours| found.error - found.error_if_independent;
+        is_clearly_more(&one.correlation, &control.correlation)
+            && excess(one) >= ENOUGH * excess(control)
     }
+}
+
+/// Whether the control has what `[so many, of so many]` executions have less often, and smaller: at least half of
+/// the typical size counts, and sizes are 0 where an execution has nothing.
+fn is_less(often: [usize; 2], size: f64, [one, control]: [&[f64]; 2]) -> bool {
+    let alike = control.iter().filter(|other| **other >= size / 2.0).count();
+    is_more_often(often, [alike, control.len()]) && is_larger(one, control)
+}
+
+/// Whether a size is more than that of the control, in its own direction: by more than chance explains, and by as
+/// much as matters.
+fn is_clearly_more(one: &Interval, control: &Interval) -> bool {
+    let direction = one.center.signum();
+    let difference = direction * (one.center - control.center);
+    let error = one.half_width().hypot(control.half_width());
+    // The half-widths are of intervals at 95 %, or nearly.
+    let by_chance = error / normal_quantile(0.975) * normal_quantile(1.0 - CHANCE);
+    difference > by_chance && one.center.abs() >= ENOUGH * direction * control.center
 }
 
 /// How far the values of a level are from their mean, relative.
@@ -112,7 +133,9 @@ fn is_larger(values: &[f64], others: &[f64]) -> bool {
         .map(|order| 0.5 * (1.0 + f64::from(order as i8)))
         .sum();
     let sd = (m * n * (m + n + 1.0) / 12.0).sqrt();
-    (wins - m * n / 2.0) / sd > normal_quantile(1.0 - CHANCE)
+    let typical = |values: &[f64]| median(&mut values.to_vec());
+    let is_sure = (wins - m * n / 2.0) / sd > normal_quantile(1.0 - CHANCE);
+    is_sure && typical(values) >= ENOUGH * typical(others)
 }
 
 /// Whether it happens more often in `[so many, of so many]` than in others: Fisher's exact test. Also where there
@@ -157,7 +180,7 @@ mod tests {
         let outlier: Vec<f64> = up.iter().copied().chain([1e9]).collect();
         assert!(!is_larger(&up, &up));
         assert!(!is_larger(&outlier, &up));
-        let larger: Vec<f64> = up.iter().map(|value| value + 20.0).collect();
+        let larger: Vec<f64> = up.iter().map(|value| value + 30.0).collect();
         assert!(is_larger(&larger, &up) && !is_larger(&up, &larger));
         assert!(is_larger(&up, &[]));
     }

@@ -18,7 +18,7 @@ use crate::{
         Series, Slot, Stage, Unmeasured,
     },
     settings::Efforts,
-    stats::Random,
+    stats::{Random, median},
 };
 
 /// What one execution told of a benchmark, before it is decided how many there will be.
@@ -115,7 +115,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
     ) -> Result<Result<Probe, Unmeasured>> {
         /// Enough for a median.
-        const FEW: usize = 3;
+        const FEW: usize = 5;
         let mut subject = self.subject(versions, builds, benchmark)?;
         let step = step(0, 0, 1);
         self.tune(&mut subject, &step, builds)?;
@@ -124,10 +124,16 @@ impl Runner<'_> {
             Ok(execution) => execution,
             Err(unmeasured) => return Ok(Err(unmeasured)),
         };
-        let came = u32::try_from(execution.measurements()).unwrap_or(u32::MAX).max(1);
         let measured = execution.measured_time();
+        let times = execution.series.first().into_iter().flat_map(|series| {
+            let totals = series.values.iter().zip(&series.iterations);
+            totals.map(|(value, iterations)| value * *iterations as f64 / 1e9)
+        });
+        // One that was disturbed says nothing about the others.
+        let typical = median(&mut times.collect::<Vec<f64>>());
+        let typical = Duration::try_from_secs_f64(typical).unwrap_or(request.floor);
         Ok(Ok(Probe {
-            measurement: (measured / came).max(request.floor),
+            measurement: typical.max(request.floor),
             beyond: execution.resources.wall.saturating_sub(measured),
             iterations: subject.request.iterations,
             harness: subject.versions[0].harness.kind(),

@@ -1,6 +1,12 @@
 //! What a benchmark's numbers are made of: measured, kept, told again, and never mixed with what is compared.
 
-use std::{fs, process::Command, thread, time::Duration};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -144,20 +150,14 @@ fn an_interrupted_diagnosis_goes_on_where_it_was() {
     let project = TestProject::of("diagnosed");
     let arguments = ["diagnose", "HEAD", "--exact", "steady", "-l", "2", "-m", "20", "-n", "200"];
     let arguments = [&arguments[..], &["--floor", "200us"]].concat();
-    let child = project.rbench(&arguments).start();
-    let store = project.root().join(".rbench/results.sqlite");
-    let has_begun = (0..1200).any(|_| {
-        thread::sleep(Duration::from_millis(50));
-        // Some executions: it has grown.
-        fs::metadata(&store).is_ok_and(|file| file.len() > 200_000)
-    });
-    let id = child.id().to_string();
-    Command::new("kill").args(["-TERM", &id]).status().unwrap();
-    let stopped = Outcome::of(child, "diagnose");
-    if !has_begun || stopped.status().code() != Some(130) {
-        // It was faster than this test could look.
-        return;
-    }
+    let mut child = project.rbench(&arguments).start();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let has_begun =
+        |line: &String| line.contains(" of 40 executions") && !line.contains("measured 0");
+    assert!(lines.any(|line| has_begun(&line)));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let told: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told:#?}");
     let again = project.rbench(&arguments).ok();
     again.assert_stderr_has(&["resuming an interrupted run, after"]);
     again.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);

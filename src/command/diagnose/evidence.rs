@@ -100,6 +100,10 @@ pub fn examine(
                 |control: &Control| control.shows(warning, &data, &findings, options.estimator);
             control.as_ref().is_some_and(shows)
         });
+    if have_unequal_iterations(&executions, &metric) {
+        // Later measurements of Criterion.rs are longer, and more likely to meet a disturbance.
+        warnings.retain(|warning| !matches!(warning, Warning::SlowDown { .. }));
+    }
     let prologue = match &sources.prologue {
         Ok(sources) => prologue(store, benchmark, sources, &metric, &options)?,
         Err(reason) => Err(reason.clone()),
@@ -375,19 +379,21 @@ fn length(
     Ok(Ok(ExaminedLength { curve, oracle: oracle(least), in_use: in_use.max().unwrap_or(1) }))
 }
 
+/// Whether an execution has measurements of different lengths.
+fn have_unequal_iterations(executions: &[&Execution], metric: &Metric) -> bool {
+    executions
+        .iter()
+        .filter_map(|one| one.series_of(metric))
+        .any(|series| !series.iterations.is_empty() && series.same_iterations().is_none())
+}
+
 /// What the executions themselves say about how far they can be believed.
 fn own_notes(executions: &[&Execution], metric: &Metric) -> Vec<String> {
     let mut notes = Vec::new();
-    let unequal = |one: &&&Execution| {
-        let series = one.series_of(metric);
-        series.is_some_and(|series| {
-            !series.iterations.is_empty() && series.same_iterations().is_none()
-        })
-    };
-    if executions.iter().any(|one| unequal(&one)) {
+    if have_unequal_iterations(executions, metric) {
         notes.push(
-            "the harness gives measurements different numbers of iterations, so those of few iterations are \
-             less sure than others"
+            "the harness gives measurements different numbers of iterations: short ones are less sure, long ones \
+             meet more disturbances, and that it slows down cannot be told"
                 .to_owned(),
         );
     }
