@@ -188,7 +188,7 @@ mod tests {
         let values = [9.0, 1.0, 4.0, 2.0, 6.0];
         let elapsed = [9.0, 10.0, 14.0, 16.0, 22.0];
         let expected: f64 =
-            (0..5).map(|i| (f64::from(i) - 2.0) * elapsed[i as usize]).sum::<f64>() / 10.0;
+            [-2.0, -1.0, 0.0, 1.0, 2.0].iter().zip(elapsed).map(|(i, t)| i * t).sum::<f64>() / 10.0;
         assert!((slope(&values) - expected).abs() < 1e-12, "{}", slope(&values));
         assert!((slope(&[3.0; 7]) - 3.0).abs() < 1e-12);
         assert_eq!(slope(&[3.0]), 3.0);

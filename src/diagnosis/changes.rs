@@ -156,7 +156,9 @@ mod tests {
     fn a_step_is_found_where_it_is_and_a_spike_is_none() {
         let mut random = Random::new(1);
         let mut values: Vec<f64> = (0..200).map(|_| random.normal()).collect();
-        values[..80].iter_mut().for_each(|value| *value += 4.0);
+        for value in &mut values[..80] {
+            *value += 4.0;
+        }
         values[150] = 50.0;
         let smooth = without_spikes(&values);
         assert!(smooth[150] < 4.0);

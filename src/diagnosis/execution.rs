@@ -67,7 +67,7 @@ pub fn quantile(sorted: &[f64], probability: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let at = probability.clamp(0.0, 1.0) * last as f64;
     let (below, above) = (at.floor() as usize, at.ceil() as usize);
-    if sorted[below] == sorted[above] {
+    if sorted[below].total_cmp(&sorted[above]).is_eq() {
         // Also where both are infinite.
         return sorted[below];
     }

@@ -23,6 +23,10 @@
 //! | how long must a measurement be? | [`Length`] | Chen & Revels 2016, Algorithm 1 |
 //!
 //! The last two need measurements of their own, and are computed by [`Prologue::of`] and [`Length::of`].
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
+)]
 
 use std::fmt;
 

@@ -5,10 +5,10 @@ use super::{
     Lacking, Options,
     execution::{Execution, long_enough, mean, quantile, sorted},
     ranks::Ranks,
-    states::{PARTS, settled},
+    states::{PARTS, of_parts},
 };
 use crate::stats::{
-    Interval, Moments,
+    Estimator, Interval, Moments,
     distribution::{normal_quantile, normal_two_sided, t_quantile},
 };
 
@@ -87,12 +87,12 @@ fn root_mean_square(executions: &[Execution<'_>], number: fn(&[f64]) -> f64) -> 
 
 /// The relative standard error of the trimmed mean, from how its parts differ.
 fn error_by_parts(values: &[f64]) -> f64 {
-    let moments = settled(values);
+    let moments = of_parts(values, Estimator::TrimmedMean);
     (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt() / moments.mean
 }
 
-/// The same for independent measurements, from the values brought in to the ends of what is kept (Tukey &
-/// McLaughlin 1963).
+/// The same for independent measurements, from the values brought in to the ends of what is kept (Tukey
+/// and others 1963).
 fn error_if_independent(values: &[f64]) -> f64 {
     let values = sorted(values.to_vec());
     let (low, high) = (quantile(&values, CUT), quantile(&values, 1.0 - CUT));

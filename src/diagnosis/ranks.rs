@@ -16,7 +16,7 @@ impl Ranks {
         let cube = |count: usize| (count as f64).powi(3) - count as f64;
         let mut ranks = vec![0.0; values.len()];
         let (mut before, mut squares) = (0, cube(values.len()));
-        for tied in order.chunk_by(|a, b| a.0 == b.0) {
+        for tied in order.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
             let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
             for &(_, index) in tied {
                 ranks[index] = rank;

@@ -19,6 +19,8 @@ const MOST: usize = 2_000;
 const FEWEST_TOGETHER: usize = 15;
 /// A group has at least this share of the measurements.
 const SMALLEST: f64 = 0.1;
+/// Where fewer measurements are in the slower group, these may be those during which the machine did something else.
+const SLOWER: f64 = 0.2;
 /// The stream of the seed from which the choice of measurements is drawn.
 const STREAM: u64 = 21;
 
@@ -30,7 +32,8 @@ pub struct Simultaneous {
     /// The p of all of them together, by Fisher's method, where neighbours in time are so alike that most
     /// executions alone show too little.
     pub together: Option<f64>,
-    /// The executions that have several states: `min_effect` apart, with p below .001 by their own test or by
+    /// The executions that have several states: `min_effect` apart, a fifth of the measurements or more in the slower,
+    /// with p below .001 by their own test or by
     /// that of all together.
     pub several: usize,
     /// Of these, the one with the median distance, as an index into `executions`.
@@ -80,8 +83,10 @@ impl Simultaneous {
         let together = if 2 * alone < modes.len() { together(&modes) } else { None };
         let p_of_all = together.unwrap_or(1.0);
         let p = |index: &usize| modes[*index].p.min(p_of_all);
-        let is_several =
-            |index: &usize| p(index) < SIGNIFICANT && modes[*index].distance >= options.min_effect;
+        let is_several = |index: &usize| {
+            let Modes { distance, slower, .. } = modes[*index];
+            p(index) < SIGNIFICANT && distance >= options.min_effect && slower >= SLOWER
+        };
         let mut several: Vec<usize> = (0..modes.len()).filter(is_several).collect();
         several.sort_by(|&a, &b| modes[a].distance.total_cmp(&modes[b].distance));
         Ok(Self {

@@ -13,9 +13,9 @@ const FEWEST: usize = 10;
 
 /// Where the executions of one build settle.
 ///
-/// The state of an execution is the mean of the trimmed means of five parts of it, one after the other in time:
-/// neither outliers nor a few measurements of another state move it, and how the parts differ tells how
-/// well it is known, also where neighbours in time are alike. States are told without the effects of
+/// The state of an execution is the mean of the lower quartiles of five parts of it, one after the other in time:
+/// what only makes measurements slower now and then does not move it (Haveraaen & Hundvebakke 2001), and how
+/// the parts differ tells how well it is known, also where neighbours in time are alike. States are told without the effects of
 /// builds: other layouts are other programs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyStates {
@@ -78,8 +78,10 @@ fn states(executions: &[Execution<'_>]) -> Vec<State> {
     let mut states = Vec::with_capacity(executions.len());
     let builds = executions.chunk_by(|a, b| a.build == b.build);
     for build in builds.filter(|build| build.len() > 1) {
-        let settled: Vec<Moments> =
-            build.iter().map(|execution| settled(execution.values)).collect();
+        let settled: Vec<Moments> = build
+            .iter()
+            .map(|execution| of_parts(execution.values, Estimator::LowerQuartile))
+            .collect();
         let m = settled.len() as f64;
         let center = settled.iter().map(|moments| moments.mean).sum::<f64>() / m;
         let stretch = (m / (m - 1.0)).sqrt();
@@ -93,11 +95,11 @@ fn states(executions: &[Execution<'_>]) -> Vec<State> {
     states
 }
 
-/// The moments of the trimmed means of the parts of an execution.
-pub(super) fn settled(values: &[f64]) -> Moments {
+/// The moments of the estimates of the parts of an execution.
+pub(super) fn of_parts(values: &[f64], estimator: Estimator) -> Moments {
     let mut scratch = Scratch::default();
-    let trimmed = |part: &[f64]| Estimator::TrimmedMean.estimate(part, &mut scratch);
-    Moments::of(&parts(values, PARTS).map(trimmed).collect::<Vec<_>>())
+    let estimate = |part: &[f64]| estimator.estimate(part, &mut scratch);
+    Moments::of(&parts(values, PARTS).map(estimate).collect::<Vec<_>>())
 }
 
 /// Deviations of executions within builds, against their errors. A stretched square is `m / (m − 1)` times the

@@ -100,7 +100,7 @@ struct Ranked {
 impl Ranked {
     fn of(executions: &[Execution<'_>], measurements: usize) -> Self {
         let mut sums = vec![0.0; measurements];
-        let center = (measurements as f64 + 1.0) / 2.0;
+        let center = f64::midpoint(measurements as f64, 1.0);
         let mut rank = |execution: &Execution<'_>| {
             let ranked = Ranks::of(&execution.values[..measurements]);
             let mut slope = 0.0;
@@ -277,7 +277,9 @@ mod tests {
     fn a_warm_up_is_as_large_and_as_long_as_it_is() {
         let mut blocks = normal(12, 100, 3);
         for block in &mut blocks {
-            block[..10].iter_mut().for_each(|value| *value *= 1.2);
+            for value in &mut block[..10] {
+                *value *= 1.2;
+            }
         }
         let position = Position { seed: 0, round: 0 };
         let executions: Vec<Execution<'_>> =
@@ -297,7 +299,9 @@ mod tests {
             let one = ranked(&blocks);
             blocks.rotate_left(2);
             for block in &mut blocks {
-                block.iter_mut().for_each(|value| *value = (*value * scale).powi(3));
+                for value in block.iter_mut() {
+                    *value = (*value * scale).powi(3);
+                }
             }
             let other = ranked(&blocks);
             prop_assert!((one.page().0 - other.page().0).abs() < 1e-9);
