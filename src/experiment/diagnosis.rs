@@ -225,7 +225,7 @@ impl Runner<'_> {
         let total = steps.len();
         for (done, (power, build)) in steps.into_iter().enumerate() {
             self.observer.executed(done, total);
-            let slot = self.slot(builds, build, power);
+            let slot = slot(builds, build, power);
             let initial_state = random.bits() >> 48;
             if begun.done.contains(&(benchmark.clone(), slot)) {
                 continue;
@@ -267,7 +267,7 @@ impl Runner<'_> {
             self.observer.executed(index, most);
             let (build, round) = (index % used, u32::try_from(index / used).unwrap_or(u32::MAX));
             let initial_state = random.bits() >> 48;
-            let slot = self.slot(builds, build, round);
+            let slot = slot(builds, build, round);
             let mut both = [pair.fresh, pair.after];
             if random.chance(0.5) {
                 both.reverse();
@@ -315,7 +315,7 @@ impl Runner<'_> {
         let executable = subject.executable(0, step.build)?;
         let mut names = others.to_vec();
         names.push(subject.benchmark.name.clone());
-        let conditions = Conditions { deadline: self.deadline_of(&names), ..self.conditions };
+        let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };
         let outcome = match &names[..] {
             [only] => harness.execute(executable, only, &request, &conditions),
             several => {
@@ -330,12 +330,12 @@ impl Runner<'_> {
     }
 
     /// Not much longer than it can take: one that hangs among others must not hold up a diagnosis for minutes.
-    fn deadline_of(&self, names: &[Name]) -> Option<Duration> {
+    fn deadline_of(&self, names: &[Name]) -> Duration {
         /// Of each benchmark.
         const EACH: Duration = Duration::from_secs(10);
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let all = Duration::from_secs(20).saturating_add(EACH.saturating_mul(count));
-        Some(self.conditions.deadline.map_or(all, |asked| asked.max(all)))
+        self.conditions.deadline.map_or(all, |asked| asked.max(all))
     }
 
     fn stop_if_asked(&self) -> Result<()> {
@@ -344,10 +344,11 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
 
-    fn slot(&self, builds: &Builds, build: usize, round: u32) -> Slot {
-        Slot { version: 0, stage: Stage::First, round, seed: builds.seeds[build] }
-    }
+/// Which execution of the only version it is.
+fn slot(builds: &Builds, build: usize, round: u32) -> Slot {
+    Slot { version: 0, stage: Stage::First, round, seed: builds.seeds[build] }
 }
 
 /// The only execution of a step.

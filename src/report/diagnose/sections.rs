@@ -61,7 +61,7 @@ impl Examination {
         let answers: [Vec<Line>; 11] = [
             or_lacking(found.variance.as_ref(), variance),
             influence(&found.executions, &found.builds),
-            or_lacking(found.advice.as_ref(), |advice| self.advice(advice)),
+            or_lacking(found.advice.as_ref(), advice),
             or_lacking(found.trend.as_ref(), trend),
             or_lacking(found.states.as_ref(), |states| self.states(states)),
             or_lacking(found.leaps.as_ref(), |leaps| self.leaps(leaps)),
@@ -75,40 +75,6 @@ impl Examination {
         ];
         let section = |((question, paper), lines)| Section { question, paper, lines };
         QUESTIONS.into_iter().zip(answers).map(section).collect()
-    }
-
-    fn advice(&self, advice: &Advice) -> Vec<Line> {
-        let about = |repetitions: &crate::diagnosis::Repetitions| match repetitions.best {
-            Optimum::About(number) => format!(
-                "about {} ({} .. {})",
-                rounded(number),
-                rounded(repetitions.low),
-                rounded(repetitions.high)
-            ),
-            Optimum::Unlimited => "as many as there is time for".to_owned(),
-            Optimum::Indifferent => "one".to_owned(),
-        };
-        let best = advice.dimensions.map_or_else(
-            || "more than 1000 builds would be needed".to_owned(),
-            |best| format!("it takes {}", quantity::dimensions(best)),
-        );
-        vec![
-            prose(format!(
-                "best for the time: measurements of each execution: {}; executions of each build: {}",
-                about(&advice.measurements),
-                about(&advice.executions)
-            )),
-            prose(format!(
-                "for an interval of ± {} {best}; these measurements give ± {}",
-                size(advice.half_width),
-                size(advice.half_width_now)
-            )),
-            prose(format!(
-                "a build is taken to cost as much as {} measurements, starting an execution as much as {}",
-                rounded(advice.cost.build),
-                rounded(advice.cost.execution)
-            )),
-        ]
     }
 
     fn states(&self, found: &SteadyStates) -> Vec<Line> {
@@ -159,16 +125,10 @@ impl Examination {
             classes.join(", "),
             size(found.threshold)
         ))];
-        if let Some(shown) = self.clearest(found) {
+        if let Some(shown) = clearest(found) {
             lines.extend(self.sequence(shown));
         }
         lines
-    }
-
-    /// The execution with the clearest leap, or the first.
-    pub(super) fn clearest<'l>(&self, found: &'l Leaps) -> Option<&'l Segments> {
-        let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
-        leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first())
     }
 
     /// The measurements of one execution in the order of time, with its leaps below.
@@ -259,6 +219,46 @@ impl Examination {
             )),
         ]
     }
+}
+
+fn advice(advice: &Advice) -> Vec<Line> {
+    let about = |repetitions: &crate::diagnosis::Repetitions| match repetitions.best {
+        Optimum::About(number) => format!(
+            "about {} ({} .. {})",
+            rounded(number),
+            rounded(repetitions.low),
+            rounded(repetitions.high)
+        ),
+        Optimum::Unlimited => "as many as there is time for".to_owned(),
+        Optimum::Indifferent => "one".to_owned(),
+    };
+    let best = advice.dimensions.map_or_else(
+        || "more than 1000 builds would be needed".to_owned(),
+        |best| format!("it takes {}", quantity::dimensions(best)),
+    );
+    vec![
+        prose(format!(
+            "best for the time: measurements of each execution: {}; executions of each build: {}",
+            about(&advice.measurements),
+            about(&advice.executions)
+        )),
+        prose(format!(
+            "for an interval of ± {} {best}; these measurements give ± {}",
+            size(advice.half_width),
+            size(advice.half_width_now)
+        )),
+        prose(format!(
+            "a build is taken to cost as much as {} measurements, starting an execution as much as {}",
+            rounded(advice.cost.build),
+            rounded(advice.cost.execution)
+        )),
+    ]
+}
+
+/// The execution with the clearest leap, or the first.
+fn clearest(found: &Leaps) -> Option<&Segments> {
+    let leaping = found.executions.iter().filter(|one| one.segments.len() > 1);
+    leaping.min_by(|a, b| a.p.total_cmp(&b.p)).or(found.executions.first())
 }
 
 fn variance(found: &Variance) -> Vec<Line> {
@@ -381,7 +381,7 @@ fn neighbours(found: &Neighbours) -> Vec<Line> {
 fn or_lacking<T>(found: Result<&T, &Lacking>, lines: impl FnOnce(&T) -> Vec<Line>) -> Vec<Line> {
     match found {
         Ok(found) => lines(found),
-        Err(lacking) => unanswered(&format!("this {lacking}")),
+        Err(lacking) => unanswered(format!("this {lacking}")),
     }
 }
 

@@ -176,5 +176,5 @@ fn short(time: std::time::Duration) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().fold(String::new(), |all, line| all + "  " + line + "\n")
 }
