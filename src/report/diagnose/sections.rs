@@ -164,6 +164,9 @@ impl Examination {
 
     fn simultaneous(&self, found: &Simultaneous) -> Vec<Line> {
         let all = found.executions.len();
+        if all == 0 {
+            return vec![prose("every execution leaps: its states come one after the other")];
+        }
         let mut text =
             format!("{} of {} have several states", found.several, count(all, "execution"));
         if let Some(typical) = found.typical.and_then(|index| found.executions.get(index)) {
