@@ -75,7 +75,7 @@ impl Sheet {
         let Trials { seed, count } = self.trials(full);
         match self.precision {
             Precision::Full => Trials { seed, count },
-            Precision::Short => Trials { seed, count: full.div_ceil(40) },
+            Precision::Short => Trials { seed, count: full.div_ceil(20) },
         }
     }
 
