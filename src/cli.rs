@@ -1,5 +1,6 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
+mod diagnose;
 mod given;
 mod groups;
 mod options;
@@ -12,6 +13,7 @@ pub(crate) mod values;
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
+pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
@@ -67,6 +69,8 @@ pub enum Command {
     Run(RunArgs),
     /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
     Plan(PlanArgs),
+    /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.
+    Diagnose(DiagnoseArgs),
     /// Show how benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.

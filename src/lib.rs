@@ -6,8 +6,8 @@
 //! and finds it again on fresh builds.
 //!
 //! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand,
-//! [`model`] has the shared types, [`stats`] and [`code`] are pure, and modules such as [`source`] and
-//! [`build`] each handle one part of the outside world.
+//! [`model`] has the shared types, [`stats`], [`diagnosis`] and [`code`] are pure, and modules such as
+//! [`source`] and [`build`] each handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -21,6 +21,7 @@ pub mod code;
 pub mod command;
 pub mod console;
 pub mod demo;
+pub mod diagnosis;
 pub mod experiment;
 pub mod failure;
 pub mod harness;

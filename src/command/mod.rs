@@ -5,6 +5,7 @@ mod budget;
 mod build;
 mod compare;
 mod demo;
+mod diagnose;
 mod diff;
 mod exchange;
 mod exec;
@@ -34,6 +35,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::List(args) => list::run(args),

@@ -6,6 +6,7 @@ use super::{output::Output, stored};
 use crate::{
     cli::ShowArgs,
     console::Console,
+    diagnosis::{Hint, Options, hints},
     failure::{Exit, Failure, Result},
     harness::Filter,
     judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
@@ -19,7 +20,7 @@ use crate::{
     },
     settings::VerdictSettings,
     source::Repository,
-    stats::{Criteria, Scratch, slow::slow},
+    stats::{Criteria, Scratch, Summary, slow::slow},
     store::{Row, Store, StoredExperiment},
 };
 
@@ -42,6 +43,9 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let command_line = Rc::new(args.given.clone());
+    // Only the measurements themselves are shown of a diagnosis, which `diagnose` reports.
+    let is_shown = |stored: &StoredExperiment| args.raw || !stored.plan.is_diagnosis();
+    let experiments = experiments.into_iter().filter(is_shown).collect();
     let shown = Shown::new(&store, &version, experiments, command_line);
     if shown.places.is_empty() {
         return Err(stored::not_stored(&version, &args.given));
@@ -67,7 +71,9 @@ pub fn of_version(
     command_line: Rc<dyn CommandLine>,
     console: &Console,
 ) -> Result<ShowReport> {
-    let shown = Shown::new(store, version, store.experiments()?, command_line);
+    let mut experiments = store.experiments()?;
+    experiments.retain(|stored| !stored.plan.is_diagnosis());
+    let shown = Shown::new(store, version, experiments, command_line);
     if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
         console.line(&format!("warning: {failure}"));
     }
@@ -280,6 +286,10 @@ impl Newest<'_> {
             Some(metric) => self.judge.value(results, place, metric, criteria)?,
             None => (Stage::First, None),
         };
+        let hints = match (metric, &summary) {
+            (Some(metric), Some(summary)) => self.hints(stage, metric, summary, criteria)?,
+            _ => Vec::new(),
+        };
         let (mut impact, mut builds) = (ImpactFactors::default(), Vec::new());
         if let Some(metric) = metric.filter(|_| detailed) {
             impact = self.impact(stage, metric, criteria)?;
@@ -302,8 +312,24 @@ impl Newest<'_> {
                 .unwrap_or_default(),
             peak_memory: executions().filter_map(|one| one.resources.peak_memory).max(),
             impact,
+            hints,
             builds,
         })
+    }
+
+    /// What cheap checks see in the measurements.
+    fn hints(
+        &self,
+        stage: Stage,
+        metric: &Metric,
+        summary: &Summary,
+        criteria: &Criteria,
+    ) -> Result<Vec<Hint>> {
+        let estimator = self.results.estimator(self.place, stage, criteria);
+        let data = self.results.measurements(self.place, stage, metric, estimator)?;
+        let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
+        let options = Options { min_effect: criteria.min_effect, ..Options::default() };
+        Ok(data.map(|data| hints(&data, &builds, &options)).unwrap_or_default())
     }
 
     fn impact(&self, stage: Stage, metric: &Metric, criteria: &Criteria) -> Result<ImpactFactors> {

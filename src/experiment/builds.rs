@@ -1,5 +1,7 @@
 //! The builds of one stage: one for each version, bench target and layout seed.
 
+use std::time::Duration;
+
 use super::{ListedVersion, Runner};
 use crate::{
     build::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
@@ -67,6 +69,13 @@ impl Builds {
         let builds = self.versions.get(version).and_then(|version| version.target(target));
         let builds = builds.map(|target| target.builds.as_slice()).unwrap_or_default();
         builds.iter().map(|build| (build.seed, build.record.digest)).collect()
+    }
+
+    /// How long making one build of a bench target took, on average.
+    pub fn link_time(&self, target: &BenchTarget) -> Option<Duration> {
+        let builds = &self.versions.first()?.target(target)?.builds;
+        let total: Duration = builds.iter().map(|build| build.record.took()).sum();
+        total.checked_div(u32::try_from(builds.len()).ok()?)
     }
 
     /// Every build as the store has it.

@@ -105,7 +105,7 @@ impl Runner<'_> {
     }
 
     /// Tells what the harnesses cannot do of all that is requested.
-    fn note_limits(&self, subjects: &[Subject<'_>]) {
+    pub(super) fn note_limits(&self, subjects: &[Subject<'_>]) {
         let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
         notes.sort();
         notes.dedup();
@@ -115,7 +115,7 @@ impl Runner<'_> {
     }
 
     /// One execution of each version, each stored before the next one starts.
-    fn one_after_the_other(
+    pub(super) fn one_after_the_other(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
@@ -152,7 +152,7 @@ impl Runner<'_> {
 
     /// The executions of a stage, in order: look by look, as far as there are builds. Benchmarks may have fewer
     /// builds or rounds than others.
-    fn steps(
+    pub(super) fn steps(
         &self,
         begun: &Begun,
         stage: Stage,
@@ -195,7 +195,7 @@ impl Runner<'_> {
     }
 
     /// The benchmark in all builds of all versions.
-    fn subject<'v>(
+    pub(super) fn subject<'v>(
         &self,
         versions: &'v [ListedVersion],
         builds: &Builds,
@@ -280,9 +280,14 @@ pub(super) struct Measuring<'m> {
     pub(super) ability: Option<Ability>,
 }
 
-impl Measuring<'_> {
+impl<'m> Measuring<'m> {
+    /// The first stage of one version, which has no other to take turns with.
+    pub(super) fn alone(begun: &'m Begun, builds: &'m Builds) -> Self {
+        Self { begun, stage: Stage::First, builds, ability: None }
+    }
+
     /// What is left of a step after what was measured before: of turns, all or nothing.
-    fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
+    pub(super) fn left(&self, subject: &Subject<'_>, step: &Step) -> Option<Step> {
         let is_done = |version: &usize| subject.done.contains(&self.slot(step, *version));
         let mut left = step.clone();
         if subject.takes_turns() {

@@ -3,6 +3,7 @@
 
 mod builds;
 mod by_turns;
+mod diagnosis;
 mod listing;
 mod measure;
 mod observer;
@@ -26,6 +27,7 @@ mod version_files;
 use std::time::SystemTime;
 
 pub use builds::Builds;
+pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;
 pub use order::WentFirst;

@@ -8,8 +8,8 @@ use super::{ListedVersion, Runner};
 use crate::{
     machine::this_machine,
     model::{
-        Benchmark, CompileSettings, Dimensions, ExperimentPlan, Interleave, Layout,
-        PlannedBenchmark, PlannedVersion, Version, secret::stored_cargo_args,
+        Benchmark, CompileSettings, DiagnosisSettings, Dimensions, ExperimentPlan, Interleave,
+        Layout, PlannedBenchmark, PlannedVersion, Version, secret::stored_cargo_args,
     },
     settings::MeasurementSettings,
 };
@@ -57,6 +57,9 @@ struct Settings<'a> {
     /// Left out where executions ran alone: these can be compared with results from before there were turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     interleave: Option<Interleave>,
+    /// What is measured to be looked at is no part of what is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnosis: Option<&'a DiagnosisSettings>,
     #[serde(flatten)]
     measurement: MeasurementSettings<'a>,
 }
@@ -130,6 +133,7 @@ impl Runner<'_> {
             lanes: Some(self.settings.lanes).filter(|lanes| *lanes > 1),
             interleave: Some(self.settings.interleave)
                 .filter(|interleave| *interleave == Interleave::Turns),
+            diagnosis: self.settings.diagnosis.as_ref(),
             measurement: self.settings.efforts.measurement_settings(),
         })
         .to_string()

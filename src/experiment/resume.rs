@@ -136,8 +136,10 @@ fn what_differs<'p>(
     let trees = |plan: &ExperimentPlan| -> Vec<String> {
         plan.versions.iter().map(|planned| planned.version.tree.clone()).collect()
     };
-    let is_like =
-        |other: &ExperimentPlan| other.machine.id == plan.machine.id && trees(other) == trees(plan);
+    let is_like = |other: &ExperimentPlan| {
+        let is_here = other.machine.id == plan.machine.id && trees(other) == trees(plan);
+        is_here && other.is_diagnosis() == plan.is_diagnosis()
+    };
     let mut newest_first = earlier.rev();
     match newest_first.find(|(other, _)| is_like(other)) {
         Some((interrupted, false)) => interrupted.differences(plan),

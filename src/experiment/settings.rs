@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    cli::{CompileArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
+    cli::{CompileArgs, DiagnoseArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
     harness::Filter,
-    model::{Interleave, TargetFilter},
+    model::{DiagnosisSettings, Interleave, TargetFilter},
     settings::{self, BenchToml, BuildSettings, Efforts, Patience, Purpose},
 };
 
@@ -28,6 +28,8 @@ pub struct ExperimentSettings {
     pub lanes: u32,
     /// The CPU to run benchmarks on.
     pub cpu: Option<usize>,
+    /// What is measured for a diagnosis, if it is for one.
+    pub diagnosis: Option<DiagnosisSettings>,
 }
 
 impl ExperimentSettings {
@@ -49,6 +51,26 @@ impl ExperimentSettings {
         Self::of(file, (&[], false), (target, compile), (&measure, &layout, purpose))
     }
 
+    /// How a diagnosis measures: with its own numbers, whatever the file says of comparisons.
+    pub fn of_diagnosis(file: &BenchToml, typed: &DiagnoseArgs) -> Self {
+        let DiagnoseArgs { filter, layout, target, compile, effort, .. } = typed;
+        let purpose = Purpose::OneVersion;
+        let measure = MeasureArgs::default();
+        Self {
+            efforts: Efforts::of_all(effort.typed(), purpose),
+            deadline: effort
+                .deadline
+                .or(Efforts::resolve(file, &measure, purpose).common().deadline),
+            cpu: effort.cpu,
+            ..Self::of(
+                file,
+                (&filter.patterns(), filter.exact),
+                (target, compile),
+                (&measure, layout, purpose),
+            )
+        }
+    }
+
     fn of(
         file: &BenchToml,
         (patterns, exact): (&[String], bool),
@@ -65,6 +87,7 @@ impl ExperimentSettings {
             interleave: purpose.interleave(),
             lanes: file.lanes(measure.effort.lanes),
             cpu: measure.cpu,
+            diagnosis: None,
         }
     }
 }

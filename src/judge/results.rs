@@ -45,10 +45,12 @@ impl<'s> Results<'s> {
         }
     }
 
-    /// The results of all finished experiments.
+    /// The results of all finished experiments but diagnoses, which are measured in another way.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {
+        let mut experiments = store.experiments()?;
+        experiments.retain(|stored| !stored.plan.is_diagnosis());
         let (finished, rest): (Vec<StoredExperiment>, Vec<_>) =
-            store.experiments()?.into_iter().partition(|stored| stored.finished.is_some());
+            experiments.into_iter().partition(|stored| stored.finished.is_some());
         Ok(Self { unfinished: rest.len(), ..Self::new(store, finished) })
     }
 

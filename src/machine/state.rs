@@ -104,15 +104,22 @@ impl MachineState {
         found.into_iter().flatten().collect()
     }
 
+    /// The share of the time of all CPUs that processes other than rbench and its finished children used since an
+    /// earlier state, if the system tells.
+    pub fn others_since(&self, earlier: &Self) -> Option<f64> {
+        let passed = self.times?.since(earlier.times?)?;
+        let own = self.own?.saturating_sub(earlier.own?);
+        Some(passed.busy.saturating_sub(own) as f64 / passed.total as f64)
+    }
+
     /// What happened between an earlier state and this one.
     pub fn disturbances_since(&self, earlier: &Self) -> Vec<Disturbance> {
         let mut found = Vec::new();
         if let (Some(before), Some(after)) = (earlier.times, self.times)
             && let Some(passed) = after.since(before)
         {
-            let own = self.own.zip(earlier.own).map(|(now, then)| now.saturating_sub(then));
             let share = |time: u64| time as f64 / passed.total as f64;
-            let others = own.map(|own| share(passed.busy.saturating_sub(own)));
+            let others = self.others_since(earlier);
             found.extend(others.filter(|s| *s > OTHERS).map(|share| Disturbance::Others { share }));
             let stolen = Some(share(passed.stolen)).filter(|share| *share > STOLEN);
             found.extend(stolen.map(|share| Disturbance::Stolen { share }));

@@ -3,6 +3,7 @@
 mod benchmark;
 mod compile;
 mod dependency;
+mod diagnosis;
 mod execution;
 mod experiment;
 mod layout;
@@ -22,6 +23,7 @@ mod version;
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
 pub use dependency::DependencyChange;
+pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
 pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
 pub use layout::{Layout, LayoutSeed, Strategy};

@@ -8,6 +8,7 @@ mod environment;
 mod interrupt;
 mod invocation;
 mod launcher;
+mod load;
 mod orphan;
 mod output;
 mod peer;
@@ -43,6 +44,7 @@ pub use self::{
     interrupt::{Interrupt, Kept},
     invocation::Invocation,
     launcher::{launcher_beside, run_as_launcher},
+    load::Load,
     orphan::end_with_this_process,
     output::Output,
     peer::is_from_child,

@@ -4,6 +4,7 @@ pub mod build;
 mod command_line;
 pub mod compare;
 mod date;
+pub mod diagnose;
 pub mod diff;
 pub mod exec;
 pub mod gc;

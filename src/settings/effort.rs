@@ -204,6 +204,11 @@ impl Efforts {
         Self { flags, tables: file.benchmarks(), file: file.effort(), purpose }
     }
 
+    /// The same for all benchmarks, whatever the file says of any.
+    pub fn of_all(options: EffortOptions, purpose: Purpose) -> Self {
+        Self { flags: options, tables: Vec::new(), file: EffortOptions::default(), purpose }
+    }
+
     /// What is spent on benchmarks that no `[[benchmark]]` names.
     pub fn common(&self) -> Effort {
         Effort::of(self.flags.or(self.file), self.purpose)

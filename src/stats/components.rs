@@ -55,8 +55,10 @@ pub struct Components {
     pub t: Levels<Option<f64>>,
     /// Is there an effect of layout at all?
     pub layout: Option<LayoutTest>,
+    /// The degrees of freedom of `s`: `Σ (n_kj − 1)`, `Σ (m_k − 1)`, `l − 1`.
+    pub freedom: Levels<f64>,
     /// How much of each component the squares above it contain.
-    pub(super) weights: Weights,
+    pub weights: Weights,
 }
 
 /// The F test of `V = 0`: do builds differ by more than their executions explain?
@@ -105,24 +107,26 @@ impl Components {
             build: variance(between.0, between.1),
             version: variance(means.squares, l - 1.0),
         };
-        let layout = LayoutTest::of(&s, weights.b_in_v, [l - 1.0, between.1]);
-        Self { s, t: weights.unbiased(&s), layout, weights }
+        let freedom = Levels { execution: within.1, build: between.1, version: l - 1.0 };
+        let layout = LayoutTest::of(&s, weights.b_in_v, [freedom.version, freedom.build]);
+        Self { s, t: weights.unbiased(&s), layout, freedom, weights }
     }
 }
 
 /// How much of `E` and `B` the squares above them contain; see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights {
+pub struct Weights {
     /// `h_B`: `1 / n` where all `n_kj = n`.
-    e_in_b: f64,
+    pub e_in_b: f64,
     /// `h_1`: `1 / m` where all `m_k = m`.
-    pub(super) b_in_v: f64,
+    pub b_in_v: f64,
     /// `h_2`: `1 / (m n)` where both.
-    pub(super) e_in_v: f64,
+    pub e_in_v: f64,
 }
 
 impl Weights {
-    fn unbiased(&self, s: &Levels<Option<f64>>) -> Levels<Option<f64>> {
+    /// The components `T²` that squares `S²` give. A square that is not known counts as 0 above it.
+    pub fn unbiased(&self, s: &Levels<Option<f64>>) -> Levels<Option<f64>> {
         let e = s.execution.unwrap_or(0.0);
         let build = s.build.map(|s_b| s_b - e * self.e_in_b);
         let b = build.unwrap_or(0.0);

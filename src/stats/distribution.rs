@@ -21,6 +21,11 @@ pub(super) fn normal_cdf(x: f64) -> f64 {
     Normal::standard().cdf(x)
 }
 
+/// P(|Z| > |x|) of the standard normal distribution, accurate in the far tail.
+pub fn normal_two_sided(x: f64) -> f64 {
+    2.0 * Normal::standard().sf(x.abs())
+}
+
 /// The quantile of Student's t with `df` degrees of freedom, any positive number (Welch's are not
 /// integers); the normal quantile for infinite `df`.
 ///
@@ -48,18 +53,26 @@ pub fn t_survival(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.sf(x))
 }
 
+/// P(X > x) of the chi-squared distribution with `df` degrees of freedom.
+pub fn chi_squared_survival(x: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.sf(x))
+}
+
+/// The quantile of the chi-squared distribution with `df` degrees of freedom.
+pub fn chi_squared_quantile(probability: f64, df: f64) -> f64 {
+    if !(0.0..=1.0).contains(&probability) {
+        return f64::NAN;
+    }
+    ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.inverse_cdf(probability))
+}
+
 /// P(X <= x) of the chi-squared distribution with `df` degrees of freedom.
 pub(super) fn chi_squared_cdf(x: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.cdf(x))
 }
 
-/// The quantile of the chi-squared distribution with `df` degrees of freedom.
-pub(super) fn chi_squared_quantile(probability: f64, df: f64) -> f64 {
-    ChiSquared::new(df).map_or(f64::NAN, |chi_squared| chi_squared.inverse_cdf(probability))
-}
-
 /// P(F > x) of Fisher's F with `df1` and `df2` degrees of freedom.
-pub(super) fn f_survival(x: f64, df1: f64, df2: f64) -> f64 {
+pub fn f_survival(x: f64, df1: f64, df2: f64) -> f64 {
     FisherSnedecor::new(df1, df2).map_or(f64::NAN, |f| f.sf(x))
 }
 

@@ -53,6 +53,7 @@ mod median;
 mod moments;
 pub mod neighbours;
 pub mod noise;
+pub mod oracle;
 mod outlook;
 mod permutation;
 pub mod plan;
@@ -72,7 +73,7 @@ mod verdict;
 
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
-pub use components::{Components, LayoutTest, Levels};
+pub use components::{Components, LayoutTest, Levels, Weights};
 pub use criteria::Criteria;
 pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};

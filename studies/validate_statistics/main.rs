@@ -15,6 +15,7 @@ mod alarms;
 mod intervals;
 mod levels;
 mod multiplicity;
+mod phenomena;
 mod power;
 mod procedure;
 mod replicate;
@@ -66,6 +67,9 @@ fn validate(precision: Precision) -> Vec<Row> {
     levels::layout_test(&mut sheet);
     levels::impact(&mut sheet);
     levels::shares(&mut sheet);
+    phenomena::steady(&mut sheet);
+    phenomena::named(&mut sheet);
+    phenomena::shares(&mut sheet);
     tables::permutation(&mut sheet);
     tables::t_quantiles(&mut sheet);
     robust::contaminated(&mut sheet);

@@ -70,6 +70,15 @@ impl Sheet {
         Trials { seed: self.seed, count }
     }
 
+    /// As [`Self::trials`], of what takes so long that the short form can only find what nearly always fails.
+    pub fn few_trials(&mut self, full: usize) -> Trials {
+        let Trials { seed, count } = self.trials(full);
+        match self.precision {
+            Precision::Full => Trials { seed, count },
+            Precision::Short => Trials { seed, count: full.div_ceil(20) },
+        }
+    }
+
     /// Records what a simulation gave.
     pub fn estimated(&mut self, check: String, target: Target, estimate: Estimate) {
         let Estimate { mean: obtained, error } = estimate;

@@ -17,6 +17,7 @@ mod command_line;
 mod compare;
 mod compare_report;
 mod demo;
+mod diagnose;
 mod diff;
 mod directions;
 mod distinct;

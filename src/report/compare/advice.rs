@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{ComparisonReport, summary};
 use crate::{
+    diagnosis::two_groups,
     judge::{Advice, JudgedRow, Repetition},
     report::{quantity, verdict::VerdictKind},
 };
@@ -43,6 +44,7 @@ impl ComparisonReport {
                 purpose: format!("the values of {} in every build", self.name(row)),
             });
         }
+        steps.extend(self.examine());
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
@@ -53,6 +55,26 @@ impl ComparisonReport {
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
         steps
+    }
+
+    /// A benchmark whose builds fall into two groups, of which no verdict tells.
+    fn examine(&self) -> Option<NextStep> {
+        let has_two = |row: &JudgedRow| {
+            let stages = row.stages.iter().flat_map(|stage| &stage.summaries);
+            let min_effect = self.min_effect_of(row);
+            let mut builds = stages.map(|summary| {
+                summary.builds().iter().map(|build| build.value).collect::<Vec<_>>()
+            });
+            builds.any(|values| two_groups(&values, min_effect).is_some())
+        };
+        let rows = self.ordered();
+        let row = rows.iter().find(|row| has_two(row))?;
+        let id = row.benchmark.name.id.as_str();
+        let options = [("exact", None), ("filter", Some(id))];
+        Some(NextStep {
+            command: self.command_line.suggest("diagnose", &[&self.head.revision], &options),
+            purpose: format!("why the builds of {} fall into two groups", self.name(row)),
+        })
     }
 
     /// The two revisions as they were typed.

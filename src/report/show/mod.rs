@@ -16,6 +16,7 @@ pub use raw::RawMeasurements;
 use super::{CommandLine, Report, json::document};
 use crate::{
     code::Digest,
+    diagnosis::Hint,
     failure::Result,
     judge::Interleaving,
     model::{
@@ -96,6 +97,8 @@ pub struct ShownBenchmark {
     pub peak_memory: Option<u64>,
     /// Impact factors, where they were requested.
     pub impact: ImpactFactors,
+    /// Reasons to examine it, if there are some.
+    pub hints: Vec<Hint>,
     /// Every build, of the first stage and then of the second, where they were requested.
     pub builds: Vec<ShownBuild>,
 }
@@ -161,6 +164,7 @@ impl ShownBenchmark {
             throughput: Vec::new(),
             peak_memory: None,
             impact: ImpactFactors::default(),
+            hints: Vec::new(),
             builds: Vec::new(),
         }
     }

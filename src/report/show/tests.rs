@@ -50,6 +50,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
         throughput: vec![Throughput::Bytes(4096)],
         peak_memory: Some(3 << 20),
         impact: ImpactFactors::default(),
+        hints: Vec::new(),
         builds: Vec::new(),
     }
 }

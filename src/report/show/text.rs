@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
+    diagnosis::Hint,
     model::{Metric, Sameness, Stage, Unit, Version, settings_words},
     report::{
         date,
@@ -146,15 +147,38 @@ impl ShowReport {
         for shown in &self.benchmarks {
             text += &shown.reasons_text(&names.name(&shown.benchmark), columns);
         }
+        text += &self.worth_examining(&names);
         let each = self.suggest_show(("filter", Some("BENCH")));
         text + &format!("\nevery build and execution: {each}\n")
+    }
+
+    /// That cheap checks see something, in a line about the first benchmark of which they do.
+    fn worth_examining(&self, names: &Names<'_>) -> String {
+        let found = self.benchmarks.iter().find_map(|shown| Some((shown, shown.hints.first()?)));
+        let Some((shown, hint)) = found else { return String::new() };
+        let what = match hint {
+            Hint::Trend { effect } if *effect > 0.0 => "begins slower than it goes on",
+            Hint::Trend { .. } => "begins faster than it goes on",
+            Hint::TwoGroups { .. } => "has builds that fall into two groups",
+        };
+        let (Hint::Trend { effect: size } | Hint::TwoGroups { distance: size }) = hint;
+        let revision = self.version.to_type();
+        let options = [("exact", None), ("filter", Some(&*shown.benchmark.name.id))];
+        let command = self.command_line.suggest("diagnose", &[&revision], &options);
+        let name = names.name(&shown.benchmark);
+        let size = quantity::size(size.abs());
+        format!("{} {what} ({size}): {}\n", visible(&name), visible(&command))
     }
 
     /// A table of builds for each benchmark.
     fn details(&self, columns: usize) -> String {
         let texts = self.benchmarks.iter().map(|shown| self.detail(shown, columns));
         let texts: Vec<String> = texts.collect();
-        texts.join("\n") + &format!("\nall measurements: {}\n", self.suggest_show(("raw", None)))
+        let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
+        let examine = self.worth_examining(&names);
+        texts.join("\n")
+            + &examine
+            + &format!("\nall measurements: {}\n", self.suggest_show(("raw", None)))
     }
 
     /// The command that shows this version with another option.

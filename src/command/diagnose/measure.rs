@@ -1,0 +1,292 @@
+//! Measures what a diagnosis needs of one benchmark: its executions, measurements of other lengths, and the
+//! benchmark after others in one process.
+
+use std::time::Duration;
+
+use super::{
+    evidence::{self, PrologueSources, Source, Sources},
+    scale,
+};
+use crate::{
+    cli::{DiagnosisEffort, EffortOptions},
+    command::announcement,
+    console::Console,
+    experiment::{
+        Begun, Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
+        control_program,
+    },
+    failure::Result,
+    model::{Benchmark, DiagnosisPart, DiagnosisSettings, Looks, Name, Unmeasured},
+    report::diagnose::NotExamined,
+    settings::{Efforts, Purpose},
+    stats::Criteria,
+};
+
+/// What measurements of other lengths may take.
+const LENGTHS_BUDGET: Duration = Duration::from_secs(4);
+/// What the benchmark may take after all others, and in fresh processes.
+const AFTER_ALL_BUDGET: Duration = Duration::from_secs(8);
+/// What it may take after each of the others.
+const AFTER_EACH_BUDGET: Duration = Duration::from_secs(6);
+/// Measurements of each benchmark in a process with others.
+const AFTER_MEASUREMENTS: u32 = 20;
+/// Pairs that tell of a change after all others: at least, and at most of each build.
+const PAIRS: (usize, u32) = (6, 2);
+/// Pairs that tell of a change after one other.
+const FEW_PAIRS: usize = 6;
+/// After so many others it is measured alone, the nearest ones.
+const MOST_OTHERS: usize = 20;
+
+/// A diagnosis that goes on.
+pub struct Measuring<'m, 'r> {
+    pub runner: &'m mut Runner<'r>,
+    /// The settings without those of a part.
+    pub settings: ExperimentSettings,
+    pub versions: &'m [ListedVersion],
+    pub builds: &'m Builds,
+    pub effort: &'m DiagnosisEffort,
+    pub console: &'m Console,
+    /// All that was begun, to be finished together: what is interrupted is resumed as a whole.
+    pub begun: Vec<Begun>,
+}
+
+impl Measuring<'_, '_> {
+    /// All parts of one benchmark.
+    pub fn benchmark(
+        &mut self,
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Result<Sources, NotExamined>> {
+        let candidates = scale::candidates(self.effort.typed(), self.effort.long);
+        let left = self.left_of(benchmark, &candidates)?;
+        self.set(DiagnosisPart::Executions, left.unwrap_or(candidates[0]));
+        let probe = match self.runner.probe(self.versions, self.builds, benchmark)? {
+            Ok(probe) => probe,
+            Err(Unmeasured::Failed(reason)) => return Ok(Err(NotExamined::Failed(reason))),
+            Err(Unmeasured::Skipped(reason)) => return Ok(Err(NotExamined::Skipped(reason))),
+        };
+        let effort = left.unwrap_or_else(|| scale::chosen(&candidates, &probe, self.effort.long));
+        self.set(DiagnosisPart::Executions, effort);
+        let wanted = std::slice::from_ref(benchmark);
+        announcement::plan(self.console, &self.runner.outline(self.versions, wanted), false);
+        let begun = self.begin(benchmark)?;
+        if begun.resumed() > 0 {
+            announcement::resumed(self.console, &begun);
+        }
+        let (executions, control) = self.executions(benchmark, begun, &probe, effort)?;
+        let lengths = self.lengths(benchmark, &probe, effort)?;
+        let prologue = self.prologue(benchmark, effort, criteria)?;
+        Ok(Ok(Sources { executions, control, lengths, prologue }))
+    }
+
+    /// The executions, in turns with those of the control.
+    fn executions(
+        &mut self,
+        benchmark: &Benchmark,
+        begun: Begun,
+        probe: &Probe,
+        effort: EffortOptions,
+    ) -> Result<(Source, Option<Source>)> {
+        let control = if control_program().is_some() {
+            self.set(DiagnosisPart::Control, effort);
+            Some(self.begin(benchmark)?)
+        } else {
+            self.console.line(
+                "note: rbench-control is not installed beside cargo-rbench, so what the machine does is not told from \
+                 what the benchmark does",
+            );
+            None
+        };
+        self.set(DiagnosisPart::Executions, effort);
+        let beside = control.as_ref().and_then(|own| ControlRun::installed(own, probe.measurement));
+        let (versions, builds) = (self.versions, self.builds);
+        self.runner.measure_beside(&begun, beside.as_ref(), versions, builds, benchmark)?;
+        let sources = (source(&begun), control.as_ref().map(source));
+        self.begun.push(begun);
+        self.begun.extend(control);
+        Ok(sources)
+    }
+
+    /// The effort of an interrupted diagnosis that can be resumed.
+    fn left_of(
+        &mut self,
+        benchmark: &Benchmark,
+        candidates: &[EffortOptions],
+    ) -> Result<Option<EffortOptions>> {
+        for candidate in candidates {
+            self.set(DiagnosisPart::Executions, *candidate);
+            let with_compiler = |version: &ListedVersion| {
+                (version.version.clone(), version.compilation.record.rustc.clone())
+            };
+            let versions = self.versions.iter().map(with_compiler);
+            let plan = self.runner.plan(versions, std::slice::from_ref(benchmark));
+            if self.runner.store.find_unfinished(&plan)?.is_some() {
+                return Ok(Some(*candidate));
+            }
+        }
+        Ok(None)
+    }
+
+    /// From now on this part is measured, with this effort.
+    fn set(&mut self, part: DiagnosisPart, effort: EffortOptions) {
+        let diagnosis = DiagnosisSettings { part, load: self.effort.load };
+        let efforts = Efforts::of_all(effort, Purpose::OneVersion);
+        self.runner.set_settings(self.settings.of_part(diagnosis, efforts));
+    }
+
+    fn begin(&self, benchmark: &Benchmark) -> Result<Begun> {
+        self.runner.begin(self.versions, std::slice::from_ref(benchmark), self.builds)
+    }
+
+    /// Measurements of 1, 2, 4 iterations and so on, to four times as many as are in use.
+    fn lengths(
+        &mut self,
+        benchmark: &Benchmark,
+        probe: &Probe,
+        effort: EffortOptions,
+    ) -> Result<Result<Source, String>> {
+        /// Measurements of each execution, at most and at least, and executions of each length.
+        const MOST: u32 = 30;
+        const FEWEST: u32 = 5;
+        const EACH: u32 = 3;
+        let Some(in_use) = probe.iterations else {
+            let reason =
+                format!("{} itself decides how many iterations a measurement has", probe.harness);
+            return Ok(Err(reason));
+        };
+        let last = in_use.next_power_of_two().trailing_zeros().saturating_add(2).min(40);
+        let each = probe.measurement.as_secs_f64() / in_use as f64;
+        // Of all lengths together, one measurement of each in each execution.
+        let one_of_each = f64::from(EACH) * each * 2_f64.powi(last.cast_signed() + 1);
+        let affordable = LENGTHS_BUDGET.as_secs_f64() / one_of_each.max(1e-12);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let measurements = (affordable as u32).min(MOST);
+        if measurements < FEWEST {
+            let reason = "a single iteration takes so long that the clock's error does not matter";
+            return Ok(Err(reason.to_owned()));
+        }
+        let effort = EffortOptions {
+            builds: effort.builds.map(|looks| Looks::fixed(looks.most.min(EACH))),
+            executions: Some(last + 1),
+            measurements: Some(measurements),
+            ..effort
+        };
+        self.set(DiagnosisPart::Lengths, effort);
+        let begun = self.begin(benchmark)?;
+        self.console.line("measuring with more and more iterations");
+        self.runner.measure_lengths(&begun, self.versions, self.builds, benchmark, last)?;
+        let source = source(&begun);
+        self.begun.push(begun);
+        Ok(Ok(source))
+    }
+
+    /// The benchmark in fresh processes and after all that come before it; where that makes a difference, after
+    /// each of them.
+    fn prologue(
+        &mut self,
+        benchmark: &Benchmark,
+        effort: EffortOptions,
+        criteria: &Criteria,
+    ) -> Result<Result<PrologueSources, String>> {
+        let others = self.runner.before_in_target(&self.versions[0], benchmark)?;
+        if others.is_empty() {
+            let reason = "it comes first in its bench target, so nothing runs before it there";
+            return Ok(Err(reason.to_owned()));
+        }
+        if !self.can_execute_together(benchmark) {
+            let reason = "only Criterion.rs and rbench-harness execute several benchmarks in one process for rbench";
+            return Ok(Err(reason.to_owned()));
+        }
+        let effort = EffortOptions {
+            executions: Some(PAIRS.1),
+            measurements: Some(AFTER_MEASUREMENTS.min(effort.measurements.unwrap_or(1)).max(2)),
+            ..effort
+        };
+        self.set(DiagnosisPart::Fresh, effort);
+        let fresh = self.begin(benchmark)?;
+        self.console.line(&format!(
+            "measuring in fresh processes, and after the benchmarks before it: {}",
+            crate::report::quantity::count(others.len(), "other")
+        ));
+        let most = self.builds.seeds.len() * PAIRS.1 as usize;
+        let pairs = (PAIRS.0, most, AFTER_ALL_BUDGET);
+        let after_all = self.after(benchmark, &fresh, &others, effort, pairs)?;
+        let mut after_each = Vec::new();
+        let matters = match &after_all {
+            Ok(all) => self.matters(benchmark, &fresh, all, criteria)?,
+            Err(_) => false,
+        };
+        if matters && others.len() > 1 {
+            let nearest = others.len().saturating_sub(MOST_OTHERS);
+            let of_each = AFTER_EACH_BUDGET / u32::try_from(others.len() - nearest).unwrap_or(1);
+            for other in &others[nearest..] {
+                let one = std::slice::from_ref(other);
+                let pairs = (2, FEW_PAIRS.min(most), of_each);
+                if let Ok(after) = self.after(benchmark, &fresh, one, effort, pairs)? {
+                    after_each.push((other.id.clone(), after));
+                }
+            }
+        }
+        let fresh_source = source(&fresh);
+        self.begun.push(fresh);
+        let ids = others.into_iter().map(|name| name.id).collect();
+        Ok(after_all.map(|all| PrologueSources {
+            fresh: fresh_source,
+            after_all: (ids, all),
+            after_each,
+        }))
+    }
+
+    /// Whether its harness can.
+    fn can_execute_together(&self, benchmark: &Benchmark) -> bool {
+        Runner::can_execute_together(&self.versions[0], benchmark)
+    }
+
+    /// Pairs of a fresh process and one after these others.
+    fn after(
+        &mut self,
+        benchmark: &Benchmark,
+        fresh: &Begun,
+        others: &[Name],
+        effort: EffortOptions,
+        pairs: (usize, usize, Duration),
+    ) -> Result<Result<Source, String>> {
+        let ids = others.iter().map(|name| name.id.clone()).collect();
+        self.set(DiagnosisPart::After { others: ids }, effort);
+        let after = self.begin(benchmark)?;
+        let pair = ProloguePair { fresh, after: &after, others };
+        let measured =
+            self.runner.measure_prologue(&pair, self.versions, self.builds, benchmark, pairs)?;
+        let source = source(&after);
+        self.begun.push(after);
+        Ok(match measured {
+            Ok(_) => Ok(source),
+            Err(unmeasured) => {
+                let reason = unmeasured.to_string();
+                let words: Vec<&str> = reason.lines().map(str::trim).collect();
+                Err(format!(
+                    "it could not be measured after other benchmarks: {}",
+                    words.join(": ")
+                ))
+            }
+        })
+    }
+
+    /// Whether it makes a difference that others ran before.
+    fn matters(
+        &self,
+        benchmark: &Benchmark,
+        fresh: &Begun,
+        after: &Source,
+        criteria: &Criteria,
+    ) -> Result<bool> {
+        let sources = [&source(fresh), after];
+        let found = evidence::paired(&self.runner.store, benchmark, sources, criteria)?;
+        let options = evidence::plain_options(criteria);
+        Ok(found.is_some_and(|found| evidence::warning_of(&found, &options).is_some()))
+    }
+}
+
+fn source(begun: &Begun) -> Source {
+    Source { id: begun.id, identity: begun.identity.clone(), version: 0 }
+}

@@ -1,0 +1,223 @@
+//! `cargo rbench diagnose`: what the numbers of one or a few benchmarks are made of.
+
+mod evidence;
+mod measure;
+mod scale;
+mod stored;
+
+use std::{fs, path::Path, rc::Rc, time::SystemTime};
+
+use self::{evidence::Circumstances, measure::Measuring};
+use super::{announcement, output::Output, stored as reading};
+use crate::{
+    cli::{CriteriaOptions, DiagnoseArgs},
+    console::Console,
+    experiment::{ExperimentSettings, Runner},
+    failure::{Exit, Failure, OrFail, Result},
+    harness::Filter,
+    machine::{state::MachineState, this_machine},
+    model::{Benchmark, Machine, Version},
+    process::{Interrupt, Kept, Load},
+    project::Project,
+    report::diagnose::{DiagnosisReport, ExaminedBenchmark},
+    settings::VerdictSettings,
+};
+
+/// Measures or reads, examines, reports.
+pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    if let Some(directory) = &args.plots {
+        make(directory)?;
+    }
+    let kept = if args.from_stored { Kept::Nothing } else { Kept::Compilations };
+    let interrupt = Interrupt::on_signals(kept)?;
+    let project = Project::find(args.target.manifest_path.as_deref())?;
+    project.check_tables(&[&args.revision], &console)?;
+    let criteria = CriteriaOptions {
+        min_effect: args.criteria.min_effect,
+        estimator: args.criteria.estimator,
+        ..CriteriaOptions::default()
+    };
+    let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+    let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
+    let version = project.repository.resolve(&args.revision);
+    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+    let report = if args.from_stored {
+        from_stored(&project, args, version, &verdicts, &console)?
+    } else {
+        measured(&project, args, version, &verdicts, (&console, &interrupt))?
+    };
+    output.write(&report)?;
+    if let Some(directory) = &args.plots {
+        write_plots(directory, &report, &console)?;
+    }
+    if !args.from_stored {
+        announcement::finished(&console, start);
+    }
+    Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
+}
+
+/// Measures what was asked for.
+fn measured(
+    project: &Project,
+    args: &DiagnoseArgs,
+    version: Version,
+    verdicts: &VerdictSettings,
+    (console, interrupt): (&Console, &Interrupt),
+) -> Result<DiagnosisReport> {
+    let start = SystemTime::now();
+    let settings = ExperimentSettings::of_diagnosis(&project.file, args);
+    let mut runner = Runner::open(project, settings.clone(), interrupt, console)?;
+    let examined = examine(&mut runner, settings, args, &version, verdicts, console);
+    runner.prune(start);
+    let benchmarks = examined.map_err(|failure| runner.with_what_is_kept(failure))?;
+    Ok(report(args, version, Some(this_machine()), benchmarks))
+}
+
+fn examine(
+    runner: &mut Runner<'_>,
+    settings: ExperimentSettings,
+    args: &DiagnoseArgs,
+    version: &Version,
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<Vec<ExaminedBenchmark>> {
+    let versions = [runner.list(version.clone())?];
+    for (target, failure) in &versions[0].listing.failures {
+        console.line(&format!("warning: {target}: {failure}"));
+    }
+    let benchmarks = versions[0].benchmarks();
+    check_few(&benchmarks, args)?;
+    let seeds = runner.first_seeds(&benchmarks);
+    let builds = runner.link(&versions, &benchmarks, seeds)?;
+    let mut load = Load::start(args.effort.load)?;
+    let effort = &args.effort;
+    let begun = Vec::new();
+    let mut measuring = Measuring {
+        runner,
+        settings,
+        versions: &versions,
+        builds: &builds,
+        effort,
+        console,
+        begun,
+    };
+    let mut all = Vec::with_capacity(benchmarks.len());
+    for benchmark in &benchmarks {
+        console.line(&format!("examining {benchmark}"));
+        let before = MachineState::now();
+        let sources = measuring.benchmark(benchmark, &verdicts.of(benchmark))?;
+        if !load.is_running() {
+            return Err(Failure::new(Exit::Internal, "a busy process has ended"));
+        }
+        let others = MachineState::now().others_since(&before);
+        all.push((benchmark, sources, others));
+    }
+    drop(load);
+    let (runner, begun) = (measuring.runner, measuring.begun);
+    for one in &begun {
+        runner.finish(one)?;
+    }
+    let mut examined = Vec::with_capacity(all.len());
+    for (benchmark, sources, others) in all {
+        let circumstances = Circumstances {
+            build: builds.link_time(&benchmark.bench_target()),
+            load: args.effort.load,
+            others,
+            notes: Vec::new(),
+        };
+        let outcome = match sources {
+            Ok(sources) => {
+                let criteria = verdicts.of(benchmark);
+                evidence::examine(&runner.store, benchmark, &sources, &criteria, circumstances)?
+            }
+            Err(not) => Err(not),
+        };
+        examined.push(ExaminedBenchmark { benchmark: benchmark.clone(), outcome });
+    }
+    Ok(examined)
+}
+
+/// Each takes up to a minute, so all are only examined where that was asked for.
+fn check_few(benchmarks: &[Benchmark], args: &DiagnoseArgs) -> Result<()> {
+    /// As many as one reads.
+    const SHOWN: usize = 10;
+    if benchmarks.len() <= 1 || !args.filter.patterns().is_empty() {
+        return Ok(());
+    }
+    let what = format!("there are {} benchmarks, and no filter chooses some", benchmarks.len());
+    let mut failure = Failure::new(Exit::Usage, what);
+    for benchmark in benchmarks.iter().take(SHOWN) {
+        failure = failure.because(format!("  {benchmark}"));
+    }
+    if let Some(more) = benchmarks.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        failure = failure.because(format!("  and {more} more"));
+    }
+    Err(failure.hint("name one or a few after the revision: each takes up to a minute"))
+}
+
+/// Reports on what is stored.
+fn from_stored(
+    project: &Project,
+    args: &DiagnoseArgs,
+    version: Version,
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<DiagnosisReport> {
+    let store = reading::store(project, console, &args.given)?;
+    let experiments = store.experiments()?;
+    let (patterns, target) = (args.filter.patterns(), &args.target);
+    let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
+    let mut known = filter.choose(store.benchmarks()?)?;
+    known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
+    let mut found = Vec::new();
+    for benchmark in known {
+        if let Some(stored) = stored::find(&store, &experiments, &version, &benchmark)? {
+            found.push((benchmark, stored));
+        }
+    }
+    if found.is_empty() {
+        return Err(reading::not_stored(&version, &args.given));
+    }
+    let benchmarks: Vec<Benchmark> = found.iter().map(|(benchmark, _)| benchmark.clone()).collect();
+    check_few(&benchmarks, args)?;
+    let machine = found.last().map(|(_, stored)| stored.newest.plan.machine.clone());
+    let mut examined = Vec::with_capacity(found.len());
+    for (benchmark, stored) in found {
+        let circumstances =
+            Circumstances { load: stored.load, notes: stored.notes, ..Circumstances::default() };
+        let criteria = verdicts.of(&benchmark);
+        let outcome =
+            evidence::examine(&store, &benchmark, &stored.sources, &criteria, circumstances)?;
+        examined.push(ExaminedBenchmark { benchmark, outcome });
+    }
+    Ok(report(args, version, machine, examined))
+}
+
+fn report(
+    args: &DiagnoseArgs,
+    version: Version,
+    machine: Option<Machine>,
+    benchmarks: Vec<ExaminedBenchmark>,
+) -> DiagnosisReport {
+    let given = args.given.without(&["plots", "filter", "exact", "from-stored", "long"]);
+    DiagnosisReport { version, machine, benchmarks, command_line: Rc::new(given) }
+}
+
+/// Makes the directory for plots, before anything is measured.
+fn make(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory)
+        .or_fail(Exit::Usage, || format!("cannot make the directory {}", directory.display()))
+}
+
+fn write_plots(directory: &Path, report: &DiagnosisReport, console: &Console) -> Result<()> {
+    let plots = report.plots();
+    for plot in &plots {
+        let path = directory.join(&plot.name);
+        fs::write(&path, &plot.svg)
+            .or_fail(Exit::Usage, || format!("cannot write {}", path.display()))?;
+    }
+    console.line(&format!("{} plots are in {}", plots.len(), directory.display()));
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What is stored of a benchmark, as the experiments of a diagnosis.
+
+use super::evidence::{PrologueSources, Source, Sources};
+use crate::{
+    failure::Result,
+    model::{Benchmark, DiagnosisPart, DiagnosisSettings, Version},
+    store::{Store, StoredExperiment},
+};
+
+/// What is stored of one benchmark.
+pub struct Stored {
+    /// The experiments.
+    pub sources: Sources,
+    /// Busy processes that ran beside.
+    pub load: u32,
+    /// What is to be told of them.
+    pub notes: Vec<String>,
+    /// The newest of them.
+    pub newest: StoredExperiment,
+}
+
+/// The newest diagnosis of a benchmark in a version; if there is none, the newest experiment that measured it.
+pub fn find(
+    store: &Store<'_>,
+    experiments: &[StoredExperiment],
+    version: &Version,
+    benchmark: &Benchmark,
+) -> Result<Option<Stored>> {
+    let executed = store.experiments_with(benchmark)?;
+    let mut all: Vec<(&StoredExperiment, usize)> = Vec::new();
+    for stored in experiments.iter().rev().filter(|stored| executed.contains(&stored.id)) {
+        let mut versions = stored.plan.versions.iter();
+        let place = versions.position(|planned| planned.version.tree == version.tree);
+        all.extend(place.map(|place| (stored, place)));
+    }
+    Ok(diagnosis(&all).or_else(|| comparison(&all)))
+}
+
+/// The experiments of the newest diagnosis, all with one load. Newest first.
+fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
+    let part_of = |stored: &StoredExperiment| stored.plan.diagnosis();
+    let is_executions = |(stored, _): &&(&StoredExperiment, usize)| {
+        matches!(part_of(stored), Some(DiagnosisSettings { part: DiagnosisPart::Executions, .. }))
+    };
+    let is_finished = |one: &&(&StoredExperiment, usize)| one.0.finished.is_some();
+    let executions = all.iter().filter(is_executions).find(is_finished);
+    let (newest, place) = executions.or_else(|| all.iter().find(is_executions))?;
+    let load = part_of(newest)?.load;
+    let of_load = |stored: &StoredExperiment| {
+        part_of(stored).filter(|diagnosis| diagnosis.load == load).map(|diagnosis| diagnosis.part)
+    };
+    let mut prologue = (None, None::<(Vec<String>, Source)>, Vec::<(String, Source)>::new());
+    let (mut lengths, mut control) = (None, None);
+    for (stored, place) in all.iter().filter(|(stored, _)| stored.begun >= newest.begun) {
+        let found = source(stored, *place);
+        match of_load(stored) {
+            Some(DiagnosisPart::Control) => control = Some(found),
+            Some(DiagnosisPart::Lengths) => lengths = Some(found),
+            Some(DiagnosisPart::Fresh) => prologue.0 = Some(found),
+            Some(DiagnosisPart::After { others }) => {
+                let is_longest =
+                    prologue.1.as_ref().is_none_or(|(ids, _)| ids.len() < others.len());
+                if let [other] = &others[..] {
+                    prologue.2.push((other.clone(), found.clone()));
+                }
+                if is_longest {
+                    prologue.1 = Some((others, found));
+                }
+            }
+            Some(DiagnosisPart::Executions) | None => {}
+        }
+    }
+    let prologue = match prologue {
+        (Some(fresh), Some(after_all), mut after_each) => {
+            after_each.retain(|(_, source)| *source != after_all.1);
+            after_each.reverse();
+            Ok(PrologueSources { fresh, after_all, after_each })
+        }
+        _ => Err("that was not measured: nothing comes before it in its bench target, or its harness cannot \
+                  execute several benchmarks in one process"
+            .to_owned()),
+    };
+    let lengths = lengths.ok_or_else(|| "that was not measured".to_owned());
+    let mut notes = Vec::new();
+    if newest.finished.is_none() {
+        notes.push(
+            "the diagnosis was interrupted, so there are fewer executions than planned".to_owned(),
+        );
+    }
+    let sources = Sources { executions: source(newest, *place), control, lengths, prologue };
+    Some(Stored { sources, load, notes, newest: (*newest).clone() })
+}
+
+/// The newest experiment that is no diagnosis.
+fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
+    let is_one = |(stored, _): &&(&StoredExperiment, usize)| !stored.plan.is_diagnosis();
+    let is_finished = |one: &&(&StoredExperiment, usize)| one.0.finished.is_some();
+    let finished = all.iter().filter(is_one).find(is_finished);
+    let (newest, place) = finished.or_else(|| all.iter().find(is_one))?;
+    let cannot = "what is stored was measured for a comparison, and says nothing about it";
+    let sources = Sources {
+        executions: source(newest, *place),
+        control: None,
+        lengths: Err(cannot.to_owned()),
+        prologue: Err(cannot.to_owned()),
+    };
+    let notes = vec![
+        "what is stored was measured for a comparison: without --from-stored, more can be answered"
+            .to_owned(),
+    ];
+    Some(Stored { sources, load: 0, notes, newest: (*newest).clone() })
+}
+
+fn source(stored: &StoredExperiment, version: usize) -> Source {
+    Source { id: stored.id, identity: stored.identity.clone(), version }
+}

@@ -1,0 +1,160 @@
+//! How many builds, executions and measurements: 2005 (8), 2006 (18)-(23), with unbiased components.
+
+use super::{Lacking, Options, execution::interval_of_draws, variance::Known};
+use crate::{
+    model::Dimensions,
+    stats::{
+        Levels, Measurements,
+        plan::{
+            Cost, Optimum, best_executions, best_measurements, builds_for_half_width, half_width,
+        },
+    },
+};
+
+/// Where a level above does not vary, repetitions end somewhere.
+const MOST: Dimensions =
+    Dimensions { first_look: None, builds: 1_000, executions: 100, measurements: 100_000 };
+
+/// The dimensions that would give the most precision for the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advice {
+    /// What was assumed, in the time of one measurement.
+    pub cost: Cost,
+    /// `n0`: measurements of each execution.
+    pub measurements: Repetitions,
+    /// `m0`: executions of each build.
+    pub executions: Repetitions,
+    /// The half-width that `l0` is for, relative to the mean: half of the smallest effect of interest.
+    pub half_width: f64,
+    /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. None if more than 1,000 builds
+    /// would be needed.
+    pub dimensions: Option<Dimensions>,
+    /// The half-width that the dimensions of these data give, relative to the mean.
+    pub half_width_now: f64,
+}
+
+/// The best number of repetitions at one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repetitions {
+    /// From the components as estimated.
+    pub best: Optimum,
+    /// The interval of `best`: where the components are unsure, both ends differ widely. Infinite where the
+    /// level above may not vary.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+impl Advice {
+    /// From the components of means.
+    pub(super) fn of(
+        data: &Measurements,
+        means: &Known,
+        options: &Options,
+    ) -> Result<Self, Lacking> {
+        let cost = options.cost.ok_or(Lacking::Cost)?;
+        let now = shape(data);
+        let components = all_known(&means.components.t, now)?;
+        let drawn: Vec<Levels<f64>> =
+            means.draws.iter().filter_map(|draw| all_known(draw, now).ok()).collect();
+        let confidence = options.confidence;
+        let repetitions = |best: fn(&Levels<f64>, &Cost) -> Optimum| {
+            Repetitions::of(best(&components, &cost), confidence, || {
+                drawn.iter().map(|components| number(best(components, &cost))).collect()
+            })
+        };
+        let (measurements, executions) =
+            (repetitions(best_measurements), repetitions(best_executions));
+        let relative = options.min_effect / 2.0;
+        let (m, n) = (
+            executions.best.at_most(MOST.executions),
+            measurements.best.at_most(MOST.measurements),
+        );
+        let wanted = relative * means.mean;
+        let builds = builds_for_half_width(&components, m, n, confidence, wanted, MOST.builds);
+        Ok(Self {
+            cost,
+            measurements,
+            executions,
+            half_width: relative,
+            dimensions: builds.map(|builds| Dimensions {
+                first_look: None,
+                builds,
+                executions: m,
+                measurements: n,
+            }),
+            half_width_now: half_width(&components, now, confidence) / means.mean,
+        })
+    }
+}
+
+impl Repetitions {
+    fn of(best: Optimum, confidence: f64, drawn: impl Fn() -> Vec<f64>) -> Self {
+        let interval = interval_of_draws(number(best), drawn(), confidence);
+        Self { best, low: interval.low, high: interval.high }
+    }
+}
+
+/// As one number: infinite where there is no limit.
+fn number(optimum: Optimum) -> f64 {
+    match optimum {
+        Optimum::About(number) => number,
+        Optimum::Unlimited => f64::INFINITY,
+        Optimum::Indifferent => 1.0,
+    }
+}
+
+/// The dimensions of the data, rounded to whole numbers on average.
+fn shape(data: &Measurements) -> Dimensions {
+    let builds = data.builds().len();
+    let executions: usize = data.builds().map(|build| build.executions().len()).sum();
+    let per = |total: usize, of: usize| ((total + of / 2) / of.max(1)).max(1);
+    Dimensions {
+        first_look: None,
+        builds,
+        executions: per(executions, builds),
+        measurements: per(data.values().len(), executions),
+    }
+}
+
+/// The components if all of them are known.
+fn all_known(components: &Levels<Option<f64>>, now: Dimensions) -> Result<Levels<f64>, Lacking> {
+    let Levels { execution, build, version } = *components;
+    let lacking = Lacking::Measurements { needed: 2, found: now.measurements };
+    let execution = execution.ok_or(lacking)?;
+    let build = build.ok_or(Lacking::Executions { needed: 2, found: now.executions })?;
+    let version = version.ok_or(Lacking::Builds { needed: 2, found: now.builds })?;
+    Ok(Levels { execution, build, version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnosis::simulated::{Truth, simulated},
+        stats::Random,
+    };
+
+    #[test]
+    fn the_advice_is_near_that_of_the_true_components() {
+        // V = B = 1, E = 25, b = 300, w = 100: m0 = 1.73, n0 = 50.
+        let truth = Truth { version: 1.0, build: 1.0, execution: 25.0, ..Truth::default() };
+        let data = simulated(truth, [200, 5, 50], &mut Random::new(3));
+        let cost = Cost { build: 300.0, execution: 100.0, repeat: 1.0 };
+        let options = Options { cost: Some(cost), min_effect: 0.001, ..Options::default() };
+        let means = Known::of_means(&data, &options).unwrap();
+        let found = Advice::of(&data, &means, &options).unwrap();
+        for (repetitions, truth) in [(found.measurements, 50.0), (found.executions, 3.0_f64.sqrt())]
+        {
+            let best = number(repetitions.best);
+            assert!((best / truth - 1.0).abs() < 0.25, "{repetitions:?}");
+            assert!(repetitions.low < best && best < repetitions.high);
+            assert!(repetitions.low < truth && truth < repetitions.high);
+        }
+        let advised = found.dimensions.unwrap();
+        // t · sqrt((1 + (1 + 25/50) / 2) / l) is .5 for about 27 builds.
+        assert!((20..40).contains(&advised.builds), "{advised}");
+        let none = Advice::of(&data, &means, &Options::default()).unwrap_err();
+        assert_eq!(none, Lacking::Cost);
+    }
+}

@@ -1,0 +1,232 @@
+//! Which estimator would serve? The tables of Haveraaen & Hundvebakke 2001, of one's own benchmark.
+
+use super::{
+    Lacking, Options,
+    execution::{Execution, mean, shortest, sorted},
+};
+use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
+
+/// Groups of measurements of one execution that are looked at, at most: more say the same again.
+const GROUPS: usize = 8;
+
+/// Every estimator at numbers of measurements from 1 to n.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidates {
+    /// The numbers of measurements, ascending: the paper's odd numbers up to 19, then about twice as many each
+    /// time, and n.
+    pub counts: Vec<usize>,
+    /// For each candidate, one entry for each of `counts`.
+    pub table: Vec<(Candidate, Vec<Precision>)>,
+}
+
+/// A way to make one value of the measurements of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Candidate {
+    /// An estimator that executions can be measured with.
+    Of(Estimator),
+    /// The mean of what remains when a quarter is cut at each end.
+    InterquartileMean,
+    /// The slope of the least-squares line through the time elapsed after i measurements, against i (Chen &
+    /// Revels 2016, section III-B): what happens once is in its intercept.
+    Slope,
+}
+
+/// One estimator at one number of measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// The mean of its values, in the metric's unit.
+    pub value: f64,
+    /// The standard deviation between executions of one build, relative to `value` (.01 is 1 %), with its
+    /// interval for normal values.
+    pub relative_sd: Interval,
+}
+
+impl Candidate {
+    /// Every candidate, in the order of the tables.
+    pub const ALL: [Self; 7] = [
+        Self::Of(Estimator::Mean),
+        Self::Of(Estimator::TrimmedMean),
+        Self::Of(Estimator::Median),
+        Self::Of(Estimator::LowerQuartile),
+        Self::Of(Estimator::Minimum),
+        Self::InterquartileMean,
+        Self::Slope,
+    ];
+
+    /// The name, as on the command line where there is one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Of(estimator) => estimator.name(),
+            Self::InterquartileMean => "interquartile-mean",
+            Self::Slope => "slope",
+        }
+    }
+
+    /// The value of some measurements in the order of time, in their unit; NaN of none.
+    pub fn estimate(self, values: &[f64], scratch: &mut Scratch) -> f64 {
+        match self {
+            Self::Of(estimator) => estimator.estimate(values, scratch),
+            Self::InterquartileMean => interquartile_mean(values),
+            Self::Slope => slope(values),
+        }
+    }
+}
+
+fn interquartile_mean(values: &[f64]) -> f64 {
+    let sorted = sorted(values.to_vec());
+    let cut = sorted.len() / 4;
+    mean(&sorted[cut..sorted.len() - cut])
+}
+
+/// The slope of `t_i = x_1 + … + x_i` against i: `Σ (i − ī)(t_i − t̄) / Σ (i − ī)²`, which is
+/// `6 Σ_i i (k − i) x_{i+1} / (k (k² − 1))` over i from 1 to k − 1: the first is not in it.
+fn slope(values: &[f64]) -> f64 {
+    let k = values.len() as f64;
+    if values.len() < 2 {
+        return mean(values);
+    }
+    let weighted = |(index, value): (usize, &f64)| index as f64 * (k - index as f64) * value;
+    let total: f64 = values.iter().enumerate().map(weighted).sum();
+    6.0 * total / (k * (k * k - 1.0))
+}
+
+impl Candidates {
+    pub(super) fn of(executions: &[Execution<'_>], options: &Options) -> Result<Self, Lacking> {
+        let measurements = shortest(executions, 1)?;
+        let builds = executions.chunk_by(|a, b| a.build == b.build);
+        let freedom: usize = builds.map(|build| build.len() - 1).sum();
+        if freedom == 0 {
+            return Err(Lacking::Executions { needed: 2, found: 1 });
+        }
+        let counts = counts(measurements);
+        let mut scratch = Scratch::default();
+        let mut row = |candidate: Candidate| {
+            let precision = |&count: &usize| {
+                let value = |values: &[f64]| candidate.estimate(values, &mut scratch);
+                precision(executions, measurements, count, options.confidence, value)
+            };
+            (candidate, counts.iter().map(precision).collect())
+        };
+        let table = Candidate::ALL.into_iter().map(&mut row).collect();
+        Ok(Self { counts, table })
+    }
+}
+
+/// The odd numbers up to 19 of the paper, then twice as many each time, and all.
+fn counts(measurements: usize) -> Vec<usize> {
+    let doubled = std::iter::successors(Some(25), |count| Some(count * 2));
+    let smaller = (1..20).step_by(2).chain(doubled).take_while(|count| *count < measurements);
+    smaller.chain([measurements]).collect()
+}
+
+/// One estimator at `count` of the first `measurements` of each execution.
+///
+/// As in the paper, measurements that follow each other make a group, here without overlap. The variance between executions
+/// of one build is that of the first groups of each, of the second ones, and so on, averaged.
+fn precision(
+    executions: &[Execution<'_>],
+    measurements: usize,
+    count: usize,
+    confidence: f64,
+    mut value: impl FnMut(&[f64]) -> f64,
+) -> Precision {
+    let groups = (measurements / count).min(GROUPS);
+    let (mut squares, mut total, mut freedom) = (0.0, 0.0, 0);
+    for build in executions.chunk_by(|a, b| a.build == b.build) {
+        freedom += build.len() - 1;
+        for group in 0..groups {
+            // Spread over the execution.
+            let start = group * (measurements / groups);
+            let values: Vec<f64> =
+                build.iter().map(|one| value(&one.values[start..start + count])).collect();
+            let moments = Moments::of(&values);
+            squares += moments.squares;
+            total += values.iter().sum::<f64>();
+        }
+    }
+    let freedom = freedom as f64;
+    let mean = total / (executions.len() * groups) as f64;
+    let sd = (squares / (freedom * groups as f64)).sqrt() / mean;
+    let end = |probability: f64| sd * (freedom / chi_squared_quantile(probability, freedom)).sqrt();
+    let tail = (1.0 - confidence) / 2.0;
+    let relative_sd = Interval { center: sd, low: end(1.0 - tail), high: end(tail) };
+    Precision { value: mean, relative_sd }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnosis::Position, stats::Random};
+
+    fn variance(candidate: Candidate, count: usize, draw: impl Fn(&mut Random) -> f64) -> f64 {
+        let mut random = Random::new(2001);
+        let mut scratch = Scratch::default();
+        let mut value = || {
+            let values: Vec<f64> = (0..count).map(|_| 100.0 + draw(&mut random)).collect();
+            candidate.estimate(&values, &mut scratch)
+        };
+        Moments::of(&(0..20_000).map(|_| value()).collect::<Vec<_>>()).variance().unwrap()
+    }
+
+    #[test]
+    fn variances_agree_with_those_of_order_statistics() {
+        let exponential = |random: &mut Random| -f64::ln_1p(-random.unit());
+        for (candidate, expected) in [
+            (Candidate::Of(Estimator::Minimum), 0.008_26),
+            (Candidate::Of(Estimator::LowerQuartile), 0.030_61),
+            (Candidate::Of(Estimator::Mean), 0.090_9),
+        ] {
+            let obtained = variance(candidate, 11, exponential);
+            assert!((obtained / expected - 1.0).abs() < 0.06, "{} {obtained}", candidate.name());
+        }
+        let minimum = variance(Candidate::Of(Estimator::Minimum), 10, Random::normal);
+        assert!((minimum / 0.3443 - 1.0).abs() < 0.04, "{minimum}");
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_least_squares_line_through_elapsed_times() {
+        let values = [9.0, 1.0, 4.0, 2.0, 6.0];
+        let elapsed = [9.0, 10.0, 14.0, 16.0, 22.0];
+        let expected: f64 =
+            [-2.0, -1.0, 0.0, 1.0, 2.0].iter().zip(elapsed).map(|(i, t)| i * t).sum::<f64>() / 10.0;
+        assert!((slope(&values) - expected).abs() < 1e-12, "{}", slope(&values));
+        assert!((slope(&[3.0; 7]) - 3.0).abs() < 1e-12);
+        assert_eq!(slope(&[3.0]), 3.0);
+        assert_eq!(interquartile_mean(&[9.0, 1.0, 4.0, 2.0]), 3.0);
+    }
+
+    #[test]
+    fn counts_are_those_of_the_paper_and_then_double() {
+        assert_eq!(counts(1), [1]);
+        assert_eq!(counts(6), [1, 3, 5, 6]);
+        assert_eq!(counts(120), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 25, 50, 100, 120]);
+    }
+
+    #[test]
+    fn the_deviation_between_executions_is_that_of_one_build_and_falls_with_the_count() {
+        let mut random = Random::new(4);
+        let values: Vec<(usize, Vec<f64>)> = (0..30)
+            .map(|index| {
+                let build = index / 3;
+                // Builds differ widely, which does not count.
+                let center = 1000.0 + 100.0 * build as f64;
+                (build, (0..100).map(|_| center * (1.0 + 0.01 * random.normal())).collect())
+            })
+            .collect();
+        let position = Position { seed: 0, round: 0 };
+        let executions: Vec<Execution<'_>> = values
+            .iter()
+            .map(|(build, values)| Execution { position, build: *build, values })
+            .collect();
+        let found = Candidates::of(&executions, &Options::default()).unwrap();
+        let (_, mean) = &found.table[0];
+        for (count, precision) in found.counts.iter().zip(mean) {
+            let expected = 0.01 / (*count as f64).sqrt();
+            let Interval { center, low, high } = precision.relative_sd;
+            assert!(low < center && center < high);
+            assert!((center / expected - 1.0).abs() < 0.5, "{count} {center}");
+        }
+        let alone = Candidates::of(&executions[..1], &Options::default()).unwrap_err();
+        assert_eq!(alone, Lacking::Executions { needed: 2, found: 1 });
+    }
+}

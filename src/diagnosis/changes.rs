@@ -1,0 +1,206 @@
+//! Change points of a mean, and how noisy the values are in the long run.
+
+use super::execution::mean;
+use crate::stats::median;
+
+/// Where the mean changes: the indices at which new segments start, ascending.
+///
+/// Minimises `Σ (Σ (x − mean of its segment)² + penalty)` over all divisions into segments of at least
+/// `shortest` values. This is the exact minimum that PELT finds (Killick, Fearnhead & Eckley 2012); the pruning that
+/// gave it the name only saves time with far more values than there are here. `penalty` is in the squared unit of the values.
+pub fn change_points(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
+    let sums = Sums::of(values);
+    let shortest = shortest.max(1);
+    let mut best = vec![f64::INFINITY; values.len() + 1];
+    best[0] = -penalty;
+    let mut last = vec![0; values.len() + 1];
+    for end in shortest..=values.len() {
+        for start in 0..=end - shortest {
+            let total = best[start] + sums.cost(start, end) + penalty;
+            if total < best[end] {
+                (best[end], last[end]) = (total, start);
+            }
+        }
+    }
+    let mut changes = vec![];
+    let mut at = last[values.len()];
+    while at > 0 {
+        changes.push(at);
+        at = last[at];
+    }
+    changes.reverse();
+    changes
+}
+
+/// Sums of the first values and of their squares.
+struct Sums(Vec<(f64, f64)>);
+
+impl Sums {
+    fn of(values: &[f64]) -> Self {
+        // About their mean, so that squares stay small.
+        let center = mean(values);
+        let mut sums = vec![(0.0, 0.0)];
+        let (mut plain, mut squared) = (0.0, 0.0);
+        for value in values {
+            plain += value - center;
+            squared += (value - center).powi(2);
+            sums.push((plain, squared));
+        }
+        Self(sums)
+    }
+
+    /// `Σ (x − mean)²` of the values of `start..end`.
+    fn cost(&self, start: usize, end: usize) -> f64 {
+        let (before, after) = (self.0[start], self.0[end]);
+        let sum = after.0 - before.0;
+        (after.1 - before.1 - sum * sum / (end - start) as f64).max(0.0)
+    }
+}
+
+/// The long-run variance: `length` times the variance that the mean of a long stretch would have. It does not
+/// count changes of the mean, as long as these are few.
+///
+/// The largest of three estimates. As of an autoregressive process of order 1, whose variance and
+/// correlation follow from the differences of values one and two apart (Chakar et al. 2017), which few changes
+/// touch. And from the differences of neighbouring blocks as long as the shortest segment, and twice as long: slow
+/// wandering shows only there.
+pub fn long_run_variance(values: &[f64], block: usize) -> f64 {
+    let blocks = between_blocks(values, block).max(between_blocks(values, 2 * block));
+    autoregressive(values).max(blocks)
+}
+
+fn autoregressive(values: &[f64]) -> f64 {
+    let (one, two) = (squared_difference(values, 1), squared_difference(values, 2));
+    if one <= 0.0 {
+        return 0.0;
+    }
+    // E (x_t − x_{t+1})² = 2σ² (1 − ρ), and two apart 2σ² (1 − ρ²).
+    let correlation = (two / one - 1.0).clamp(0.0, 0.95);
+    let variance = one / (2.0 * (1.0 - correlation));
+    variance * (1.0 + correlation) / (1.0 - correlation)
+}
+
+/// The expected squared difference of normal values `apart` by so many places, from the quantile that three of four
+/// absolute differences do not exceed.
+fn squared_difference(values: &[f64], apart: usize) -> f64 {
+    let pairs = values.iter().zip(values.iter().skip(apart));
+    let mut differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
+    if differences.is_empty() {
+        return 0.0;
+    }
+    let rank = differences.len() * 3 / 4;
+    let (_, at, _) = differences.select_nth_unstable_by(rank, f64::total_cmp);
+    (*at / 1.150_349).powi(2)
+}
+
+fn between_blocks(values: &[f64], block: usize) -> f64 {
+    let means: Vec<f64> = values.chunks_exact(block.max(1)).map(mean).collect();
+    let mut differences: Vec<f64> =
+        means.iter().zip(&means[1.min(means.len())..]).map(|(a, b)| (a - b).abs()).collect();
+    if differences.is_empty() {
+        return 0.0;
+    }
+    // The median of |N(0, 1)| is .6745, and a difference has twice the variance of a block.
+    let sd = median(&mut differences) / 0.674_490;
+    block as f64 * sd * sd / 2.0
+}
+
+/// The values, with each that stands out from the five before and the five after it replaced by their median
+/// (Hampel): one slow value must not look like a short segment, and a leap stays one.
+pub fn without_spikes(values: &[f64]) -> Vec<f64> {
+    const BESIDE: usize = 5;
+    const LIMIT: f64 = 3.0;
+    let replaced = |index: usize| {
+        let from = index.saturating_sub(BESIDE);
+        let window = &values[from..(index + BESIDE + 1).min(values.len())];
+        let center = median(&mut window.to_vec());
+        let mut distances: Vec<f64> = window.iter().map(|value| (value - center).abs()).collect();
+        let spread = 1.4826 * median(&mut distances);
+        if (values[index] - center).abs() > LIMIT * spread { center } else { values[index] }
+    };
+    (0..values.len()).map(replaced).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::Random;
+
+    /// The least total over every division, by trying all.
+    fn by_trying(values: &[f64], penalty: f64, shortest: usize) -> f64 {
+        let divisions = (0..1_u32 << (values.len() - 1)).map(|chosen| {
+            (1..values.len()).filter(|index| chosen >> (index - 1) & 1 == 1).collect::<Vec<_>>()
+        });
+        divisions
+            .filter(|changes| lengths(values, changes).iter().all(|length| *length >= shortest))
+            .map(|changes| total(values, &changes, penalty))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    fn lengths(values: &[f64], changes: &[usize]) -> Vec<usize> {
+        let ends = changes.iter().copied().chain([values.len()]);
+        let starts = [0].into_iter().chain(changes.iter().copied());
+        starts.zip(ends).map(|(start, end)| end - start).collect()
+    }
+
+    fn total(values: &[f64], changes: &[usize], penalty: f64) -> f64 {
+        let sums = Sums::of(values);
+        let ends = changes.iter().copied().chain([values.len()]);
+        let starts = [0].into_iter().chain(changes.iter().copied());
+        starts.zip(ends).map(|(start, end)| sums.cost(start, end) + penalty).sum::<f64>() - penalty
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_a_spike_is_none() {
+        let mut random = Random::new(1);
+        let mut values: Vec<f64> = (0..200).map(|_| random.normal()).collect();
+        for value in &mut values[..80] {
+            *value += 4.0;
+        }
+        values[150] = 50.0;
+        let smooth = without_spikes(&values);
+        assert!(smooth[150] < 4.0);
+        let variance = long_run_variance(&smooth, 10);
+        assert!((0.5..2.5).contains(&variance), "{variance}");
+        let changes = change_points(&smooth, 30.0 * variance, 10);
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].abs_diff(80) <= 1, "{changes:?}");
+    }
+
+    #[test]
+    fn the_long_run_variance_of_an_autoregressive_process_is_that_of_theory() {
+        let mut random = Random::new(2);
+        for correlation in [0.0, 0.5, 0.8] {
+            let mut at = 0.0;
+            let values: Vec<f64> = (0..20_000)
+                .map(|_| {
+                    at = correlation * at + random.normal();
+                    at
+                })
+                .collect();
+            let expected = 1.0 / (1.0_f64 - correlation).powi(2);
+            let ratio = autoregressive(&values) / expected;
+            assert!((ratio - 1.0).abs() < 0.4, "{correlation} {ratio}");
+            let ratio = between_blocks(&values, 200) / expected;
+            assert!((ratio - 1.0).abs() < 0.35, "{correlation} {ratio}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_division_is_better(
+            values in prop::collection::vec(0.0..10.0, 1..12),
+            penalty in 0.1..30.0,
+            shortest in 1..4usize,
+        ) {
+            let changes = change_points(&values, penalty, shortest);
+            if values.len() >= shortest {
+                prop_assert!(lengths(&values, &changes).iter().all(|length| *length >= shortest));
+                let best = by_trying(&values, penalty, shortest);
+                prop_assert!((total(&values, &changes, penalty) - best).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What cheap checks see in measurements that were taken for a comparison: reasons for a diagnosis, and no more.
+
+use super::{Options, SIGNIFICANT, Trend, execution::executions};
+use crate::stats::{Measurements, Moments};
+
+/// A reason to look closer. Sizes are relative: .01 is 1 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hint {
+    /// The first tenth of an execution is slower than its second half by this much; below 0, faster.
+    Trend {
+        /// By how much.
+        effect: f64,
+    },
+    /// Builds fall into two groups.
+    TwoGroups {
+        /// How far apart the means of the groups are.
+        distance: f64,
+    },
+}
+
+/// What these measurements and the values of their builds show.
+pub fn hints(data: &Measurements, builds: &[f64], options: &Options) -> Vec<Hint> {
+    let trend = Trend::of(&executions(data), options).ok().filter(|trend| {
+        let agree = trend.correlation * trend.effect.center < 0.0;
+        let is_sure = trend.p.max(trend.p_page) < SIGNIFICANT;
+        agree && is_sure && trend.effect.center.abs() >= options.min_effect
+    });
+    let trend = trend.map(|trend| Hint::Trend { effect: trend.effect.center });
+    let groups = two_groups(builds, options.min_effect);
+    trend.into_iter().chain(groups.map(|distance| Hint::TwoGroups { distance })).collect()
+}
+
+/// How far apart the two groups of these values are, if there are two, with `min_effect` or more between them.
+///
+/// Of the divisions into two groups of two values or more, the one with the least squares within them. There are two
+/// groups if the gap between them is so many standard deviations within the groups wide that normal, uniform
+/// and exponential values have such a gap about once in a thousand times: 130 divided by their number.
+pub fn two_groups(values: &[f64], min_effect: f64) -> Option<f64> {
+    /// Fewer show nothing.
+    const FEWEST: usize = 8;
+    const LIMIT: f64 = 130.0;
+    if values.len() < FEWEST {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let divided = (2..=sorted.len() - 2).map(|at| {
+        let (low, high) = sorted.split_at(at);
+        let (low, high) = (Moments::of(low), Moments::of(high));
+        (low.squares + high.squares, sorted[at] - sorted[at - 1], low.mean, high.mean)
+    });
+    let (squares, gap, low, high) = divided.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let count = sorted.len() as f64;
+    let sd = (squares / (count - 2.0)).sqrt();
+    let distance = high / low - 1.0;
+    (gap > LIMIT / count * sd && distance >= min_effect).then_some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Random;
+
+    #[test]
+    fn two_groups_are_seen_and_one_is_not_taken_for_two() {
+        let mut random = Random::new(11);
+        let mut values = |shift: f64| -> Vec<f64> {
+            let noise =
+                |at: usize| 100.0 + 0.1 * random.normal() + if at < 4 { shift } else { 0.0 };
+            (0..10).map(noise).collect()
+        };
+        let distance = two_groups(&values(5.0), 0.01).unwrap();
+        assert!((distance - 0.05).abs() < 0.002, "{distance}");
+        assert_eq!(two_groups(&values(5.0), 0.1), None, "it does not matter");
+        assert_eq!(two_groups(&[1.0, 1.0, 2.0, 2.0], 0.01), None, "too few");
+        let found = (0..2000).filter(|_| two_groups(&values(0.0), 0.0).is_some()).count();
+        assert!(found <= 6, "{found} of 2000");
+    }
+}

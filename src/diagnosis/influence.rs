@@ -1,0 +1,127 @@
+//! How much a random initial state matters: impact factors, Kalibera et al. 2005, figure 2.
+
+use super::{FTest, Lacking, Options, execution::interval_of_draws, variance::Known};
+use crate::stats::{
+    Interval, Levels, Measurements, Random,
+    impact::{Bootstrap, Impact, NoImpact},
+};
+
+/// The streams of the seed from which the bootstraps draw.
+const STREAMS: [u64; 2] = [11, 12];
+
+/// The influence of one level: of starting the program again, or of building it again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Influence {
+    /// The factor by bootstrap, and the factor without the shift of each data set: near 1 if the additive
+    /// model fits (2005, section 5.2).
+    pub impact: Impact,
+    /// `sqrt(1 + T_above² / T_below²)`, which the factor is near where the additive model holds, with its
+    /// interval.
+    pub analytic: Interval,
+    /// The standard deviation that this level adds, relative to the mean: .01 is 1 %.
+    pub relative_sd: f64,
+    /// The probability of so large an influence if there were none: of the F test of this level. NaN if there
+    /// is no test.
+    pub p: f64,
+}
+
+impl Influence {
+    /// Of starting the program again. `test` is of the executions.
+    pub(super) fn of_executions(
+        data: &Measurements,
+        means: &Known,
+        test: Option<FTest>,
+        options: &Options,
+    ) -> Result<Self, Lacking> {
+        let mut random = Random::stream(options.seed, STREAMS[0]);
+        let impact = Impact::of_executions(data, &bootstrap(options), &mut random);
+        let lacking = |sets, values| match sets {
+            0..3 => Lacking::Executions { needed: 3, found: sets },
+            _ => Lacking::Measurements { needed: 3, found: values },
+        };
+        let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
+        Ok(Self::at(means, impact, test, options, |components| {
+            Some([components.build?, components.execution?])
+        }))
+    }
+
+    /// Of building it again, by the estimator in use. `test` is of the layouts.
+    pub(super) fn of_builds(
+        data: &Measurements,
+        estimates: &Known,
+        test: Option<FTest>,
+        options: &Options,
+    ) -> Result<Self, Lacking> {
+        let mut random = Random::stream(options.seed, STREAMS[1]);
+        let impact = Impact::of_builds(data, options.estimator, &bootstrap(options), &mut random);
+        let lacking = |sets, values| match sets {
+            0..3 => Lacking::Builds { needed: 3, found: sets },
+            _ => Lacking::Executions { needed: 3, found: values },
+        };
+        let impact = impact.map_err(|reason| no_impact(reason, lacking))?;
+        Ok(Self::at(estimates, impact, test, options, |components| {
+            Some([components.version?, components.build?])
+        }))
+    }
+
+    /// `level` gives the component of the level, and that of the one below.
+    fn at(
+        known: &Known,
+        impact: Impact,
+        test: Option<FTest>,
+        options: &Options,
+        level: impl Fn(&Levels<Option<f64>>) -> Option<[f64; 2]>,
+    ) -> Self {
+        let factor = |components: &Levels<Option<f64>>| {
+            let [above, below] = level(components)?.map(|component| component.max(0.0));
+            Some(if above > 0.0 { (1.0 + above / below).sqrt() } else { 1.0 })
+        };
+        let center = factor(&known.components.t).unwrap_or(1.0);
+        let drawn = known.draws.iter().filter_map(factor).collect();
+        let above = level(&known.components.t).map_or(0.0, |[above, _]| above.max(0.0));
+        Self {
+            impact,
+            analytic: interval_of_draws(center, drawn, options.confidence),
+            relative_sd: above.sqrt() / known.mean,
+            p: test.map_or(f64::NAN, |test| test.p),
+        }
+    }
+}
+
+fn bootstrap(options: &Options) -> Bootstrap {
+    Bootstrap { choose: None, repetitions: options.repetitions.max(1) }
+}
+
+/// What of the shape a bootstrap lacks.
+fn no_impact(reason: NoImpact, lacking: impl Fn(usize, usize) -> Lacking) -> Lacking {
+    match reason {
+        NoImpact::Choose { sets, values, .. } => lacking(sets, values),
+        // There is at least one.
+        NoImpact::NoRepetition => Lacking::Variance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::simulated::{Truth, simulated};
+
+    #[test]
+    fn the_factor_is_near_the_analytic_one_and_1_without_shifts() {
+        let truth = Truth { version: 9.0, build: 1.0, execution: 1.0, ..Truth::default() };
+        let data = simulated(truth, [12, 6, 40], &mut Random::new(8));
+        let options = Options { repetitions: 1000, ..Options::default() };
+        let means = Known::of_means(&data, &options).unwrap();
+        let found = Influence::of_executions(&data, &means, None, &options).unwrap();
+        // sqrt(1 + 1 / 1)
+        assert!((found.impact.factor - 1.41).abs() < 0.2, "{found:?}");
+        assert!((found.impact.without_shift - 1.0).abs() < 0.1, "{found:?}");
+        assert!(
+            found.analytic.low < found.impact.factor && found.impact.factor < found.analytic.high
+        );
+        assert!((found.relative_sd - 0.001).abs() < 0.0003 && found.p.is_nan());
+        let few = simulated(truth, [2, 6, 40], &mut Random::new(8));
+        let lacking = Influence::of_builds(&few, &means, None, &options).unwrap_err();
+        assert_eq!(lacking, Lacking::Builds { needed: 3, found: 2 });
+    }
+}

@@ -1,0 +1,73 @@
+//! How long must a measurement be? The curve that Algorithm 1 of Chen & Revels 2016 decides on.
+
+use std::collections::BTreeMap;
+
+use crate::stats::median;
+
+/// Relative errors against iterations per measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Length {
+    /// By ascending iterations.
+    pub points: Vec<LengthPoint>,
+    /// What the errors are relative to: the median at the most iterations, in the metric's unit per iteration.
+    pub reference: f64,
+}
+
+/// All measurements of one number of iterations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LengthPoint {
+    /// Iterations per measurement.
+    pub iterations: u64,
+    /// Measurements of so many iterations.
+    pub measurements: usize,
+    /// Their median, in the metric's unit per iteration.
+    pub value: f64,
+    /// The root of the mean squared relative deviation from the reference: .01 is 1 %.
+    pub error: f64,
+}
+
+impl Length {
+    /// From measurements as (iterations, value per iteration), in any order. None without any.
+    pub fn of(measurements: &[(u64, f64)]) -> Option<Self> {
+        let mut by_iterations: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for &(iterations, value) in measurements {
+            by_iterations.entry(iterations).or_default().push(value);
+        }
+        let reference = median(by_iterations.last_entry()?.get_mut());
+        let points = by_iterations.into_iter();
+        let points = points
+            .map(|(iterations, values)| LengthPoint::of(iterations, values, reference))
+            .collect();
+        Some(Self { points, reference })
+    }
+}
+
+impl LengthPoint {
+    fn of(iterations: u64, mut values: Vec<f64>, reference: f64) -> Self {
+        let squares = values.iter().map(|value| (value / reference - 1.0).powi(2));
+        let error = (squares.sum::<f64>() / values.len() as f64).sqrt();
+        let measurements = values.len();
+        Self { iterations, measurements, value: median(&mut values), error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_relative_to_the_median_at_the_most_iterations() {
+        let measurements = [(1, 15.0), (100, 10.0), (1, 5.0), (100, 9.0), (100, 11.0), (10, 11.0)];
+        let found = Length::of(&measurements).unwrap();
+        assert_eq!(found.reference, 10.0);
+        let points: Vec<_> = found
+            .points
+            .iter()
+            .map(|point| (point.iterations, point.measurements, point.value))
+            .collect();
+        assert_eq!(points, [(1, 2, 10.0), (10, 1, 11.0), (100, 3, 10.0)]);
+        assert!((found.points[0].error - 0.5).abs() < 1e-12);
+        assert!((found.points[1].error - 0.1).abs() < 1e-12);
+        assert_eq!(Length::of(&[]), None);
+    }
+}

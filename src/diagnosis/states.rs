@@ -1,0 +1,184 @@
+//! One steady state, or several: Gil et al. 2011, sections 3 and 4.
+
+use super::{
+    Densities, FTest, Lacking, Position,
+    execution::{Execution, parts, quantile, shortest, sorted},
+};
+use crate::stats::{Estimator, Moments, Scratch};
+
+/// Few enough that parts are long against what neighbours in time have in common.
+pub(super) const PARTS: usize = 5;
+/// So few measurements make no parts.
+const FEWEST: usize = 10;
+
+/// Where the executions of one build settle.
+///
+/// The state of an execution is the mean of the lower quartiles of five parts of it, one after the other in time:
+/// what only makes measurements slower now and then does not move it (Haveraaen & Hundvebakke 2001), and how
+/// the parts differ tells how well it is known, also where neighbours in time are alike. States are told without the effects of
+/// builds: other layouts are other programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyStates {
+    /// Each execution of a build that has several, in the order of the builds and their rounds.
+    pub states: Vec<State>,
+    /// Between executions of one build, against between the parts of one execution.
+    pub test: FTest,
+    /// How far apart the states of executions of one build are, relative: from the 10 % to the 90 % quantile of
+    /// their deviations, less what the errors of the states explain.
+    pub spread: f64,
+    /// The lowest and the highest state less the effects of builds, as indices into `states`.
+    pub extremes: [usize; 2],
+    /// How far apart these two are, relative to the mean.
+    pub range: f64,
+    /// Density curves with one width.
+    pub common: Densities,
+    /// Density curves each with its own.
+    pub own: Densities,
+}
+
+/// The state of one execution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// Which execution.
+    pub position: Position,
+    /// Its state, in the metric's unit, as measured.
+    pub value: f64,
+    /// The standard error of that, from the parts of the execution.
+    pub error: f64,
+    /// Its distance from the mean of its build, relative, times `sqrt(m / (m − 1))`, which undoes the shrinking
+    /// that estimating that mean from `m` executions brings.
+    pub deviation: f64,
+}
+
+impl SteadyStates {
+    pub(super) fn of(executions: &[Execution<'_>]) -> Result<Self, Lacking> {
+        shortest(executions, FEWEST)?;
+        let states = states(executions);
+        if states.is_empty() {
+            return Err(Lacking::Executions { needed: 2, found: 1 });
+        }
+        let test = test(&states).ok_or(Lacking::Variance)?;
+        // Of their variance, 1 / F is the errors'.
+        let true_share = (1.0 - 1.0 / test.f).max(0.0).sqrt();
+        let deviations = sorted(states.iter().map(|state| state.deviation).collect());
+        let spread = quantile(&deviations, 0.9) - quantile(&deviations, 0.1);
+        let by_deviation =
+            |a: &usize, b: &usize| states[*a].deviation.total_cmp(&states[*b].deviation);
+        let lowest = (0..states.len()).min_by(by_deviation).unwrap_or(0);
+        let highest = (0..states.len()).max_by(by_deviation).unwrap_or(0);
+        let range = states[highest].deviation - states[lowest].deviation;
+        let [common, own] = Densities::of(executions);
+        let (spread, extremes) = (spread * true_share, [lowest, highest]);
+        Ok(Self { states, test, spread, extremes, range, common, own })
+    }
+}
+
+/// The state of each execution of a build that has several.
+fn states(executions: &[Execution<'_>]) -> Vec<State> {
+    let mut states = Vec::with_capacity(executions.len());
+    let builds = executions.chunk_by(|a, b| a.build == b.build);
+    for build in builds.filter(|build| build.len() > 1) {
+        let settled: Vec<Moments> = build
+            .iter()
+            .map(|execution| of_parts(execution.values, Estimator::LowerQuartile))
+            .collect();
+        let m = settled.len() as f64;
+        let center = settled.iter().map(|moments| moments.mean).sum::<f64>() / m;
+        let stretch = (m / (m - 1.0)).sqrt();
+        states.extend(build.iter().zip(settled).map(|(execution, moments)| State {
+            position: execution.position,
+            value: moments.mean,
+            error: (moments.squares / (PARTS * (PARTS - 1)) as f64).sqrt(),
+            deviation: (moments.mean / center - 1.0) * stretch,
+        }));
+    }
+    states
+}
+
+/// The moments of the estimates of the parts of an execution.
+pub(super) fn of_parts(values: &[f64], estimator: Estimator) -> Moments {
+    let mut scratch = Scratch::default();
+    let estimate = |part: &[f64]| estimator.estimate(part, &mut scratch);
+    Moments::of(&parts(values, PARTS).map(estimate).collect::<Vec<_>>())
+}
+
+/// Deviations of executions within builds, against their errors. A stretched square is `m / (m − 1)` times the
+/// square, so their mean is the variance within a build.
+fn test(states: &[State]) -> Option<FTest> {
+    let count = states.len() as f64;
+    let between: f64 = states.iter().map(|state| state.deviation.powi(2)).sum::<f64>() / count;
+    let within: f64 =
+        states.iter().map(|state| (state.error / state.value).powi(2)).sum::<f64>() / count;
+    let builds = states.chunk_by(|a, b| a.position.seed == b.position.seed).count();
+    let freedom = [count - builds as f64, count * (PARTS - 1) as f64];
+    FTest::new(between / within, freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Random;
+
+    /// One build whose executions have these means and standard deviations.
+    fn of(executions: &[(f64, f64)], measurements: usize) -> SteadyStates {
+        let mut random = Random::new(2011);
+        let values: Vec<Vec<f64>> = executions
+            .iter()
+            .map(|(mean, sd)| (0..measurements).map(|_| mean + sd * random.normal()).collect())
+            .collect();
+        let executions: Vec<Execution<'_>> = values
+            .iter()
+            .enumerate()
+            .map(|(round, values)| Execution {
+                position: Position { seed: 1, round },
+                build: 0,
+                values,
+            })
+            .collect();
+        SteadyStates::of(&executions).unwrap()
+    }
+
+    /// Table 1 of Gil et al. 2011: means and standard deviations in ns per operation, 20,000 measurements each.
+    const TABLE_1: [(f64, f64); 7] = [
+        (15.27, 0.0802),
+        (15.17, 0.0768),
+        (15.24, 0.0726),
+        (15.38, 0.0727),
+        (15.29, 0.0867),
+        (15.10, 0.0722),
+        (15.24, 0.0929),
+    ];
+
+    #[test]
+    fn the_invocations_of_the_papers_first_table_have_several_states() {
+        let found = of(&TABLE_1, 2_000);
+        // The variance of the means is .0079, that of one mean .0064 / n.
+        let variance = found.states.iter().map(|state| state.value).collect::<Vec<_>>();
+        let variance = Moments::of(&variance).variance().unwrap();
+        assert!((variance - 0.0079).abs() < 0.0004, "{variance}");
+        assert!(found.test.f > 1000.0 && found.test.p < 1e-9);
+        assert_eq!(found.extremes, [5, 3]);
+        // .28 of 15.24, and a little for seven means that had to be estimated.
+        assert!((found.range - 0.0198).abs() < 0.001, "{}", found.range);
+        assert!(found.spread > 0.01 && found.spread < found.range);
+    }
+
+    #[test]
+    fn equal_executions_have_no_spread_beyond_their_errors() {
+        let found = of(&[(100.0, 1.0); 30], 200);
+        assert!(found.test.p > 0.001 && found.spread < 0.003, "{:?} {}", found.test, found.spread);
+        assert!((found.states[0].error - 0.075).abs() < 0.05);
+    }
+
+    #[test]
+    fn one_execution_of_each_build_does_not_tell_states_from_layouts() {
+        let values = vec![1.0; 20];
+        let execution = |build| Execution {
+            position: Position { seed: build as u64, round: 0 },
+            build,
+            values: &values,
+        };
+        let lacking = SteadyStates::of(&[execution(0), execution(1)]).unwrap_err();
+        assert_eq!(lacking, Lacking::Executions { needed: 2, found: 1 });
+    }
+}

@@ -1,0 +1,77 @@
+//! Busy processes beside what is measured: a load that the user asked for.
+
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::orphan::end_with_this_process;
+use crate::failure::{Exit, OrFail, Result};
+
+/// What keeps one CPU busy. Every system has it, and it does nothing else.
+const BUSY: &str = "while :; do :; done";
+
+/// Processes that compute without end as long as this lives. They are in the group of this process, so a Ctrl-C
+/// at the terminal ends them as well, and the kernel kills them when this process ends in any way.
+#[derive(Debug, Default)]
+pub struct Load(Vec<Child>);
+
+impl Load {
+    /// Starts so many.
+    pub fn start(count: u32) -> Result<Self> {
+        let mut load = Self::default();
+        for _ in 0..count {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", BUSY]);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            end_with_this_process(&mut command, Signal::KILL);
+            let child =
+                command.spawn().or_fail(Exit::Internal, || "cannot start a busy process")?;
+            load.0.push(child);
+        }
+        Ok(load)
+    }
+
+    /// Whether every one of them is still running.
+    pub fn is_running(&mut self) -> bool {
+        self.0.iter_mut().all(|child| matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // That it has ended already is no failure.
+            let _ = child.kill();
+        }
+        for child in &mut self.0 {
+            let _ = child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::procfs;
+
+    #[test]
+    fn a_load_runs_as_long_as_it_lives_and_leaves_nothing_behind() {
+        let mut load = Load::start(2).unwrap();
+        assert!(load.is_running());
+        let ids: Vec<_> = load.0.iter().map(Child::id).collect();
+        let is_there = |id: &u32| {
+            let mut all = procfs::processes().into_iter();
+            all.any(|process| process.id.as_raw_pid().cast_unsigned() == *id)
+        };
+        assert_eq!(ids.len(), 2);
+        assert!(ids.iter().all(is_there));
+        drop(load);
+        assert!(!ids.iter().any(is_there));
+    }
+
+    #[test]
+    fn no_load_is_no_process() {
+        let mut none = Load::start(0).unwrap();
+        assert!(none.is_running() && none.0.is_empty());
+    }
+}

@@ -1,0 +1,314 @@
+//! Charts as SVG: lines, dots and marks in panels, with axes. Nothing of what is drawn is markup.
+
+use super::scale::{Scale, decimals};
+use crate::report::visible::visible;
+
+/// How wide a document is, in pixels.
+const WIDTH: f64 = 840.0;
+/// How high one panel is, with its axis.
+const PANEL: f64 = 300.0;
+/// Around the area in which is drawn: left, right, above, below.
+const MARGINS: [f64; 4] = [78.0, 18.0, 34.0, 46.0];
+/// Above the first panel, for the title.
+const TITLE: f64 = 34.0;
+/// Between the names of a legend.
+const LEGEND: f64 = 16.0;
+
+/// Colours that people who see few of them can tell apart (Okabe & Ito).
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#b8a800"];
+
+/// One panel of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// What is along the horizontal axis.
+    pub x: Axis,
+    /// What is along the vertical axis.
+    pub y: Axis,
+    /// What is drawn, the first at the bottom.
+    pub shapes: Vec<Shape>,
+    /// Vertical lines, with what they mean.
+    pub marks: Vec<(f64, String)>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// What it counts, with its unit.
+    pub label: String,
+    /// Whether equal factors are equally far apart.
+    pub logarithmic: bool,
+    /// Names in the place of numbers, for 0, 1, 2 and so on.
+    pub names: Vec<String>,
+}
+
+/// Something that is drawn.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// How.
+    pub kind: Kind,
+    /// Its place in the list of colours.
+    pub colour: usize,
+    /// Its name in the legend, if it has one.
+    pub name: Option<String>,
+    /// Where.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// How points are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A line through all of them.
+    Line,
+    /// A faint line, where many lie over each other.
+    Faint,
+    /// A dot for each.
+    Dots,
+    /// A bar from zero for each.
+    Bars,
+    /// A vertical line between each two: intervals.
+    Ranges,
+}
+
+/// A document of these panels, one below the other.
+pub fn document(title: &str, panels: &[Panel]) -> String {
+    let height = TITLE + PANEL * panels.len() as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {WIDTH:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"12\" y=\"23\" font-size=\"15\" font-weight=\"bold\">{title}</text>\n",
+        title = escaped(title)
+    );
+    for (index, panel) in panels.iter().enumerate() {
+        svg += &format!("<g transform=\"translate(0,{:.0})\">\n", TITLE + PANEL * index as f64);
+        svg += &panel.draw();
+        svg += "</g>\n";
+    }
+    svg + "</svg>\n"
+}
+
+/// Text in which nothing is markup, and nothing steers.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            // No XML document may have them.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+impl Panel {
+    fn draw(&self) -> String {
+        let [left, right, above, below] = MARGINS;
+        let points = || self.shapes.iter().flat_map(|shape| &shape.points);
+        let has_bars = self.shapes.iter().any(|shape| shape.kind == Kind::Bars);
+        let zero = has_bars.then_some(0.0);
+        let marked = self.marks.iter().map(|(x, _)| *x);
+        let x = Scale::of(points().map(|p| p[0]).chain(marked), &self.x, [left, WIDTH - right]);
+        let y = Scale::of(points().map(|p| p[1]).chain(zero), &self.y, [PANEL - below, above]);
+        let mut svg = format!("<text x=\"{left}\" y=\"20\">{}</text>\n", escaped(&self.title));
+        svg += &self.axes(&x, &y);
+        for shape in &self.shapes {
+            svg += &shape.draw(&x, &y);
+        }
+        for (at, name) in &self.marks {
+            let at = x.place(*at);
+            svg += &format!(
+                "<path d=\"M{at:.1} {above}V{:.1}\" stroke=\"#d55e00\" stroke-dasharray=\"4 3\"/>\n\
+                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#d55e00\">{}</text>\n",
+                PANEL - below,
+                at + 4.0,
+                above + 12.0,
+                escaped(name)
+            );
+        }
+        svg + &self.legend()
+    }
+
+    fn axes(&self, x: &Scale, y: &Scale) -> String {
+        let [left, right, above, below] = MARGINS;
+        let (bottom, middle) = (PANEL - below, f64::midpoint(above, PANEL - below));
+        let mut svg = format!(
+            "<path d=\"M{left} {above}V{bottom}H{}\" fill=\"none\" stroke=\"#888888\"/>\n",
+            WIDTH - right
+        );
+        let digits = decimals(&x.ticks);
+        for tick in &x.ticks {
+            let at = x.place(*tick);
+            svg += &format!(
+                "<path d=\"M{at:.1} {bottom}v4\" stroke=\"#888888\"/>\
+                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
+                bottom + 17.0,
+                escaped(&self.x.tick(*tick, digits))
+            );
+        }
+        let digits = decimals(&y.ticks);
+        for tick in &y.ticks {
+            let at = y.place(*tick);
+            svg += &format!(
+                "<path d=\"M{left} {at:.1}H{}\" stroke=\"#eeeeee\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+                WIDTH - right,
+                left - 6.0,
+                at + 4.0,
+                escaped(&self.y.tick(*tick, digits))
+            );
+        }
+        svg + &format!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n\
+             <text transform=\"translate(16,{middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            f64::midpoint(left, WIDTH - right),
+            bottom + 36.0,
+            escaped(&self.x.label),
+            escaped(&self.y.label)
+        )
+    }
+
+    fn legend(&self) -> String {
+        let [_, right, above, _] = MARGINS;
+        let named =
+            self.shapes.iter().filter_map(|shape| Some((shape.colour, shape.name.as_ref()?)));
+        let mut svg = String::new();
+        for (index, (colour, name)) in named.enumerate() {
+            svg += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{}\">{}</text>\n",
+                WIDTH - right - 6.0,
+                above + 12.0 + LEGEND * index as f64,
+                COLOURS[colour % COLOURS.len()],
+                escaped(name)
+            );
+        }
+        svg
+    }
+}
+
+impl Axis {
+    /// An axis with equal steps.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// An axis with equal factors.
+    pub fn logarithmic(label: impl Into<String>) -> Self {
+        Self { logarithmic: true, ..Self::linear(label) }
+    }
+
+    fn tick(&self, at: f64, digits: usize) -> String {
+        let name =
+            self.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
+        match name {
+            Some((_, name)) => name.clone(),
+            None if !self.names.is_empty() => String::new(),
+            None if self.logarithmic => format!("{at}"),
+            None => format!("{at:.digits$}"),
+        }
+    }
+}
+
+impl Shape {
+    /// A shape without a name.
+    pub fn new(kind: Kind, colour: usize, points: Vec<[f64; 2]>) -> Self {
+        Self { kind, colour, name: None, points }
+    }
+
+    /// The same with a name in the legend.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    fn draw(&self, x: &Scale, y: &Scale) -> String {
+        let colour = COLOURS[self.colour % COLOURS.len()];
+        let is_drawn = |point: &&[f64; 2]| x.has(point[0]) && y.has(point[1]);
+        let points = self.points.iter().filter(is_drawn);
+        let places: Vec<[f64; 2]> = points.map(|p| [x.place(p[0]), y.place(p[1])]).collect();
+        let joined = |places: &[[f64; 2]]| {
+            let words = places.iter().map(|[x, y]| format!("{x:.1} {y:.1}"));
+            words.collect::<Vec<_>>().join("L")
+        };
+        match self.kind {
+            _ if places.is_empty() => String::new(),
+            Kind::Line | Kind::Faint => {
+                let (width, opacity) =
+                    if self.kind == Kind::Line { (1.8, 1.0) } else { (1.0, 0.45) };
+                format!(
+                    "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
+                     stroke-opacity=\"{opacity}\"/>\n",
+                    joined(&places)
+                )
+            }
+            Kind::Dots => {
+                let dots = places.iter().map(|[x, y]| format!("M{x:.1} {y:.1}h0"));
+                format!(
+                    "<path d=\"{}\" stroke=\"{colour}\" stroke-width=\"2.4\" stroke-linecap=\"round\" \
+                     stroke-opacity=\"0.6\"/>\n",
+                    dots.collect::<String>()
+                )
+            }
+            Kind::Bars => {
+                let zero = y.place(0.0);
+                let bars = places.iter().map(|[x, y]| format!("M{x:.1} {zero:.1}V{y:.1}"));
+                let bars: String = bars.collect();
+                format!("<path d=\"{bars}\" stroke=\"{colour}\" stroke-width=\"40\"/>\n")
+            }
+            Kind::Ranges => {
+                let ranges = places.chunks_exact(2).map(|pair| format!("M{}", joined(pair)));
+                let ranges: String = ranges.collect();
+                format!("<path d=\"{ranges}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel() -> Panel {
+        Panel {
+            title: "a < b & \"c\"".to_owned(),
+            x: Axis::linear("time"),
+            y: Axis::logarithmic("error"),
+            shapes: vec![
+                Shape::new(Kind::Line, 0, vec![[0.0, 1.0], [1.0, 10.0], [2.0, 100.0]])
+                    .named("<i>x</i>"),
+                Shape::new(Kind::Dots, 1, vec![[0.5, 2.0], [f64::NAN, 1.0], [1.0, 0.0]]),
+            ],
+            marks: vec![(1.5, "]]>".to_owned())],
+        }
+    }
+
+    #[test]
+    fn no_name_is_markup() {
+        let svg = document("</title><script>alert(1)</script>\u{1b}", &[panel()]);
+        assert!(!svg.contains("<script") && !svg.contains("<i>") && !svg.contains('\u{1b}'));
+        assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
+        assert_eq!(svg.matches("<g ").count(), 1);
+    }
+
+    #[test]
+    fn what_has_no_place_on_an_axis_is_not_drawn() {
+        let svg = document("t", &[panel()]);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        // Of three dots, one has a place.
+        assert_eq!(svg.matches("h0").count(), 1);
+    }
+
+    #[test]
+    fn an_empty_panel_is_drawn_without_anything_in_it() {
+        let svg = document("t", &[Panel::default()]);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}

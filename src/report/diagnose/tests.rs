@@ -1,0 +1,195 @@
+//! Diagnoses for people and for programs, of made-up benchmarks.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{
+    diagnosis::{Options, diagnose},
+    model::Metric,
+    report::{
+        style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
+    },
+    stats::{Interval, Random, plan::Cost},
+};
+
+/// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i` of an execution.
+fn data(factor: impl Fn(usize) -> f64) -> Measurements {
+    let mut random = Random::new(7);
+    let mut execution =
+        || (0..200).map(|at| 1000.0 * factor(at) * (1.0 + 0.002 * random.normal())).collect();
+    let builds: Vec<(u64, Vec<Vec<f64>>)> =
+        (1..5).map(|seed| (seed, (0..4).map(|_| execution()).collect())).collect();
+    Measurements::new(Metric::wall(), builds).unwrap()
+}
+
+fn paired(change: f64) -> Prologue {
+    Prologue { pairs: 20, change: Interval::about(change, 0.004), p: 1e-9 }
+}
+
+fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> ExaminedBenchmark {
+    let data = data(factor);
+    let cost = Some(Cost { build: 100.0, execution: 5.0, repeat: 1.0 });
+    let findings = diagnose(&data, &Options { cost, repetitions: 100, ..Options::default() });
+    let findings = findings.unwrap();
+    let mut warnings = findings.warnings.clone();
+    let prologue = if others.is_empty() {
+        Err("it comes first".to_owned())
+    } else {
+        warnings.push(Warning::Prologue { change: 0.3, p: 1e-9 });
+        Ok(ExaminedPrologue {
+            others: others.iter().map(|&id| id.to_owned()).collect(),
+            after_all: paired(0.3),
+            by_index: (0..20).map(|at| 0.3 / f64::from(1 + at)).collect(),
+            after_each: others.iter().map(|&id| (id.to_owned(), paired(0.29))).collect(),
+        })
+    };
+    let lengths: Vec<(u64, f64)> =
+        (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
+    let length = Length::of(&lengths).ok_or_else(String::new);
+    let length = length.map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
+    let conditions = Conditions {
+        experiments: vec!["0123".to_owned()],
+        dimensions: Dimensions { first_look: None, builds: 4, executions: 4, measurements: 200 },
+        min_effect: 0.01,
+        estimator: Estimator::Minimum,
+        confidence: 0.95,
+        measurement: Some(Duration::from_micros(1024)),
+        iterations: Some(1024),
+        warm_up: Duration::ZERO,
+        load: 0,
+        others: Some(0.02),
+        preempted: None,
+    };
+    let outcome = Ok(Box::new(Examination {
+        data,
+        conditions,
+        findings,
+        control: None,
+        warnings,
+        machine: Vec::new(),
+        prologue,
+        length,
+        notes: Vec::new(),
+    }));
+    ExaminedBenchmark { benchmark: benchmark(id), outcome }
+}
+
+/// One that warms up and is slower after another, a steady one, one that failed and one that chose not to run.
+fn report(id: &str) -> DiagnosisReport {
+    let warming = |at: usize| 1.0 + 0.2 * (-(at as f64) / 15.0).exp();
+    DiagnosisReport {
+        version: version("HEAD", 'b'),
+        machine: Some(machine()),
+        benchmarks: vec![
+            examined(id, warming, &["other"]),
+            examined("steady", |_| 1.0, &[]),
+            ExaminedBenchmark {
+                benchmark: benchmark("broken"),
+                outcome: Err(NotExamined::Failed("it panicked\n  no such file".to_owned())),
+            },
+            ExaminedBenchmark {
+                benchmark: benchmark("gpu"),
+                outcome: Err(NotExamined::Skipped("there is no GPU".to_owned())),
+            },
+        ],
+        command_line: given("run --bench work"),
+    }
+}
+
+#[test]
+fn text() {
+    insta::assert_snapshot!(style::plain(&report("parse").text(80)));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(report("parse").markdown());
+}
+
+#[test]
+fn json() {
+    let text = report("parse").json().unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // What is one entry for each execution is as long as it is dull.
+    for benchmark in json["benchmarks"].as_array_mut().unwrap() {
+        for finding in ["states", "leaps"] {
+            if let Some(all) = benchmark["diagnosis"][finding]["executions"].as_array_mut() {
+                all.truncate(1);
+            }
+        }
+        if let Some(all) = benchmark["diagnosis"]["estimators"]["estimators"].as_array_mut() {
+            all.truncate(1);
+        }
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json).unwrap());
+}
+
+#[test]
+fn plots() {
+    let plots = report("parse/<a>").plots();
+    let names: Vec<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
+    let of_first =
+        ["density", "normal", "sequence", "variance", "estimators", "prologue", "length"];
+    assert_eq!(names[..7], of_first.map(|name| format!("parse--a-{name}.svg")));
+    assert_eq!(names.len(), 13, "the steady one has no prologue, and the others nothing");
+    insta::assert_snapshot!(plots[3].svg);
+    insta::assert_snapshot!(plots[5].svg);
+    insta::assert_snapshot!(plots[6].svg);
+}
+
+#[test]
+fn no_name_is_markup_or_steers_in_any_form() {
+    let mut report = report(HOSTILE);
+    report.benchmarks.push(examined("second", |_| 1.0, &[HOSTILE, HOSTILE]));
+    assert_harmless(&report);
+    for plot in report.plots() {
+        assert!(!plot.svg.contains("<i>") && !plot.svg.contains('\u{1b}'), "{}", plot.name);
+        assert!(!plot.svg.contains("NaN") && !plot.svg.contains("inf"), "{}", plot.name);
+        let harmless = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        assert!(plot.name.chars().all(harmless), "{}", plot.name);
+    }
+}
+
+#[test]
+fn what_programs_read_is_as_the_schema_has_it() {
+    let schema = include_str!("../../../schemas/diagnose.json");
+    assert_keeps(schema, &report(HOSTILE));
+    let mut few = report("few");
+    let data = Measurements::new(Metric::wall(), [(1, [[1.0, 2.0]])]).unwrap();
+    let findings = diagnose(&data, &Options::default()).unwrap();
+    if let Ok(examination) = &mut few.benchmarks[0].outcome {
+        (examination.data, examination.findings) = (data, findings);
+        examination.warnings.clear();
+        examination.prologue = Err("no".to_owned());
+    }
+    assert_keeps(schema, &few);
+    assert!(style::plain(&few.text(80)).contains("not answered: this needs"));
+}
+
+#[test]
+fn a_steady_benchmark_is_told_to_need_no_warning_and_no_line_is_too_long() {
+    let text = style::plain(&report("parse").text(80));
+    let (_, steady) = text.split_once("\nsteady ").unwrap();
+    let (steady, _) = steady.split_once("\nbroken").unwrap();
+    assert!(steady.contains("nothing was found that needs a warning"), "{steady}");
+    assert!(!steady.contains("warning:"), "{steady}");
+    // A command is to be copied as it is.
+    let text = text.replace("this report again: ", "\n");
+    let long: Vec<&str> = text
+        .lines()
+        .filter(|line| line.chars().count() > 80 && !line.starts_with("cargo "))
+        .collect();
+    assert_eq!(long, [""; 0]);
+}
+
+#[test]
+fn what_the_control_shows_as_well_is_no_warning() {
+    let mut report = report("parse");
+    if let Ok(examination) = &mut report.benchmarks[0].outcome {
+        examination.machine = std::mem::take(&mut examination.warnings);
+    }
+    let text = style::plain(&report.text(80));
+    assert!(!text.contains("\nwarning: it warms up"), "{text}");
+    assert!(text.contains("no warning: it warms up"), "{text}");
+}

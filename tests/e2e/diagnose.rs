@@ -1,0 +1,164 @@
+//! What a benchmark's numbers are made of: measured, kept, told again, and never mixed with what is compared.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::support::{TestProject, rbench::Outcome};
+
+/// Few executions, each of as many measurements as leaps are looked for in; and short ones.
+const FEW: [&str; 8] = ["-l", "2", "-m", "3", "-n", "200", "--floor", "100us"];
+
+fn project() -> TestProject {
+    TestProject::shared("diagnosed", "diagnosed", |_| {})
+}
+
+fn diagnose(project: &TestProject, arguments: &[&str]) -> Outcome {
+    project.rbench(&[&["diagnose", "HEAD"], arguments].concat()).ok()
+}
+
+/// The diagnosis of the only benchmark of a report.
+fn only(report: &Value) -> &Value {
+    let [benchmark] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
+    &benchmark["diagnosis"]
+}
+
+#[test]
+fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
+    let project = TestProject::of("diagnosed");
+    let plots = project.beside("plots");
+    let file = project.beside("diagnosis.json");
+    let to = ["--plots", plots.to_str().unwrap(), "--output", file.to_str().unwrap()];
+    let arguments = [&["--exact", "notifies"], &FEW[..], &to].concat();
+    let text = diagnose(&project, &arguments);
+    text.assert_stdout_has(&[
+        "2 builds × 3 executions × 200 measurements",
+        "Where does the variance come from?",
+        "Does what ran before matter?",
+        "after `registers` in one process",
+        "Which estimator would serve?",
+        "lower-quartile",
+        "How long must a measurement be?",
+        "Chen & Revels 2016",
+    ]);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let found = only(&written);
+    assert_eq!(found["prologue"]["others"], serde_json::json!(["registers"]));
+    assert_eq!(found["has_control"], true);
+    assert!(found["length"]["points"].as_array().unwrap().len() > 3);
+    let names = ["density", "normal", "sequence", "variance", "estimators", "prologue", "length"];
+    for name in names {
+        let svg = fs::read_to_string(plots.join(format!("notifies-{name}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name}");
+    }
+
+    // The same again, without measuring.
+    let again = diagnose(&project, &["--from-stored", "notifies", "--format", "json"]);
+    let again = again.json("diagnose");
+    let again = only(&again);
+    for finding in
+        ["dimensions", "experiments", "trend", "leaps", "prologue", "length", "has_control"]
+    {
+        assert_eq!(again[finding], found[finding], "{finding}");
+    }
+
+    // It is part of no history and of no overview, and nothing is skipped because of it.
+    let nothing = project.rbench(&["show"]).fails_with(2);
+    nothing.assert_stderr_has(&["no results are stored for HEAD"]);
+    project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
+    let raw = project.rbench(&["show", "--raw"]).ok().stdout();
+    assert!(raw.contains("notifies"), "every measurement can be had");
+    let run = ["run", "HEAD", "--exact", "--filter", "notifies", "-l", "2", "-m", "1", "-n", "5"];
+    project.rbench(&run).ok();
+    let shown = project.rbench(&["show", "--format", "json"]).ok().json("show");
+    assert_eq!(shown["experiments"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["benchmarks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_was_measured_for_a_comparison_answers_in_part() {
+    let project = TestProject::of("diagnosed");
+    let run = ["run", "HEAD", "--exact", "--filter", "steady", "-l", "2", "-m", "2", "-n", "5"];
+    project.rbench(&run).ok();
+    let found = diagnose(&project, &["--from-stored", "--format", "json"]).json("diagnose");
+    let found = only(&found);
+    assert!(found["variance"].is_object() && found["leaps"].is_null(), "{found:#}");
+    let unanswered = found["unanswered"].as_object().unwrap();
+    assert!(unanswered.contains_key("leaps") && unanswered.contains_key("prologue"));
+    assert!(unanswered["length"].as_str().unwrap().contains("measured for a comparison"));
+    let other = project.rbench(&["diagnose", "HEAD", "--from-stored", "leaps"]).fails_with(2);
+    other.assert_stderr_has(&["error: "]);
+}
+
+#[test]
+fn all_of_many_benchmarks_are_examined_only_on_request() {
+    let project = project();
+    let refused = project.rbench(&["diagnose"]).fails_with(2);
+    refused.assert_stderr_has(&["there are 6 benchmarks", "steady", "name one or a few"]);
+    let word = project.rbench(&["diagnose", "steady"]).fails_with(2);
+    word.assert_stderr_has(&["did you mean", "diagnose HEAD --filter steady"]);
+}
+
+/// The busy processes that a process has started.
+fn busy(parent: u32) -> Vec<u32> {
+    let list = Command::new("ps").args(["-eo", "pid,ppid,args"]).output().unwrap();
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let of_line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let id = words.next()?.parse().ok()?;
+        (words.next()?.parse() == Ok(parent) && line.contains("while :")).then_some(id)
+    };
+    list.lines().filter_map(of_line).collect()
+}
+
+/// Whether a process computes, or could.
+fn is_running(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !stat.is_empty() && !rest.starts_with('Z'))
+}
+
+#[test]
+fn busy_processes_run_beside_and_end_with_rbench_however_that_ends() {
+    let project = TestProject::of("diagnosed");
+    let long = ["diagnose", "HEAD", "--load", "2", "--exact", "steady", "-l", "2", "-m", "50"];
+    let mut child = project.rbench(&long).start();
+    let soon = |what: &mut dyn FnMut() -> bool| {
+        (0..1200).any(|_| {
+            thread::sleep(Duration::from_millis(50));
+            what()
+        })
+    };
+    let mut found = Vec::new();
+    let has_two = soon(&mut || {
+        found = busy(child.id());
+        found.len() == 2
+    });
+    assert!(has_two, "two busy processes are started: {found:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(soon(&mut || !found.iter().any(|id| is_running(*id))), "{found:?}");
+}
+
+#[test]
+fn an_interrupted_diagnosis_goes_on_where_it_was() {
+    let project = TestProject::of("diagnosed");
+    let arguments = ["diagnose", "HEAD", "--exact", "steady", "-l", "2", "-m", "20", "-n", "200"];
+    let arguments = [&arguments[..], &["--floor", "200us"]].concat();
+    let mut child = project.rbench(&arguments).start();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let has_begun =
+        |line: &String| line.contains(" of 40 executions") && !line.contains("measured 0");
+    assert!(lines.any(|line| has_begun(&line)));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let told: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told:#?}");
+    let again = project.rbench(&arguments).ok();
+    again.assert_stderr_has(&["resuming an interrupted run, after"]);
+    again.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);
+}
