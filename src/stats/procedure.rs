@@ -22,7 +22,7 @@ const SECOND_STAGE_POWER: f64 = 0.95;
 const ASSURANCE: f64 = 0.80;
 
 /// A benchmark is measured further where the next look decides it with at least this probability.
-pub const WORTHWHILE: f64 = 0.4;
+pub const WORTHWHILE: f64 = 0.395;
 
 impl Assessment {
     /// How likely the look after so many builds, which may err so often, calls the benchmark unchanged or flags
