@@ -42,8 +42,8 @@ pub struct EffortOptions {
     #[serde(deserialize_with = "key::deadline")]
     pub deadline: Option<Duration>,
     /// How many benchmarks that take turns are executed at once, each on a CPU of its own [default: 1]
-    #[arg(long, value_name = "N", value_parser = values::jobs)]
-    #[serde(deserialize_with = "key::jobs")]
+    #[arg(long, value_name = "N", value_parser = values::lanes)]
+    #[serde(deserialize_with = "key::lanes")]
     pub lanes: Option<u32>,
     /// How two versions share the machine. No flag of all commands that measure: one version has no other to
     /// take turns with.

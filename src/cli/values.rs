@@ -9,7 +9,7 @@ use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::{
-    model::{Looks, Metric},
+    model::{Looks, MOST_LANES, Metric},
     stats::{Estimator, Rule},
 };
 
@@ -100,6 +100,11 @@ pub fn jobs(text: &str) -> Result<u32, String> {
     number(text, 1..=u32::MAX)
 }
 
+/// How many benchmarks are executed at a time.
+pub fn lanes(text: &str) -> Result<u32, String> {
+    number(text, 1..=MOST_LANES)
+}
+
 /// The name of a cargo profile.
 pub fn profile(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a profile has a name".to_owned()) } else { Ok(text.to_owned()) }
@@ -177,6 +182,7 @@ pub mod key {
         builds: Looks = super::builds,
         count: u32 = super::count,
         jobs: u32 = super::jobs,
+        lanes: u32 = super::lanes,
         profile: String = super::profile,
         estimator: Estimator = super::parsed,
         rule: Rule = super::parsed,

@@ -33,5 +33,5 @@ pub use metric::{Metric, Unit, UnknownMetric};
 pub use sameness::Sameness;
 pub use settings::settings_words;
 pub use target::{BenchTarget, TargetFilter};
-pub use turns::{Interleave, Obstacle, Turns};
+pub use turns::{Interleave, MOST_LANES, Obstacle, Turns};
 pub use version::Version;

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// As many benchmarks at most are executed at a time.
+pub const MOST_LANES: u32 = 32;
+
 /// How the executions of two versions are interleaved.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,

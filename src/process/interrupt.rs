@@ -21,7 +21,10 @@ use signal_hook::{
     low_level,
 };
 
-use crate::failure::{Exit, OrFail, Result};
+use crate::{
+    failure::{Exit, OrFail, Result},
+    model::MOST_LANES,
+};
 
 /// What is kept of a command that a signal ends at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +111,7 @@ impl Interrupt {
 
     /// Notes that a child with this group runs, until the guard is dropped; that must be before the
     /// child is reaped.
-    /// `None` if two run already.
+    /// `None` if as many run already as there may be.
     pub(super) fn running(&self, group: Pid) -> Option<RunningGuard<'_>> {
         let (free, group) = (0, group.as_raw_pid());
         let (all, order) = (&self.running.0, Ordering::SeqCst);
@@ -165,9 +168,16 @@ impl AtomicKept {
     }
 }
 
-/// The process groups of the children that run: two that take turns, or one. 0 where none does.
-#[derive(Debug, Default)]
-struct Running([AtomicI32; 2]);
+/// The process groups of the children that run: one, or two of each benchmark that takes turns. 0 where none does.
+/// A signal handler reads them, so there is a fixed number of them.
+#[derive(Debug)]
+struct Running([AtomicI32; 2 * MOST_LANES as usize]);
+
+impl Default for Running {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicI32::new(0)))
+    }
+}
 
 impl Running {
     fn groups(&self) -> impl Iterator<Item = Pid> {

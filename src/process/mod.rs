@@ -116,7 +116,7 @@ pub struct Ended {
 /// left of the group, and what left the group.
 ///
 /// With `member`, it takes turns with another process, and the deadline is one for its own time, of which the
-/// other one has as much. Two at most may run at a time.
+/// other one has as much. At most two for each of [`MOST_LANES`](crate::model::MOST_LANES) may run at a time.
 ///
 /// Fails only if the child cannot be started or cannot be ended.
 pub fn run(
@@ -131,9 +131,9 @@ pub fn run(
     let clock = Instant::now();
     let own_before = own_time(member)?.unwrap_or_default();
     let (child, report) = spawn(invocation, member, &mut capture)?;
-    let running = interrupt.running(child.id()).ok_or_else(|| {
-        Failure::new(Exit::Internal, "cannot run a third process while two take turns")
-    })?;
+    let running = interrupt
+        .running(child.id())
+        .ok_or_else(|| Failure::new(Exit::Internal, "cannot run more processes at a time"))?;
     let watch =
         ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };

@@ -103,7 +103,9 @@ fn the_example_has_the_defaults() {
 #[test]
 fn the_help_of_a_flag_has_the_default_of_the_example() {
     let mut checked = 0;
-    for command in Cli::command().get_subcommands() {
+    // These have numbers and ways of their own, whatever the file says.
+    let is_other = |name: &str| ["diagnose", "selftest"].contains(&name);
+    for command in Cli::command().get_subcommands().filter(|one| !is_other(one.get_name())) {
         for table in ["[build]", "[experiment]", "[verdict]"] {
             for line in lines_of(table) {
                 let Some((key, value)) = line.split_once(" = ").filter(|(key, _)| *key != "jobs")
