@@ -1,6 +1,6 @@
 //! A limit to the time of measuring, and what to spend it on.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use crate::{
     failure::Result,
@@ -14,12 +14,31 @@ pub struct Budget<'s> {
     store: &'s Store<'s>,
     experiment: ExperimentId,
     limit: Duration,
+    spent: HashMap<Benchmark, Spent>,
+}
+
+/// What was measured of a benchmark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent {
+    /// The time of its executions.
+    time: Duration,
+    /// How many builds of each version were executed.
+    builds: u32,
 }
 
 impl<'s> Budget<'s> {
     /// A budget for all executions of an experiment.
     pub fn new(store: &'s Store<'s>, experiment: ExperimentId, limit: Duration) -> Self {
-        Self { store, experiment, limit }
+        Self { store, experiment, limit, spent: HashMap::new() }
+    }
+
+    /// Counts what is stored of these benchmarks, which were just measured.
+    pub fn count(&mut self, benchmarks: &[Benchmark]) -> Result<()> {
+        for benchmark in benchmarks {
+            let rows = self.store.rows(benchmark, &[self.experiment])?;
+            self.spent.insert(benchmark.clone(), Spent::of(&rows));
+        }
+        Ok(())
     }
 
     /// The index of the candidate that is decided most likely per second, of those that there is time for: each
@@ -27,44 +46,81 @@ impl<'s> Budget<'s> {
     pub fn best<'b>(
         &self,
         candidates: impl Iterator<Item = (&'b Benchmark, u32, f64)>,
-    ) -> Result<Option<usize>> {
-        let left = self.limit.saturating_sub(self.spent()?);
+    ) -> Option<usize> {
+        let spent: Duration = self.spent.values().map(|one| one.time).sum();
+        let left = self.limit.saturating_sub(spent);
         let mut best: Option<(usize, f64)> = None;
         for (index, (benchmark, builds, chance)) in candidates.enumerate() {
-            let time = self.time_of_build(benchmark)?.saturating_mul(builds);
+            let known = self.spent.get(benchmark).copied().unwrap_or_default();
+            let time = known.of_build().saturating_mul(builds);
             let rate = chance / time.as_secs_f64().max(f64::MIN_POSITIVE);
-            if time <= left && best.is_none_or(|(_, known)| rate > known) {
+            if time <= left && best.is_none_or(|(_, so_far)| rate > so_far) {
                 best = Some((index, rate));
             }
         }
-        Ok(best.map(|(index, _)| index))
-    }
-
-    /// The time of all executions so far.
-    fn spent(&self) -> Result<Duration> {
-        let mut spent = Duration::ZERO;
-        for benchmark in self.store.benchmarks()? {
-            spent += time_of(&self.store.rows(&benchmark, &[self.experiment])?);
-        }
-        Ok(spent)
-    }
-
-    /// How long one build of each version of a benchmark takes, by those that were measured.
-    fn time_of_build(&self, benchmark: &Benchmark) -> Result<Duration> {
-        let rows = self.store.rows(benchmark, &[self.experiment])?;
-        let mut builds: Vec<_> = rows.iter().map(|row| (row.slot.stage, row.slot.seed)).collect();
-        builds.sort_unstable();
-        builds.dedup();
-        Ok(time_of(&rows) / u32::try_from(builds.len()).unwrap_or(u32::MAX).max(1))
+        best.map(|(index, _)| index)
     }
 }
 
-/// How long executions took: two that took turns were executed at once.
-fn time_of(rows: &[Row]) -> Duration {
-    let time = |row: &Row| {
-        let execution = row.outcome.as_ref().ok()?;
-        let wall = execution.resources.wall;
-        Some(if matches!(execution.turns, Turns::Taken(_)) { wall / 2 } else { wall })
-    };
-    rows.iter().filter_map(time).sum()
+impl Spent {
+    /// By all executions of a benchmark. Two that took turns were executed at once.
+    fn of(rows: &[Row]) -> Self {
+        let time = |row: &Row| {
+            let execution = row.outcome.as_ref().ok()?;
+            let wall = execution.resources.wall;
+            Some(if matches!(execution.turns, Turns::Taken(_)) { wall / 2 } else { wall })
+        };
+        let mut builds: Vec<_> = rows.iter().map(|row| (row.slot.stage, row.slot.seed)).collect();
+        builds.sort_unstable();
+        builds.dedup();
+        let builds = u32::try_from(builds.len()).unwrap_or(u32::MAX);
+        Self { time: rows.iter().filter_map(time).sum(), builds }
+    }
+
+    /// How long one build of each version takes.
+    fn of_build(self) -> Duration {
+        self.time / self.builds.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::testing::benchmark;
+
+    /// A budget of so many seconds, of which benchmarks took these times for ten builds.
+    fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
+        let plan = crate::judge::testing::plan(&["base", "head"], "key");
+        let limit = Duration::from_secs(seconds);
+        let mut budget = Budget::new(store, store.begin(&plan).unwrap(), limit);
+        for (id, time) in spent {
+            let spent = Spent { time: Duration::from_secs(*time), builds: 10 };
+            budget.spent.insert(benchmark(id), spent);
+        }
+        budget
+    }
+
+    #[test]
+    fn what_is_decided_most_likely_per_second_is_measured_next() {
+        let store = Store::in_memory().unwrap();
+        let budget = budget(&store, 100, &[("slow", 20), ("fast", 2), ("unlikely", 2)]);
+        let [slow, fast, unlikely] = ["slow", "fast", "unlikely"].map(benchmark);
+        let best = |chances: [f64; 3]| {
+            let all = [&slow, &fast, &unlikely].into_iter().zip(chances);
+            budget.best(all.map(|(benchmark, chance)| (benchmark, 10, chance)))
+        };
+        assert_eq!(best([0.9, 0.9, 0.1]), Some(1));
+        assert_eq!(best([0.9, 0.05, 0.01]), Some(0));
+    }
+
+    #[test]
+    fn nothing_is_begun_that_there_is_no_time_for() {
+        let store = Store::in_memory().unwrap();
+        let budget = budget(&store, 25, &[("slow", 20), ("fast", 2)]);
+        let [slow, fast] = ["slow", "fast"].map(benchmark);
+        assert_eq!(budget.best([(&slow, 10, 0.9)].into_iter()), None);
+        assert_eq!(budget.best([(&slow, 10, 0.9), (&fast, 10, 0.1)].into_iter()), Some(1));
+        assert_eq!(budget.best([(&fast, 20, 0.9)].into_iter()), None);
+        assert_eq!(budget.best(std::iter::empty()), None);
+    }
 }

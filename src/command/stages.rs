@@ -70,15 +70,18 @@ impl Stages<'_> {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
         let first = runner.first_seeds(measured);
-        let budget = self.budget.map(|limit| Budget::new(&runner.store, begun.id, limit));
+        let mut budget = self.budget.map(|limit| Budget::new(&runner.store, begun.id, limit));
         let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
-        while let Some(block) = self.next_block(&mut undecided, budget.as_ref())? {
+        while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
             let seeds = match block.stage {
                 Stage::First => first[..block.builds as usize].to_vec(),
                 Stage::Second => runner.fresh_seeds(&begun.identity, &first, block.builds as usize),
             };
             self.measure_block(&mut begun, &block, seeds, report)?;
+            if let Some(budget) = &mut budget {
+                budget.count(&block.benchmarks)?;
+            }
             undecided.extend(self.still_undecided(&begun, block)?);
         }
         runner.finish(&begun)?;
@@ -113,7 +116,7 @@ impl Stages<'_> {
         &self,
         undecided: &mut Vec<Undecided<'u>>,
         budget: Option<&Budget<'_>>,
-    ) -> Result<Option<Block<'u>>> {
+    ) -> Option<Block<'u>> {
         let next: Vec<(Stage, u32)> = undecided.iter().map(|one| self.next(one)).collect();
         let begun = undecided.iter().all(|one| one.builds > 0);
         let chosen = match budget {
@@ -122,11 +125,11 @@ impl Stages<'_> {
                 budget.best(candidates.map(|(one, (stage, to))| {
                     let from = if *stage == Stage::First { one.builds } else { 0 };
                     (one.benchmark, to - from, one.chance())
-                }))?
+                }))
             }
             _ => None,
         };
-        let Some(first) = next.iter().min().copied() else { return Ok(None) };
+        let first = next.iter().min().copied()?;
         let is_chosen = |index: usize| match (budget, begun) {
             (Some(_), true) => chosen == Some(index),
             _ => next[index] == first,
@@ -143,7 +146,7 @@ impl Stages<'_> {
         *undecided = left;
         let benchmarks: Vec<Benchmark> = taken.iter().map(|one| one.benchmark.clone()).collect();
         let (stage, builds) = place;
-        Ok((!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken }))
+        (!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken })
     }
 
     /// The stage and the number of builds that come next.

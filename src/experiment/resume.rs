@@ -62,7 +62,7 @@ impl Runner<'_> {
     pub fn record_builds(&self, begun: &mut Begun, stage: Stage, builds: &Builds) -> Result<()> {
         for target in record_stage(&self.store, begun, stage, builds.records())? {
             self.observer.build_event(&Event::Note(&format!(
-                "the fresh builds of {target} are other programs than those of the interrupted run, and are \
+                "the builds of {target} are other programs than those of the interrupted run, and are \
                  measured anew"
             )));
         }
