@@ -89,7 +89,7 @@ pub enum Command {
     Selftest(SelftestArgs),
     /// Remove old checkouts, compilations and builds from the cache.
     Gc(GcArgs),
-    /// Show example comparisons in a small temporary project; takes one to three minutes.
+    /// Show example comparisons in a small temporary project; takes about a minute.
     Demo(DemoArgs),
 }
 

@@ -145,7 +145,7 @@ fn introduction(workspace: &Path, kept: bool) -> String {
         style::paint(style::HEAD, "Is this commit slower, or is it only its code layout?"),
         wrapped(&format!(
             "The demo makes a project with {commits} commits and runs {comparisons} comparisons, \
-             which takes one to three minutes. Each comparison builds both commits five times, \
+             which takes about a minute. Each comparison builds both commits five times, \
              with the same five code layouts, and runs all builds interleaved; what is not decided \
              then is measured with more builds. A benchmark is \
              reported as slower or faster only if these builds show it and fresh builds with new \
