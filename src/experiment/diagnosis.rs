@@ -172,6 +172,7 @@ impl Runner<'_> {
         let steps = self.steps(begun, Stage::First, 1, builds.seeds.len(), wanted);
         let measuring = Measuring::alone(begun, builds);
         let mut subject = self.subject(versions, builds, benchmark)?;
+        self.expect_what_is_known(&mut subject, begun, Stage::First, false)?;
         self.note_limits(std::slice::from_ref(&subject));
         let total = steps.len();
         let mut iterations = None;

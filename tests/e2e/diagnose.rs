@@ -1,13 +1,15 @@
 //! What a benchmark's numbers are made of: measured, kept, told again, and never mixed with what is compared.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader},
     process::Command,
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
+use cargo_rbench::store::Store;
 use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Outcome};
@@ -145,6 +147,15 @@ fn busy_processes_run_beside_and_end_with_rbench_however_that_ends() {
     assert!(soon(&mut || !found.iter().any(|id| is_running(*id))), "{found:?}");
 }
 
+/// When each execution that is stored was started.
+fn starts(project: &TestProject) -> BTreeSet<SystemTime> {
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let ids: Vec<_> = store.experiments().unwrap().iter().map(|stored| stored.id).collect();
+    let benchmarks = store.benchmarks().unwrap();
+    let rows = benchmarks.iter().flat_map(|benchmark| store.rows(benchmark, &ids).unwrap());
+    rows.filter_map(|row| Some(row.outcome.ok()?.resources.start)).collect()
+}
+
 #[test]
 fn an_interrupted_diagnosis_goes_on_where_it_was() {
     let project = TestProject::of("diagnosed");
@@ -158,7 +169,11 @@ fn an_interrupted_diagnosis_goes_on_where_it_was() {
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     let told: Vec<String> = lines.collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{told:#?}");
+    let before = starts(&project);
+    assert!(!before.is_empty());
     let again = project.rbench(&arguments).ok();
     again.assert_stderr_has(&["resuming an interrupted run, after"]);
+    // What was executed before was not executed again.
+    assert!(before.is_subset(&starts(&project)));
     again.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);
 }
