@@ -12,7 +12,7 @@ use crate::{
         disturbance::Disturbance,
         state::{self, MachineState},
     },
-    model::{Benchmark, LayoutSeed, Resources, Sameness, Stage},
+    model::{Benchmark, Resources, Sameness, Stage},
     report::compare::ComparisonReport,
     settings::{Patience, VerdictSettings},
     stats::procedure::WORTHWHILE,
@@ -78,7 +78,19 @@ impl Stages<'_> {
                 Stage::First => first[..block.builds as usize].to_vec(),
                 Stage::Second => runner.fresh_seeds(&begun.identity, &first, block.builds as usize),
             };
-            self.measure_block(&mut begun, &block, seeds, report)?;
+            // Those of the first look are there.
+            let linked;
+            let builds = if seeds == builds.seeds {
+                builds
+            } else {
+                if block.stage == Stage::Second {
+                    announcement::confirmation(self.console, block.benchmarks.len(), &seeds);
+                }
+                linked = runner.link(versions, &block.benchmarks, seeds)?;
+                runner.record_builds(&mut begun, block.stage, &linked)?;
+                &linked
+            };
+            self.measure_block(&begun, &block, builds, report)?;
             if let Some(budget) = &mut budget {
                 budget.count(&block.benchmarks)?;
             }
@@ -89,23 +101,18 @@ impl Stages<'_> {
         self.judged(begun.id, measured)
     }
 
-    /// Links and measures some builds of some benchmarks.
+    /// Measures some builds of some benchmarks.
     fn measure_block(
         &self,
-        begun: &mut Begun,
+        begun: &Begun,
         block: &Block<'_>,
-        seeds: Vec<LayoutSeed>,
+        builds: &Builds,
         report: &mut ComparisonReport,
     ) -> Result<()> {
         let Self { runner, versions, .. } = *self;
-        if block.stage == Stage::Second {
-            announcement::confirmation(self.console, block.benchmarks.len(), &seeds);
-        }
-        let builds = runner.link(versions, &block.benchmarks, seeds)?;
-        suspicious_builds::warn_of_addresses(&builds, &block.benchmarks, &mut report.warnings)?;
-        runner.record_builds(begun, block.stage, &builds)?;
+        suspicious_builds::warn_of_addresses(builds, &block.benchmarks, &mut report.warnings)?;
         let before = MachineState::now();
-        runner.measure(begun, block.stage, versions, &builds, &block.benchmarks)?;
+        runner.measure(begun, block.stage, versions, builds, &block.benchmarks)?;
         report.add_disturbances(MachineState::now().disturbances_since(&before));
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What of a diagnosis should worry anybody, as numbers from which reports write sentences.
 
+use serde::Serialize;
+
 use super::{
     Class, Diagnosis, Influence, Lacking, Leaps, Neighbours, Options, SIGNIFICANT, Segments,
     Simultaneous, SteadyStates, Trend,
@@ -7,7 +9,8 @@ use super::{
 use crate::stats::median;
 
 /// A level of the experiment whose initial state matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Executions of one build.
     Executions,
@@ -16,14 +19,15 @@ pub enum Level {
 }
 
 /// A phenomenon with its size. Each has p below .001 and a size that matters; the sizes are relative, .01 is 1 %.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// The initial state matters: an impact factor above 1.1 at a level whose standard deviation is `min_effect`
     /// or more.
     Influence {
         /// Of executions or of builds.
         level: Level,
-        /// The impact factor.
+        /// The impact factor; in JSON, one that is infinite is null.
         factor: f64,
         /// The standard deviation that the level adds.
         relative_sd: f64,

@@ -1,9 +1,6 @@
 //! Measures both versions of a benchmark at once, by turns, as long as nothing keeps it from that.
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-};
+use std::{path::PathBuf, thread};
 
 use super::{
     Begun, ListedVersion, Runner,
@@ -15,7 +12,6 @@ use super::{
 use crate::{
     build::Event,
     failure::{Exit, Failure, Result},
-    harness::Conditions,
     model::{ExecutionRequest, HarnessKind, Interleave, Name, Obstacle, Stage, Turns},
     process::{
         self,
@@ -136,7 +132,8 @@ impl Runner<'_> {
         let iterations = subject.request.iterations;
         match self.execute_alone(subject, step, version, measuring.builds)? {
             Ok(_) if subject.request.iterations < iterations => {
-                let attempts = self.execute_pair_by_turns(measuring, subject, step, cpu);
+                let attempts = self.execute_by_turns(measuring, &[(subject, step, cpu)])?;
+                let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));
                 self.after_turns(measuring, subject, step, cpu, attempts)
             }
             Ok(_) => Ok(Ended::CannotTakeTurns(Obstacle::FailsInTurns)),
@@ -151,16 +148,19 @@ impl Runner<'_> {
     pub(super) fn execute_by_turns(
         &self,
         measuring: &Measuring<'_>,
-        subjects: &[Subject<'_>],
-        steps: &[(Step, usize)],
+        placed: &[(&Subject<'_>, &Step, usize)],
     ) -> Result<Vec<Result<[Attempt; 2]>>> {
         self.workshop.activate(&own_directory())?;
-        let pairs = steps
+        let pairs = placed
             .iter()
-            .map(|(step, cpu)| Pair::of(measuring, &subjects[step.benchmark], step, *cpu))
+            .map(|(subject, step, cpu)| Pair::of(measuring, subject, step, *cpu))
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.workshop.site.build_path();
-        let turns = measuring.turntaking(&build_path, self.conditions)?;
+        let Some(Ability { library, cpus }) = &measuring.ability else {
+            return Err(Failure::new(Exit::Internal, "executions cannot take turns here"));
+        };
+        let conditions = self.conditions;
+        let turns = Turntaking { library, build_path: &build_path, cpus, conditions };
         if let [only] = pairs.as_slice() {
             return Ok(vec![only.execute(&turns)]);
         }
@@ -171,34 +171,6 @@ impl Runner<'_> {
             let attempts = running.into_iter().map(|one| one.join().map_err(|_| panicked()));
             attempts.collect()
         })
-    }
-
-    /// The same of one benchmark.
-    fn execute_pair_by_turns(
-        &self,
-        measuring: &Measuring<'_>,
-        subject: &Subject<'_>,
-        step: &Step,
-        cpu: usize,
-    ) -> Result<[Attempt; 2]> {
-        self.workshop.activate(&own_directory())?;
-        let build_path = self.workshop.site.build_path();
-        let turns = measuring.turntaking(&build_path, self.conditions)?;
-        Pair::of(measuring, subject, step, cpu)?.execute(&turns)
-    }
-}
-
-impl Measuring<'_> {
-    /// What lets processes take turns.
-    fn turntaking<'t>(
-        &'t self,
-        build_path: &'t Path,
-        conditions: Conditions<'t>,
-    ) -> Result<Turntaking<'t>> {
-        let Some(Ability { library, cpus }) = &self.ability else {
-            return Err(Failure::new(Exit::Internal, "executions cannot take turns here"));
-        };
-        Ok(Turntaking { library, build_path, cpus, conditions })
     }
 }
 

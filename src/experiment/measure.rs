@@ -31,7 +31,8 @@ impl Runner<'_> {
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let all = self.steps(begun, stage, versions.len(), builds.seeds.len(), benchmarks);
+        let (identity, count) = (&begun.identity, builds.seeds.len());
+        let all = self.steps(identity, stage, versions.len(), count, benchmarks);
         let ability = self.ability_to_take_turns(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
@@ -95,7 +96,9 @@ impl Runner<'_> {
         }
         let placed: Vec<(Step, usize)> =
             steps.into_iter().map(|step| (step, cpus.take())).collect();
-        let attempts = self.execute_by_turns(measuring, subjects, &placed)?;
+        let pairs: Vec<(&Subject<'_>, &Step, usize)> =
+            placed.iter().map(|(step, cpu)| (&subjects[step.benchmark], step, *cpu)).collect();
+        let attempts = self.execute_by_turns(measuring, &pairs)?;
         let settle = |((step, cpu), attempts): ((Step, usize), _)| {
             let subject = &mut subjects[step.benchmark];
             let ended = self.after_turns(measuring, subject, &step, cpu, attempts)?;
@@ -154,7 +157,7 @@ impl Runner<'_> {
     /// builds or rounds than others.
     pub(super) fn steps(
         &self,
-        begun: &Begun,
+        identity: &str,
         stage: Stage,
         versions: usize,
         builds: usize,
@@ -163,7 +166,7 @@ impl Runner<'_> {
         let efforts: Vec<Effort> =
             benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark)).collect();
         let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
-        let seed = stage_seed(self.settings.builds.seed, &begun.identity, stage);
+        let seed = stage_seed(self.settings.builds.seed, identity, stage);
         let mut steps = Vec::new();
         let mut from = 0;
         for to in self.blocks(stage, benchmarks, builds) {

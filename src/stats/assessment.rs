@@ -4,7 +4,7 @@ use super::{
     comparison::{Change, Comparison, Direction},
     criteria::Criteria,
     matching::Pairing,
-    power::{POWER, noncentrality_for},
+    power::smallest_flagged,
     rates::Rates,
     refusal::Refusal,
     rule::Rule,
@@ -113,11 +113,7 @@ impl Assessment {
     /// It is known for the rule `overlap` alone: the others are no t tests at that rate.
     pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
-        let flagged = if false_alarm_rate >= POWER {
-            0.0
-        } else {
-            (noncentrality_for(freedom, false_alarm_rate, POWER) * standard_error).exp_m1()
-        };
-        (self.rule == Rule::Overlap).then_some(flagged)
+        (self.rule == Rule::Overlap)
+            .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
     }
 }

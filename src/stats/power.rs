@@ -107,6 +107,15 @@ pub fn two_sided_power(df: f64, noncentrality: f64, alpha: f64) -> f64 {
         + noncentral_t_cdf(-critical, df, noncentrality)
 }
 
+/// The smallest relative increase that a two-sided t test at rate `alpha` flags with a power of 80 %, where the
+/// change has this standard error on the log scale; 0 if the rate alone is 80 %, NaN unless `df` is at least 1.
+pub(super) fn smallest_flagged(df: f64, standard_error: f64, alpha: f64) -> f64 {
+    if alpha >= POWER {
+        return 0.0;
+    }
+    (noncentrality_for(df, alpha, POWER) * standard_error).exp_m1()
+}
+
 /// The noncentrality that a two-sided t test at rate `alpha` flags with probability `power`: times
 /// the standard error of a change, this is the smallest change that an experiment could have seen.
 ///

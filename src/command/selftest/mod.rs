@@ -219,12 +219,12 @@ impl<'a> Selftest<'a> {
     /// What the newest comparison says of each benchmark, in its first metric: others are of the same executions.
     fn observed(&self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
         let experiments = self.runner.store.experiments()?;
-        let went_first = self.runner.went_first(&self.measured);
+        let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
+        let went_first = self.runner.went_first(&newest.identity, &self.measured);
         let mut observed = Vec::with_capacity(self.measured.len());
         for (index, benchmark) in self.measured.iter().enumerate() {
             let Some(row) = rows.iter().find(|row| row.benchmark == *benchmark) else { continue };
-            let newest: Vec<_> = experiments.last().map(|one| one.id).into_iter().collect();
-            let executions = self.runner.store.rows(benchmark, &newest)?;
+            let executions = self.runner.store.rows(benchmark, &[newest.id])?;
             let first = |round, seed| went_first.get(&(index, round, seed)).copied();
             let rate = self.verdicts.criteria.false_alarm_rate;
             observed.push(Observed::of(row, &executions, (repetition, rate), first));

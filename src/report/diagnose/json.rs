@@ -13,7 +13,7 @@ use super::{
     },
 };
 use crate::{
-    diagnosis::{Level, Warning},
+    diagnosis::Warning,
     model::Dimensions,
     report::json::{FullName, Machine, MetricFields, Version},
 };
@@ -41,9 +41,9 @@ struct ExaminationFields<'r> {
     metric: MetricFields<'r>,
     #[serde(flatten)]
     conditions: ConditionFields<'r>,
-    warnings: Vec<WarningFields>,
+    warnings: Vec<WarningFields<'r>>,
     /// What a control shows as well that is known to be steady: no warnings of the benchmark.
-    of_machine: Vec<WarningFields>,
+    of_machine: Vec<WarningFields<'r>>,
     has_control: bool,
     notes: &'r [String],
     variance: Option<VarianceFields>,
@@ -79,62 +79,11 @@ struct ConditionFields<'r> {
 
 /// A warning: what it is, its values, and both as sentences.
 #[derive(Serialize)]
-struct WarningFields {
+struct WarningFields<'r> {
     #[serde(flatten)]
-    kind: WarningKind,
+    warning: &'r Warning,
     finding: String,
     advice: String,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum WarningKind {
-    Influence {
-        level: &'static str,
-        factor: Option<f64>,
-        relative_sd: f64,
-        p: f64,
-    },
-    WarmUp {
-        effect: f64,
-        measurements: usize,
-        p: f64,
-    },
-    SlowDown {
-        effect: f64,
-        p: f64,
-    },
-    SeveralSteadyStates {
-        spread: f64,
-        range: f64,
-        p: f64,
-    },
-    Leaps {
-        leaping: usize,
-        executions: usize,
-        warm_up: usize,
-        slow_down: usize,
-        no_steady_state: usize,
-        distance: f64,
-        p: f64,
-    },
-    SimultaneousStates {
-        executions: usize,
-        of: usize,
-        distance: f64,
-        slower: f64,
-        p: f64,
-    },
-    Neighbours {
-        correlation: f64,
-        error: f64,
-        error_if_independent: f64,
-        p: f64,
-    },
-    Prologue {
-        change: f64,
-        p: f64,
-    },
 }
 
 impl DiagnosisReport {
@@ -202,9 +151,9 @@ impl Examination {
         }
     }
 
-    fn warning_fields(&self, warning: &Warning) -> WarningFields {
+    fn warning_fields<'r>(&self, warning: &'r Warning) -> WarningFields<'r> {
         let words = self.words(warning);
-        WarningFields { kind: warning.into(), finding: words.finding, advice: words.advice }
+        WarningFields { warning, finding: words.finding, advice: words.advice }
     }
 }
 
@@ -222,54 +171,6 @@ impl<'r> From<&'r Conditions> for ConditionFields<'r> {
             load: conditions.load,
             others: conditions.others,
             preempted: conditions.preempted,
-        }
-    }
-}
-
-impl From<&Warning> for WarningKind {
-    fn from(warning: &Warning) -> Self {
-        match *warning {
-            Warning::Influence { level, factor, relative_sd, p } => {
-                let level = match level {
-                    Level::Executions => "executions",
-                    Level::Builds => "builds",
-                };
-                Self::Influence {
-                    level,
-                    factor: factor.is_finite().then_some(factor),
-                    relative_sd,
-                    p,
-                }
-            }
-            Warning::WarmUp { effect, measurements, p } => Self::WarmUp { effect, measurements, p },
-            Warning::SlowDown { effect, p } => Self::SlowDown { effect, p },
-            Warning::SeveralSteadyStates { spread, range, p } => {
-                Self::SeveralSteadyStates { spread, range, p }
-            }
-            Warning::Leaps {
-                leaping,
-                executions,
-                warm_up,
-                slow_down,
-                no_steady_state,
-                distance,
-                p,
-            } => Self::Leaps {
-                leaping,
-                executions,
-                warm_up,
-                slow_down,
-                no_steady_state,
-                distance,
-                p,
-            },
-            Warning::SimultaneousStates { executions, of, distance, slower, p } => {
-                Self::SimultaneousStates { executions, of, distance, slower, p }
-            }
-            Warning::Neighbours { correlation, error, error_if_independent, p } => {
-                Self::Neighbours { correlation, error, error_if_independent, p }
-            }
-            Warning::Prologue { change, p } => Self::Prologue { change, p },
         }
     }
 }

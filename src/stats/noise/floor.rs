@@ -1,13 +1,12 @@
 //! The noise floor: the smallest change that an experiment finds.
 
-use crate::stats::power::{POWER, noncentrality_for};
+use crate::stats::power::smallest_flagged;
 
 /// The smallest relative increase that a comparison of so many pairs of builds flags with a power of 80 %, where
 /// the differences of pairs have this standard deviation on the log scale. NaN for fewer than 2 builds.
 pub fn smallest_detectable(deviation: f64, builds: usize, false_alarm_rate: f64) -> f64 {
-    let freedom = builds as f64 - 1.0;
     let error = deviation / (builds as f64).sqrt();
-    (noncentrality_for(freedom, false_alarm_rate, POWER) * error).exp_m1()
+    smallest_flagged(builds as f64 - 1.0, error, false_alarm_rate)
 }
 
 /// The standard deviation of which several samples of equal size have these; `None` of none.
@@ -21,7 +20,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::power::two_sided_power;
+    use crate::stats::power::{POWER, two_sided_power};
 
     #[test]
     fn ten_pairs_find_about_one_standard_deviation() {
