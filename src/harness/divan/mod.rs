@@ -1,10 +1,10 @@
 //! Benchmarks of Divan, read from the table it prints.
 //!
-//! Divan prints no raw measurements, which it calls samples. But when it takes three, its columns
-//! *fastest*, *median* and *slowest* are those three, to four digits, and their order is not known.
-//! With threads it takes more, whose mean counts as one measurement. Of more than three samples, with
-//! threads or without, the median counts as one measurement. Divan has no warm-up of its own: long or
-//! many samples take its place.
+//! Divan prints no raw measurements, which it calls samples. In turns, they are known from the readings of
+//! the clock. Otherwise, when it takes three, its columns *fastest*, *median* and *slowest* are those
+//! three, to four digits, and their order is not known. With threads it takes more, whose mean counts as
+//! one measurement. Of more than three samples, with threads or without, the median counts as one
+//! measurement. Divan has no warm-up of its own: long or many samples take its place.
 //!
 //! It is always told to read the clock of the operating system, as it does by default, and never the
 //! counter of the CPU, which it could be told to read by a variable in cargo's configuration: both
@@ -13,6 +13,7 @@
 //!
 //! A benchmark with several numbers of threads is one benchmark for each, `ID/t=2`.
 
+mod samples;
 mod table;
 mod time;
 mod tree;
@@ -33,7 +34,7 @@ use super::{
 use crate::{
     failure::{Exit, Failure, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Name, Turns},
-    process::Output,
+    process::{Output, turns::Member},
 };
 
 /// Divan of one version.
@@ -96,8 +97,7 @@ impl Harness for Divan {
                 self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
-            let row =
-                row(&ended.output, samples).map_err(|reason| process.failure(&reason, &ended))?;
+            let row = row(&ended.output).map_err(|reason| process.failure(&reason, &ended))?;
             Ok::<_, Failure>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
@@ -113,7 +113,9 @@ impl Harness for Divan {
                 }
             }
         }
-        let series = row.series();
+        let readings = conditions.member.map(Member::readings).transpose()?.unwrap_or_default();
+        let series = samples::samples(&readings, samples, &row);
+        let series = series.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
             return Err(process.failure(&defect, &ended));
         }

@@ -9,40 +9,53 @@ use crate::{
 };
 
 /// The one line with measurements.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
-    /// The time per iteration of each measurement, in ascending order.
-    times: Vec<ShownTime>,
+    pub(super) fastest: ShownTime,
+    pub(super) slowest: ShownTime,
+    pub(super) median: ShownTime,
+    pub(super) mean: ShownTime,
+    samples: u64,
     /// The iterations of each sample. A measurement that stands for several samples counts those of one:
     /// so it shows how long a sample takes.
     pub(super) iterations: u64,
 }
 
 impl Row {
-    /// How many iterations last `floor`, by the fastest measurement.
+    /// How many iterations last `floor`, by the fastest sample.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     pub(super) fn iterations_for(&self, floor: Duration) -> u64 {
-        let fastest = self.times.first().map_or(f64::INFINITY, |time| time.value);
-        let iterations = (floor.as_secs_f64() * 1e9 / fastest).ceil() as u64;
+        let iterations = (floor.as_secs_f64() * 1e9 / self.fastest.value).ceil() as u64;
         // Divan's command line takes 32 bits.
         iterations.clamp(1, u32::MAX.into())
     }
 
-    /// Its measurements.
-    pub(super) fn series(&self) -> Series {
-        Series {
-            metric: Metric::wall(),
-            values: self.times.iter().map(|time| time.value).collect(),
-            iterations: vec![self.iterations; self.times.len()],
-            resolution: self.times.iter().map(|time| time.step).fold(0.0, f64::max),
-        }
+    /// Its measurements: all samples if these are at most three, as many as were requested, and else one
+    /// for all of them. Of more than three it is the median, and of fewer their mean: they are more than
+    /// requested with threads, each of which takes some.
+    pub(super) fn series(&self, requested: usize) -> Series {
+        let times = match requested {
+            4.. => vec![self.median],
+            _ if self.samples != requested as u64 => vec![self.mean],
+            1 => vec![self.fastest],
+            2 => vec![self.fastest, self.slowest],
+            _ => vec![self.fastest, self.median, self.slowest],
+        };
+        let resolution = times.iter().map(|time| time.step).fold(0.0, f64::max);
+        self.series_of(times.into_iter().map(|time| time.value).collect(), resolution)
+    }
+
+    /// A series of these times per iteration in ns.
+    pub(super) fn series_of(&self, values: Vec<f64>, resolution: f64) -> Series {
+        let iterations = vec![self.iterations; values.len()];
+        Series { metric: Metric::wall(), values, iterations, resolution }
     }
 }
 
 /// The line with measurements, or why there is none.
-pub(super) fn row(output: &Output, requested: usize) -> Result<Row, String> {
+pub(super) fn row(output: &Output) -> Result<Row, String> {
     let text = output.to_string();
-    let mut rows = text.lines().filter_map(cells).map(|cells| cells.row(requested));
+    let mut rows = text.lines().filter_map(cells);
     match (rows.next(), rows.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err("it printed no measurement; does a benchmark with this id \
@@ -52,36 +65,10 @@ pub(super) fn row(output: &Output, requested: usize) -> Result<Row, String> {
     }
 }
 
-/// What a line of the table has.
-struct Cells {
-    fastest: ShownTime,
-    slowest: ShownTime,
-    median: ShownTime,
-    mean: ShownTime,
-    samples: u64,
-    iterations: u64,
-}
-
-impl Cells {
-    /// The measurements: all samples if these are at most three, as many as were requested, and else one
-    /// for all of them. Of more than three it is the median, and of fewer their mean: they are more than
-    /// requested with threads, each of which takes some.
-    fn row(&self, requested: usize) -> Row {
-        let times = match requested {
-            4.. => vec![self.median],
-            _ if self.samples != requested as u64 => vec![self.mean],
-            1 => vec![self.fastest],
-            2 => vec![self.fastest, self.slowest],
-            _ => vec![self.fastest, self.median, self.slowest],
-        };
-        Row { times, iterations: self.iterations / self.samples }
-    }
-}
-
 /// Reads a line from its end: names, and what a benchmark itself prints, may look like anything.
-fn cells(line: &str) -> Option<Cells> {
+fn cells(line: &str) -> Option<Row> {
     let mut columns = line.rsplitn(6, '│').map(str::trim);
-    let iterations = columns.next()?.parse().ok()?;
+    let iterations: u64 = columns.next()?.parse().ok()?;
     let samples = columns.next()?.parse().ok().filter(|samples| *samples > 0)?;
     let mean = ShownTime::read(columns.next()?)?;
     let median = ShownTime::read(columns.next()?)?;
@@ -89,12 +76,13 @@ fn cells(line: &str) -> Option<Cells> {
     let mut words = columns.next()?.split_whitespace().rev();
     let unit = words.next()?;
     let fastest = ShownTime::read(&format!("{} {unit}", words.next()?))?;
-    Some(Cells { fastest, slowest, median, mean, samples, iterations })
+    Some(Row { fastest, slowest, median, mean, samples, iterations: iterations / samples })
 }
 
 #[cfg(test)]
 pub(super) fn row_of(nanoseconds: f64, iterations: u64) -> Row {
-    Row { times: vec![ShownTime { value: nanoseconds, step: 0.1 }], iterations }
+    let time = ShownTime { value: nanoseconds, step: 0.1 };
+    Row { fastest: time, slowest: time, median: time, mean: time, samples: 1, iterations }
 }
 
 #[cfg(test)]
@@ -115,7 +103,7 @@ mod tests {
 
     #[test]
     fn three_measurements_are_read_from_the_table() {
-        let series = row(&output(TABLE), 3).unwrap().series();
+        let series = row(&output(TABLE)).unwrap().series(3);
         assert_eq!(series.values, [70.16, 70.32, 1500.0]);
         assert_eq!(series.iterations, [64; 3]);
         assert!((series.resolution - 1.0).abs() < 1e-9, "the coarsest: {}", series.resolution);
@@ -125,8 +113,8 @@ mod tests {
     fn more_samples_than_requested_are_their_mean() {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
-        let row = row(&output(table), 3).unwrap();
-        assert_eq!((row.series().values, row.iterations), (vec![4.0], 2));
+        let row = row(&output(table)).unwrap();
+        assert_eq!((row.series(3).values, row.iterations), (vec![4.0], 2));
     }
 
     #[test]
@@ -134,7 +122,7 @@ mod tests {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2.5 µs │ 4 µs │ 52      │ 2080\n";
         for requested in [4, 50, 52] {
-            let series = row(&output(table), requested).unwrap().series();
+            let series = row(&output(table)).unwrap().series(requested);
             assert_eq!((series.values, series.iterations), (vec![2500.0], vec![40]));
             assert!((series.resolution - 1.0).abs() < 1e-9, "its own: {}", series.resolution);
         }
@@ -146,7 +134,7 @@ mod tests {
         for (table, words) in
             [(&twice[..], "several lines"), ("Timer precision: 30 ns\n", "no measurement")]
         {
-            let reason = row(&output(table), 3).unwrap_err();
+            let reason = row(&output(table)).unwrap_err();
             assert!(reason.contains(words), "{reason:?} lacks {words:?}");
         }
     }

@@ -11,7 +11,7 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    mem::offset_of,
+    mem::{offset_of, size_of},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
         unix::{fs::FileExt, process::CommandExt},
@@ -29,7 +29,7 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-use self::page::Page;
+use self::page::{Page, READINGS};
 use crate::failure::{Exit, OrFail, Result};
 
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
@@ -107,7 +107,7 @@ impl Ring {
         let file = File::open(library)
             .or_fail(Exit::Internal, || format!("cannot open {}", library.display()))?;
         let ring = Self { page: moved(page)?.into(), library: moved(file)?.into() };
-        ring.page.set_len(4096).or_fail(Exit::Internal, what)?;
+        ring.page.set_len(size_of::<Page>() as u64).or_fail(Exit::Internal, what)?;
         let quantum = i64::try_from(QUANTUM.as_nanos()).unwrap_or(i64::MAX);
         ring.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
         let mut mask = [0_u64; 16];
@@ -256,6 +256,18 @@ impl Member {
             first_thread: Duration::from_nanos(number(offset_of!(Page, first_thread))?),
             others: Duration::from_nanos(number(offset_of!(Page, others))?),
         })
+    }
+
+    /// What the first thread of the process, which has ended, read last from the monotonic clock: at most [`READINGS`]
+    /// times in ns, in the order in which they were read. They are those that the process itself saw. Processes that it
+    /// forked add theirs, so whoever uses them makes sure that they are what they are taken for.
+    pub fn readings(&self) -> Result<Vec<i64>> {
+        let read = offset_of!(Page, read) + size_of::<u64>() * self.index;
+        let read = usize::try_from(u64::from_ne_bytes(self.ring.read(read)?)).unwrap_or(usize::MAX);
+        let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
+        let at = |index: usize| all + size_of::<i64>() * (index % READINGS);
+        let kept = read.saturating_sub(READINGS)..read;
+        kept.map(|index| Ok(i64::from_ne_bytes(self.ring.read(at(index))?))).collect()
     }
 
     fn has(&self, flags: usize) -> Result<bool> {

@@ -1,8 +1,11 @@
-//! What two processes that take turns share, and what rbench reads and writes of it: one page of memory.
+//! What two processes that take turns share, and what rbench reads and writes of it.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// The page. Times are in ns, by the monotonic clock.
+/// How many readings of the clock are kept.
+pub const READINGS: usize = 256;
+
+/// The memory. Times are in ns, by the monotonic clock.
 #[repr(C)]
 pub struct Page {
     /// The CPUs on which a process may run that runs alone, a bit for each.
@@ -29,4 +32,8 @@ pub struct Page {
     pub first_thread: [AtomicI64; 2],
     /// How much CPU time other threads of each process took, and the processes that it started.
     pub others: [AtomicI64; 2],
+    /// How often the first thread of each process has read the monotonic clock.
+    pub read: [AtomicU64; 2],
+    /// What it read there, in the time of its process: reading `i` is at `i % READINGS`.
+    pub readings: [[AtomicI64; READINGS]; 2],
 }

@@ -1,0 +1,121 @@
+//! The samples of an execution in turns, which Divan does not print: from the clock readings of its process.
+
+use super::{table::Row, time::ShownTime};
+use crate::model::Series;
+
+/// The measurements of the `count` samples that `row` sums up, in the order in which they were taken; none if
+/// the readings are not theirs.
+///
+/// Divan with one thread reads the clock before and after each sample, and not after the last one. It subtracts
+/// what it found its loop to cost per iteration, a constant of the process, and shows the fastest, the slowest, the
+/// median and the mean sample. The readings are those of the samples only if all four are shown as they should be. The
+/// constant is the smallest one with which they are.
+pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Series> {
+    let first = readings.len().checked_sub(2 * count).filter(|_| count > 0)?;
+    let pairs = readings[first..].as_chunks::<2>().0;
+    let iterations = row.iterations as f64;
+    let mut times: Vec<f64> =
+        pairs.iter().map(|[start, end]| (end - start) as f64 / iterations).collect();
+    let mut sorted = times.clone();
+    sorted.sort_by(f64::total_cmp);
+    let shown = [
+        (sorted[0], row.fastest),
+        (sorted[count - 1], row.slowest),
+        (sorted[(count - 1) / 2].midpoint(sorted[count / 2]), row.median),
+        (sorted.iter().sum::<f64>() / count as f64, row.mean),
+    ];
+    let ranges = shown.map(|(time, shown)| subtracted(time, shown));
+    let least = ranges.iter().map(|range| range[0]).fold(f64::NEG_INFINITY, f64::max);
+    let most = ranges.iter().map(|range| range[1]).fold(f64::INFINITY, f64::min);
+    if least > most || most < 0.0 {
+        return None;
+    }
+    let cost = least.max(0.0);
+    for time in &mut times {
+        *time -= cost;
+    }
+    Some(row.series_of(times, (most - cost).max(iterations.recip())))
+}
+
+/// The least and the most that can have been subtracted from a time per iteration, in ns, so that it is shown so.
+/// Divan cuts times after the last digit that it shows, and counts whole picoseconds.
+fn subtracted(time: f64, shown: ShownTime) -> [f64; 2] {
+    const PICOSECOND: f64 = 1e-3;
+    [time - shown.value - shown.step - PICOSECOND, time - shown.value + PICOSECOND]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{harness::divan::table::row, process::Output};
+
+    /// What Divan shows of samples of `iterations` iterations that took these ns, less `cost` ns per iteration.
+    fn shown(durations: &[i64], iterations: i64, cost: f64) -> Row {
+        let mut times: Vec<f64> =
+            durations.iter().map(|one| *one as f64 / iterations as f64 - cost).collect();
+        times.sort_by(f64::total_cmp);
+        let count = times.len();
+        let [fastest, slowest] = [times[0], times[count - 1]];
+        let median = times[(count - 1) / 2].midpoint(times[count / 2]);
+        let mean = times.iter().sum::<f64>() / count as f64;
+        // As microseconds, cut after three places.
+        let cell = |time: f64| format!("{:.3} µs", (time + 1e-7).floor() / 1e3);
+        let cells = [fastest, slowest, median, mean].map(cell).join(" │ ");
+        let all = count as i64 * iterations;
+        let text = format!("╰─ a  {cells} │ {count} │ {all}\n");
+        row(&Output { head: text.into_bytes(), ..Output::default() }).unwrap()
+    }
+
+    /// What a process reads that takes samples so long: first two other readings.
+    fn readings(durations: &[i64]) -> Vec<i64> {
+        let mut readings = vec![100, 230];
+        for duration in durations {
+            let start = readings[readings.len() - 1] + 45;
+            readings.extend([start, start + duration]);
+        }
+        readings
+    }
+
+    proptest! {
+        #[test]
+        fn the_samples_of_the_readings_are_those_that_divan_sums_up(
+            durations in prop::collection::vec(4_900_000_i64..5_100_000, 1..20), cost in 0.0..2.0_f64,
+        ) {
+            let iterations = 1000;
+            let row = shown(&durations, iterations, cost);
+            let series = samples(&readings(&durations), durations.len(), &row).unwrap();
+            prop_assert_eq!(series.values.len(), durations.len());
+            prop_assert!(series.resolution <= 1.01, "{}", series.resolution);
+            for (value, duration) in series.values.iter().zip(&durations) {
+                let expected = *duration as f64 / iterations as f64 - cost;
+                prop_assert!((value - expected).abs() <= series.resolution + 0.01);
+            }
+        }
+    }
+
+    const DURATIONS: [i64; 4] = [5_000_000, 5_200_000, 5_050_000, 5_900_000];
+
+    #[test]
+    fn readings_that_are_not_those_of_the_samples_give_none() {
+        let row = shown(&DURATIONS, 1000, 0.3);
+        let right = readings(&DURATIONS);
+        assert!(samples(&right, 4, &row).is_some());
+        let mut later = right.clone();
+        later.push(later[later.len() - 1] + 60);
+        assert_eq!(samples(&later, 4, &row), None, "one reading more");
+        assert_eq!(samples(&right[3..], 4, &row), None, "too few");
+        assert_eq!(samples(&[], 0, &row), None);
+        let mut other = right;
+        *other.last_mut().unwrap() += 100_000;
+        assert_eq!(samples(&other, 4, &row), None, "another duration");
+    }
+
+    #[test]
+    fn samples_keep_the_order_in_which_they_were_taken() {
+        let series = samples(&readings(&DURATIONS), 4, &shown(&DURATIONS, 1000, 0.0)).unwrap();
+        assert_eq!(series.values, [5000.0, 5200.0, 5050.0, 5900.0]);
+        assert_eq!(series.iterations, [1000; 4]);
+    }
+}
