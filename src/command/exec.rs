@@ -67,7 +67,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
             target: target.executable.target.clone(),
         },
         harness: target.harness.kind(),
-        limit: target.harness.measurement_limit(request.measurements),
+        limit: target.harness.measurement_limit(request.measurements, false),
         request,
         benchmarks: results,
     })?;

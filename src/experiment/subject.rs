@@ -43,7 +43,7 @@ impl Subject<'_> {
             let s = if count == 1 { "" } else { "s" };
             let cannot =
                 |limit| format!("an execution cannot have {count} measurement{s}: {limit}");
-            let limit = harness.measurement_limit(count).map(cannot);
+            let limit = harness.measurement_limit(count, self.takes_turns()).map(cannot);
             harness.note(&self.request).into_iter().chain(limit)
         })
     }

@@ -37,7 +37,7 @@ impl Harness for Command {
         HarnessKind::Command
     }
 
-    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
         (measurements != 1).then_some("one run of a program is one measurement")
     }
 

@@ -25,7 +25,7 @@ impl Harness for Libtest {
         HarnessKind::Libtest
     }
 
-    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
         (measurements != 1).then_some("libtest prints one median of all it measured")
     }
 

@@ -80,8 +80,9 @@ pub trait Harness: fmt::Debug + Send + Sync {
         request.least_time()
     }
 
-    /// Why an execution cannot have this number of measurements, if this harness never takes so many.
-    fn measurement_limit(&self, _measurements: usize) -> Option<&'static str> {
+    /// Why an execution, by turns with another one or alone, cannot have this number of measurements, if this harness
+    /// never takes so many.
+    fn measurement_limit(&self, _measurements: usize, _in_turns: bool) -> Option<&'static str> {
         None
     }
 

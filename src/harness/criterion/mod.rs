@@ -48,7 +48,7 @@ impl Harness for Criterion {
         HarnessKind::Criterion
     }
 
-    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
+    fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {
         (measurements < FEWEST).then_some("Criterion.rs takes at least 10")
     }
 

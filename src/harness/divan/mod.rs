@@ -52,8 +52,8 @@ impl Harness for Divan {
         HarnessKind::Divan
     }
 
-    fn measurement_limit(&self, measurements: usize) -> Option<&'static str> {
-        (measurements > MOST)
+    fn measurement_limit(&self, measurements: usize, in_turns: bool) -> Option<&'static str> {
+        (measurements > MOST && !in_turns)
             .then_some("the table of Divan shows at most 3; of more samples it gives their median")
     }
 
@@ -252,11 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_that_more_than_three_samples_are_one_measurement() {
+    fn it_is_told_that_more_than_three_samples_are_one_measurement_unless_in_turns() {
         let divan = Divan { version: Version::new(0, 1, 21) };
-        assert_eq!(divan.measurement_limit(3), None);
+        assert_eq!(divan.measurement_limit(3, false), None);
+        assert_eq!(divan.measurement_limit(4, true), None);
         assert!(
-            divan.measurement_limit(4).unwrap().ends_with("of more samples it gives their median")
+            divan
+                .measurement_limit(4, false)
+                .unwrap()
+                .ends_with("of more samples it gives their median")
         );
     }
 

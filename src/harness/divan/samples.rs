@@ -63,7 +63,7 @@ mod tests {
         // As microseconds, cut after three places.
         let cell = |time: f64| format!("{:.3} µs", (time + 1e-7).floor() / 1e3);
         let cells = [fastest, slowest, median, mean].map(cell).join(" │ ");
-        let all = count as i64 * iterations;
+        let all = count * usize::try_from(iterations).unwrap();
         let text = format!("╰─ a  {cells} │ {count} │ {all}\n");
         row(&Output { head: text.into_bytes(), ..Output::default() }).unwrap()
     }

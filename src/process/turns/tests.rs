@@ -111,6 +111,23 @@ fn two_processes_run_by_turns_each_in_its_own_time_and_directory() {
 }
 
 #[test]
+fn what_a_process_read_last_from_the_clock_is_kept_in_its_own_time() {
+    let ring = ring();
+    let members = [0, 1].map(|index| member(&ring, index));
+    for child in members.each_ref().map(start) {
+        printed(child);
+    }
+    for member in members {
+        let readings = member.readings().unwrap();
+        assert_eq!(readings.len(), READINGS);
+        assert!(readings.is_sorted());
+        // Some of the last ones are from before the wait of 20 ms. What the partner took meanwhile does not count.
+        let waited = readings[READINGS - 1] - readings[READINGS - 10];
+        assert!((20_000_000..2_000_000_000).contains(&waited), "{waited}");
+    }
+}
+
+#[test]
 fn the_time_of_a_process_stands_still_while_its_partner_has_the_turn() {
     let ring = ring();
     let [waiting, absent] = [0, 1].map(|index| member(&ring, index));
