@@ -2,6 +2,8 @@
 
 use std::{collections::HashSet, rc::Rc, time::SystemTime};
 
+mod agenda;
+
 use super::{announcement, output::Output, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
