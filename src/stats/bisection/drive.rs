@@ -1,6 +1,6 @@
 //! Answers the questions of many searches, those about the same two commits together.
 
-use super::{Answer, Known, Pair, Search, Task};
+use super::{Answer, Conclusion, Known, Pair, Search, Task, steps};
 
 /// Whoever knows or measures. Subjects are the indices of their searches.
 pub trait Oracle {
@@ -19,11 +19,37 @@ pub trait Oracle {
     ) -> Result<Vec<Answer>, Self::Error>;
 }
 
-/// Lets an oracle answer until every search is concluded.
+/// Lets an oracle answer until every search is concluded. All of them are of one range, and together they name
+/// something that is no change with a probability of at most `alpha`.
+pub fn find<O: Oracle>(
+    searches: &mut [Search],
+    alpha: f64,
+    oracle: &mut O,
+) -> Result<(), O::Error> {
+    let commits = searches.iter().map(Search::commits).max().unwrap_or_default();
+    let share = alpha / f64::from(steps(commits) + 2);
+    drive(searches, oracle)?;
+    let open = count(searches, |conclusion| *conclusion == Conclusion::Open);
+    for search in &mut *searches {
+        search.compare_at(share / open.max(1) as f64);
+    }
+    drive(searches, oracle)?;
+    let changed = count(searches, |one| matches!(one, Conclusion::Changed { .. }));
+    for search in &mut *searches {
+        search.narrow_within((alpha - share) / changed.max(1) as f64);
+    }
+    drive(searches, oracle)
+}
+
+fn count(searches: &[Search], is_meant: impl Fn(&Conclusion) -> bool) -> usize {
+    searches.iter().filter(|one| one.conclusion().is_ok_and(|it| is_meant(&it))).count()
+}
+
+/// Lets an oracle answer all that the searches ask.
 ///
 /// What needs no measuring is asked first, then what most searches ask for: those that have not got so far may come
 /// to the same question meanwhile.
-pub fn drive<O: Oracle>(searches: &mut [Search], oracle: &mut O) -> Result<(), O::Error> {
+fn drive<O: Oracle>(searches: &mut [Search], oracle: &mut O) -> Result<(), O::Error> {
     loop {
         let tasks: Vec<(usize, Task)> =
             searches.iter().enumerate().filter_map(|(at, one)| Some((at, one.next()?))).collect();

@@ -1,7 +1,7 @@
 //! Finds the commits of a range that changed a benchmark, by comparisons of two commits at a time.
 //!
 //! The range is `0..=n`: 0 is the version before it, `n` its end. A [`Search`] is of one subject (a benchmark in
-//! one metric). It asks questions and never measures: whoever answers is an [`Oracle`], and [`drive`] puts the
+//! one metric). It asks questions and never measures: whoever answers is an [`Oracle`], and [`find`] puts the
 //! questions of many searches together, so that they share comparisons.
 //!
 //! # The search
@@ -18,13 +18,15 @@
 //!
 //! # The promise
 //!
-//! A search names something that is no change with a probability of at most its budget `β`. It is spent as the
-//! search goes on. Of a segment of `s` commits with `β` left, one step takes `β / (⌈log₂ s⌉ + 1)`, half for each of
-//! its two comparisons; where both halves are searched, each gets half of what is left; and what is left at the
-//! end is for the comparison of the single commit. The first comparison, of the whole range, takes
-//! `β / (⌈log₂ n⌉ + 2)`. So all steps together never take more than `β`, however many changes there are, and each
-//! step of a search for one change takes the same. Whoever answers must say [`Finding::Changed`] of what did not
-//! change with a probability of at most the rate that is asked for.
+//! All searches together name something that is no change with a probability of at most `α`: not one in so many of
+//! them, but in any. Of it, the first comparison takes `α / (⌈log₂ n⌉ + 2)`, shared evenly by the `G` subjects that may
+//! differ at the ends. The rest is shared evenly by those `G'` of them that it shows to have changed: each has a budget
+//! of `β = α (⌈log₂ n⌉ + 1) / (⌈log₂ n⌉ + 2) / G'`, and spends it as it goes on. Of a segment of `s` commits with `β`
+//! left, one step takes `β / (⌈log₂ s⌉ + 1)`, half for each of its two comparisons; where both halves are searched, each
+//! gets half of what is left; and what is left at the end is for the comparison of the single commit. So all steps
+//! together never take more than `β`, however many changes there are, and each step of a search for one change
+//! takes the same. Whoever answers must say [`Finding::Changed`] of what did not change with a probability of at
+//! most the rate that is asked for.
 
 mod decision;
 mod drive;
@@ -34,7 +36,7 @@ mod search;
 mod tests;
 
 pub use decision::{Decision, decide};
-pub use drive::{Oracle, drive};
+pub use drive::{Oracle, find};
 pub use estimate::Estimate;
 pub use search::{Conclusion, Ending, Found, Search, Task, steps};
 

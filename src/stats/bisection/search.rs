@@ -25,6 +25,8 @@ pub enum Conclusion {
     Same,
     /// One end cannot be compared.
     Lacks(usize),
+    /// The ends may differ, and were not compared.
+    Open,
     /// The ends were compared, and no change is shown.
     NotChanged(Measured),
     /// The ends differ.
@@ -60,6 +62,8 @@ pub enum Ending {
     Spread,
     /// The comparison of what was left did not show it.
     NotShown,
+    /// The search was stopped.
+    Stopped,
 }
 
 /// The search of one subject.
@@ -69,8 +73,11 @@ pub struct Search {
     commits: usize,
     /// The smallest change of interest, on logarithms.
     min_change: f64,
-    /// `β`: how often something may be named that is no change.
-    budget: f64,
+    /// How often the first comparison may show a change that is none, once it is to be made.
+    first_rate: Option<f64>,
+    /// `β`: how often something may be named after it that is no change, once that is to be searched.
+    budget: Option<f64>,
+    stopped: bool,
     lacking_end: Option<usize>,
     unusable: BTreeSet<usize>,
     known: BTreeMap<Pair, Known>,
@@ -88,24 +95,60 @@ struct Segment {
     shown: Option<(Pair, Estimate)>,
 }
 
+impl Segment {
+    /// Its change, by its own comparison if that shows it.
+    fn found(&self, ending: Ending) -> Found {
+        let Self { from, to, known, shown } = *self;
+        let (compared, change) = shown.unwrap_or(([from, to], known));
+        Found { after: from, at: to, compared, change, ending }
+    }
+}
+
 /// How many halvings lead from so many commits to a single one: `⌈log₂ n⌉`.
 pub fn steps(commits: usize) -> u32 {
     commits.max(1).next_power_of_two().ilog2()
 }
 
 impl Search {
-    /// Of so many commits, for changes of at least `min_effect` (0.01 is 1 %), which may name something that is no
-    /// change with a probability of `budget`.
-    pub fn new(commits: usize, min_effect: f64, budget: f64) -> Self {
+    /// Of so many commits, for changes of at least `min_effect` (0.01 is 1 %). It asks what is known of the ends, and
+    /// nothing more before it may [compare](Self::compare_at) them and [narrow](Self::narrow_within) them down.
+    pub fn new(commits: usize, min_effect: f64) -> Self {
         Self {
             commits,
             min_change: min_effect.ln_1p(),
-            budget,
+            first_rate: None,
+            budget: None,
+            stopped: false,
             lacking_end: None,
             unusable: BTreeSet::new(),
             known: BTreeMap::new(),
             measured: BTreeMap::new(),
         }
+    }
+
+    /// Lets it compare the ends, which may show a change that is none with a probability of `rate`.
+    pub const fn compare_at(&mut self, rate: f64) {
+        self.first_rate = Some(rate);
+    }
+
+    /// Lets it narrow a change of the ends down, and name what is no change with a probability of `budget`.
+    pub const fn narrow_within(&mut self, budget: f64) {
+        self.budget = Some(budget);
+    }
+
+    /// Lets it conclude from what it knows.
+    pub const fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// How many commits the range has.
+    pub const fn commits(&self) -> usize {
+        self.commits
+    }
+
+    /// How many comparisons it was told of.
+    pub fn comparisons(&self) -> usize {
+        self.measured.len()
     }
 
     /// What it must know next; none if it is concluded.
@@ -115,17 +158,19 @@ impl Search {
 
     /// What is known of two commits.
     pub fn know(&mut self, pair: Pair, known: Known) {
-        match known {
-            Known::Lacks(commit) => self.pass_over(pair, commit),
-            known => drop(self.known.insert(pair, known)),
+        let is_passed_over = matches!(known, Known::Lacks(commit) if self.pass_over(pair, commit));
+        if !is_passed_over {
+            let is_same = known == Known::Same;
+            self.known.insert(pair, if is_same { known } else { Known::Differs });
         }
     }
 
     /// What came of a comparison.
     pub fn answer(&mut self, pair: Pair, answer: Answer) {
         match answer {
-            Answer::Lacks(commit) => self.pass_over(pair, commit),
             Answer::Measured(measured) => drop(self.measured.insert(pair, measured)),
+            Answer::Lacks(commit) if self.pass_over(pair, commit) => {}
+            Answer::Lacks(_) => drop(self.measured.insert(pair, NOTHING)),
         }
     }
 
@@ -140,23 +185,45 @@ impl Search {
         if let Some(end) = self.lacking_end {
             return Ok(Conclusion::Lacks(end));
         }
-        if self.commits == 0 || self.look(whole)? == Known::Same {
+        if self.commits == 0 {
             return Ok(Conclusion::Same);
         }
-        let share = self.budget / f64::from(steps(self.commits) + 2);
-        let total = self.compare(whole, share)?;
+        match self.look(whole) {
+            Ok(Known::Same) => return Ok(Conclusion::Same),
+            Err(_) if self.stopped => return Ok(Conclusion::Open),
+            known => known?,
+        };
+        let Some(rate) = self.first_rate else { return Ok(Conclusion::Open) };
+        let total = match self.compare(whole, rate) {
+            Err(_) if self.stopped => return Ok(Conclusion::Open),
+            total => total?,
+        };
         if total.finding != Finding::Changed {
             return Ok(Conclusion::NotChanged(total));
         }
         let (known, shown) = (total.estimate, Some((whole, total.estimate)));
         let segment = Segment { from: 0, to: self.commits, known, shown };
         let mut found = Vec::new();
-        self.narrow(segment, self.budget - share, &mut found)?;
+        match self.budget {
+            Some(budget) => self.narrow(segment, budget, &mut found)?,
+            None => found.push(segment.found(Ending::Stopped)),
+        }
         Ok(Conclusion::Changed { total, found })
     }
 
+    /// Finds what changed in a segment, as far as it goes if the search was stopped.
+    fn narrow(&self, segment: Segment, budget: f64, found: &mut Vec<Found>) -> Result<(), Task> {
+        match self.narrow_fully(segment, budget, found) {
+            Err(_) if self.stopped => {
+                found.push(segment.found(Ending::Stopped));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
     /// Finds what changed in a segment.
-    fn narrow(
+    fn narrow_fully(
         &self,
         mut segment: Segment,
         budget: f64,
@@ -200,8 +267,7 @@ impl Search {
                 self.narrow(part(middle, to, of_newer, newer), rest / 2.0, found)
             }
             Decision::MeasureNewer | Decision::Neither => {
-                let (compared, change) = segment.shown.unwrap_or(([from, to], known));
-                found.push(Found { after: from, at: to, compared, change, ending: Ending::Spread });
+                found.push(segment.found(Ending::Spread));
                 Ok(())
             }
         }
@@ -210,10 +276,8 @@ impl Search {
     /// What is said of a segment with nothing usable between its ends: they are compared, unless they were.
     fn last(&self, segment: Segment, rate: f64) -> Result<Found, Task> {
         let Segment { from, to, known, shown } = segment;
-        let found =
-            |compared, change, ending| Found { after: from, at: to, compared, change, ending };
-        if let Some((compared, change)) = shown {
-            return Ok(found(compared, change, Ending::Shown));
+        if shown.is_some() {
+            return Ok(segment.found(Ending::Shown));
         }
         let own = self.compare([from, to], rate)?;
         let both = own.estimate.with(known);
@@ -223,7 +287,8 @@ impl Search {
             Finding::Unsure => both.log_change.abs() >= self.min_change && both.p() <= rate,
         };
         let ending = if is_shown { Ending::Shown } else { Ending::NotShown };
-        Ok(found([from, to], own.estimate, ending))
+        let shown = Some(([from, to], own.estimate));
+        Ok(Segment { shown, ..segment }.found(ending))
     }
 
     /// The usable commit between two that is nearest to their middle; of two, the older one.
@@ -240,22 +305,20 @@ impl Search {
         self.measured.get(&pair).copied().ok_or(Task::Measure { pair, rate })
     }
 
-    /// Passes over a commit that cannot be compared. One that was compared before is not to blame: then it is the
-    /// other one. If both were, nothing is learnt.
-    fn pass_over(&mut self, pair: Pair, commit: usize) {
+    /// Passes over a commit that cannot be compared, if that is possible. One that was compared before is not to
+    /// blame: then it is the other one.
+    fn pass_over(&mut self, pair: Pair, commit: usize) -> bool {
         if pair == [0, self.commits] {
             self.lacking_end = Some(commit);
-            return;
+            return true;
         }
         let is_open = |commit: &usize| {
             *commit != 0
                 && *commit != self.commits
                 && !self.measured.keys().flatten().any(|one| one == commit)
         };
-        match [commit, pair[0], pair[1]].into_iter().find(is_open) {
-            Some(open) => drop(self.unusable.insert(open)),
-            None => drop(self.measured.insert(pair, NOTHING)),
-        }
+        let open = [commit, pair[0], pair[1]].into_iter().find(is_open);
+        open.is_some_and(|open| self.unusable.insert(open))
     }
 }
 

@@ -46,12 +46,12 @@ impl Range {
 
     fn search(&mut self) -> Conclusion {
         let mut searches = [self.begin()];
-        drive(&mut searches, self).unwrap();
+        find(&mut searches, 0.05, self).unwrap();
         searches[0].conclusion().unwrap()
     }
 
     fn begin(&self) -> Search {
-        Search::new(self.changes.len() - 1, MIN_EFFECT, 0.05)
+        Search::new(self.changes.len() - 1, MIN_EFFECT)
     }
 
     fn change(&self, [older, newer]: Pair) -> f64 {
@@ -167,7 +167,7 @@ fn commits_that_cannot_be_compared_are_passed_over_or_end_in_a_range() {
 fn several_searches_share_the_comparisons_that_they_have_in_common() {
     let mut range = Range::new(64, &[(41, 0.05)], 0.001, 5);
     let mut searches = [range.begin(), range.begin(), range.begin()];
-    drive(&mut searches, &mut range).unwrap();
+    find(&mut searches, 0.05, &mut range).unwrap();
     for search in &searches {
         assert_eq!(named(&search.conclusion().unwrap()).0, [41]);
     }
@@ -177,7 +177,13 @@ fn several_searches_share_the_comparisons_that_they_have_in_common() {
 #[test]
 fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     let mut range = Range::new(32, &[(5, 0.05), (20, 0.03)], 0.001, 5);
-    let mut search = range.begin();
+    let begin = |range: &Range| {
+        let mut search = range.begin();
+        search.compare_at(0.01);
+        search.narrow_within(0.04);
+        search
+    };
+    let mut search = begin(&range);
     let mut answers = Vec::new();
     while let Some(task) = search.next() {
         match task {
@@ -189,7 +195,7 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
             }
         }
     }
-    let mut again = range.begin();
+    let mut again = begin(&range);
     while let Some(task) = again.next() {
         match task {
             Task::Look(pair) => again.know(pair, Known::Differs),
@@ -201,6 +207,26 @@ fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
     }
     assert_eq!(again.conclusion(), search.conclusion());
     assert_eq!(named(&search.conclusion().unwrap()).0, [5, 20]);
+}
+
+#[test]
+fn a_search_that_is_stopped_tells_how_far_it_came() {
+    let mut range = Range::new(64, &[(5, 0.05), (40, 0.03)], 0.001, 5);
+    let mut search = range.begin();
+    assert_eq!(search.conclusion(), Err(Task::Look([0, 64])));
+    search.compare_at(0.01);
+    search.narrow_within(0.04);
+    for _ in 0..6 {
+        match search.next() {
+            Some(Task::Look(pair)) => search.know(pair, Known::Differs),
+            Some(Task::Measure { pair, rate }) => search.answer(pair, range.once(pair, rate)),
+            None => panic!("it is too early"),
+        }
+    }
+    search.stop();
+    let Ok(Conclusion::Changed { found, .. }) = search.conclusion() else { panic!("it changed") };
+    assert!(found.iter().any(|one| one.ending == Ending::Stopped), "{found:?}");
+    assert_eq!((found[0].after, found.last().unwrap().at), (0, 64));
 }
 
 /// The share of searches that are right, that name a wrong commit, and the comparisons that 95 % of them need at most.
