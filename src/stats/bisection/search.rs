@@ -179,6 +179,11 @@ impl Search {
         &self.unusable
     }
 
+    /// The pairs in which the subject does the same, so that nothing between them was searched.
+    pub fn same(&self) -> impl Iterator<Item = Pair> {
+        self.known.iter().filter(|(_, known)| **known == Known::Same).map(|(pair, _)| *pair)
+    }
+
     /// What it concludes, or what it must know for that.
     pub fn conclusion(&self) -> Result<Conclusion, Task> {
         let whole = [0, self.commits];
