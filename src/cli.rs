@@ -1,6 +1,7 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
 mod diagnose;
+mod find;
 mod given;
 mod groups;
 mod options;
@@ -14,6 +15,7 @@ use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
+pub use find::FindArgs;
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
@@ -65,6 +67,9 @@ pub enum Command {
     /// Compare two versions: measure both, and give a verdict on every benchmark.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Find the commits of a range that changed benchmarks, by comparing two of them at a time.
+    #[command(after_help = FIND_EXAMPLES)]
+    Find(FindArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
     /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
@@ -100,6 +105,12 @@ Examples:
   cargo rbench compare main..topic --quick      a first look, with wide intervals
   cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds
   cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide";
+
+const FIND_EXAMPLES: &str = "\
+Examples:
+  cargo rbench find v1.2.0..HEAD                all benchmarks that changed since a release
+  cargo rbench find v1.2.0.. '^parse/'          some benchmarks
+  cargo rbench find main~50..main --budget 1h   as far as an hour of measuring leads";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]

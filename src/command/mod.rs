@@ -9,6 +9,7 @@ mod diagnose;
 mod diff;
 mod exchange;
 mod exec;
+mod find;
 mod functions;
 mod gc;
 mod history;
@@ -33,6 +34,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Find(args) => find::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Diagnose(args) => diagnose::run(args),

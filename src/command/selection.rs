@@ -32,7 +32,17 @@ impl Selection {
         all: bool,
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
-        let common = common_benchmarks(versions);
+        Self::among(runner, versions, common_benchmarks(versions), all, warnings)
+    }
+
+    /// The same, of these benchmarks that both versions have.
+    pub fn among(
+        runner: &Runner<'_>,
+        versions: &[ListedVersion; 2],
+        common: Vec<Benchmark>,
+        all: bool,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
         let reach = runner.reach(versions, &functions, &common)?;
         let is_measured = |(_, reach): &(&Benchmark, &Reach)| all || !reach.is_nothing();

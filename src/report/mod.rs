@@ -7,6 +7,7 @@ mod date;
 pub mod diagnose;
 pub mod diff;
 pub mod exec;
+pub mod find;
 pub mod gc;
 pub mod history;
 mod json;

@@ -42,6 +42,13 @@ impl VerdictSettings {
         Ok(Self { criteria, metrics: options.metrics, tables })
     }
 
+    /// The same, as strict as one comparison must be to report what did not change with a probability of at most
+    /// `rate`.
+    #[must_use]
+    pub fn within(&self, rate: f64) -> Self {
+        Self { criteria: self.criteria.within(rate), ..self.clone() }
+    }
+
     /// The criteria of a benchmark.
     pub fn of(&self, benchmark: &Benchmark) -> Criteria {
         Criteria { min_effect: self.min_effect_of(benchmark), ..self.criteria }

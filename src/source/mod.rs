@@ -10,6 +10,7 @@ mod checkout;
 mod files;
 mod left_out;
 mod lfs;
+mod line;
 mod manifest;
 mod new;
 mod order;
@@ -25,6 +26,7 @@ mod uncommitted;
 mod tests;
 
 pub use checkout::{Checkout, Checkouts};
+pub use line::{Line, LineCommit};
 pub use new::NewRepository;
 pub use order::Placed;
 pub use range::{is_range, range_ends};

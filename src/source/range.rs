@@ -50,7 +50,11 @@ impl Repository {
         Ok(versions)
     }
 
-    fn first_parents(&self, start: Oid, end: &Commit<'_>) -> Result<Vec<Version>, git2::Error> {
+    pub(super) fn first_parents(
+        &self,
+        start: Oid,
+        end: &Commit<'_>,
+    ) -> Result<Vec<Version>, git2::Error> {
         let mut walk = self.git().revwalk()?;
         walk.push(end.id())?;
         walk.hide(start)?;

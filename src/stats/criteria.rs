@@ -49,6 +49,17 @@ impl Criteria {
         }
     }
 
+    /// These criteria, as strict as is needed for one comparison to report a change of a benchmark that has none, in
+    /// either direction, with a probability of at most `rate`.
+    ///
+    /// What did not change is flagged with a probability of at most `α₁ = 2α`, and fresh builds then confirm it in
+    /// the same direction with at most `α₂ ≤ α`: so `α = √(rate/2)`. Without confirmation, it is the rate itself.
+    #[must_use]
+    pub fn within(self, rate: f64) -> Self {
+        let needed = if self.confirm { (rate / 2.0).sqrt() } else { rate };
+        Self { false_alarm_rate: self.false_alarm_rate.min(needed), ..self }
+    }
+
     /// The smallest change of interest as a difference of logarithms, so that it is the same in both
     /// directions: 1 % more, or the 0.99 % less that undo it.
     pub(super) fn min_log_change(&self) -> f64 {
@@ -96,6 +107,19 @@ mod tests {
             with(|c| c.min_effect = f64::NAN).to_string(),
             "NaN is not a smallest change of interest: a finite number from 0 up"
         );
+    }
+
+    #[test]
+    fn a_comparison_within_a_rate_reports_what_did_not_change_no_more_often() {
+        for rate in [1e-6, 0.003, 0.005] {
+            for confirm in [true, false] {
+                let criteria = Criteria { confirm, ..Criteria::default() }.within(rate);
+                let second = if confirm { criteria.confirmation_rate(1) } else { 1.0 };
+                let reported = criteria.flag_rate() * second;
+                assert!((reported / rate - 1.0).abs() < 1e-9, "{reported}, not {rate}");
+            }
+        }
+        assert_eq!(Criteria::default().within(0.5), Criteria::default());
     }
 
     #[test]

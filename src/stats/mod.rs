@@ -40,6 +40,7 @@
 )]
 
 mod assessment;
+pub mod bisection;
 mod comparison;
 mod components;
 mod criteria;

@@ -1,0 +1,327 @@
+//! Answers the questions of a search: by what two versions of a line reach, by stored comparisons, and by measuring.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Finder, stored,
+    versions::{Versions, why_missing},
+};
+use crate::{
+    command::{
+        selection::{Selection, common_benchmarks},
+        stages::Stages,
+        suspicious_builds,
+    },
+    experiment::ListedVersion,
+    failure::{Failure, Result},
+    judge::JudgedRow,
+    model::{Benchmark, Metric, Sameness},
+    reach::Reach,
+    report::{
+        compare::{ComparisonReport, Warning},
+        find::CONFIDENCE,
+        quantity::{count, percent, range},
+    },
+    settings::{Patience, VerdictSettings},
+    source::Line,
+    stats::{
+        Verdict,
+        bisection::{Answer, Estimate, Finding, Known, Measured, Oracle, Pair, steps},
+    },
+};
+
+/// What is searched: a benchmark in a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The metric; absent for the first one that it has.
+    pub metric: Option<Metric>,
+}
+
+/// What all lines of one search have done together.
+#[derive(Default)]
+pub struct Effort {
+    /// How many comparisons were measured.
+    pub measured: usize,
+    /// How many were taken from the store.
+    pub stored: usize,
+    /// How long measuring took.
+    pub spent: Duration,
+    /// Whether there was no time left.
+    pub stopped: bool,
+    /// What makes the comparisons less sure.
+    pub warnings: Vec<Warning>,
+}
+
+impl Effort {
+    /// Keeps warnings that are new.
+    fn warn(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+pub enum Stop {
+    /// There is no time left.
+    Budget,
+    /// Something else.
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// The comparisons of the versions of a line.
+pub struct Comparisons<'c> {
+    pub(super) finder: &'c Finder<'c>,
+    pub(super) versions: &'c Versions<'c>,
+    pub(super) line: &'c Line,
+    pub(super) subjects: &'c [Subject],
+    pub(super) effort: &'c mut Effort,
+    /// Why a commit cannot be compared: for all, or for some subjects.
+    pub(super) lacking: BTreeMap<(usize, Option<usize>), String>,
+    /// What subjects reach of the differences between two commits.
+    pub(super) reach: HashMap<(Pair, usize), Reach>,
+    /// In which metric each subject is measured, once that is known.
+    pub(super) metrics: HashMap<usize, Metric>,
+}
+
+impl Oracle for Comparisons<'_> {
+    type Error = Stop;
+
+    fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, Stop> {
+        let versions = pair.map(|commit| self.line.version(commit));
+        if versions[0].tree == versions[1].tree {
+            return Ok(vec![Known::Same; subjects.len()]);
+        }
+        let looked = self.versions.with(versions, |versions| self.look_at(versions, subjects));
+        let looked = match looked? {
+            Ok((looked, warnings)) => {
+                self.effort.warn(warnings);
+                looked
+            }
+            Err((place, reason)) => {
+                self.lacking.insert((pair[place], None), reason);
+                return Ok(vec![Known::Lacks(pair[place]); subjects.len()]);
+            }
+        };
+        let known = subjects.iter().zip(looked).map(|(subject, looked)| match looked {
+            Looked::Lacking { place, reason } => {
+                self.lacking.insert((pair[place], Some(*subject)), reason);
+                Known::Lacks(pair[place])
+            }
+            Looked::Reach(reach) => {
+                let is_same = reach.is_nothing();
+                self.reach.insert((pair, *subject), reach);
+                if is_same { Known::Same } else { Known::Differs }
+            }
+        });
+        Ok(known.collect())
+    }
+
+    fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>, Stop> {
+        let left = self.time_left(pair)?;
+        self.announce(pair, subjects.len());
+        let rate = subjects.iter().map(|(_, rate)| *rate).fold(1.0, f64::min);
+        let verdicts = self.finder.verdicts.within(rate);
+        let line = self.line;
+        let pair_of_versions = pair.map(|commit| line.version(commit));
+        let mut benchmarks: Vec<&Benchmark> = Vec::new();
+        for (subject, _) in subjects {
+            let benchmark = &self.subjects[*subject].benchmark;
+            if !benchmarks.contains(&benchmark) {
+                benchmarks.push(benchmark);
+            }
+        }
+        let effort = &mut *self.effort;
+        let finder = self.finder;
+        let rows = self.versions.with(pair_of_versions, |versions| {
+            rows(finder, versions, &benchmarks, &verdicts, left, effort)
+        })?;
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err((place, reason)) => {
+                self.lacking.insert((pair[place], None), reason);
+                return Ok(vec![Answer::Lacks(pair[place]); subjects.len()]);
+            }
+        };
+        Ok(subjects.iter().map(|(subject, _)| self.answer(pair, *subject, &rows)).collect())
+    }
+}
+
+/// What is known of one subject in two versions.
+enum Looked {
+    Lacking { place: usize, reason: String },
+    Reach(Reach),
+}
+
+impl Comparisons<'_> {
+    fn look_at(
+        &self,
+        versions: &[ListedVersion; 2],
+        subjects: &[usize],
+    ) -> Result<(Vec<Looked>, Vec<Warning>)> {
+        let benchmark = |subject: &usize| &self.subjects[*subject].benchmark;
+        let mut common = common_benchmarks(versions);
+        common.retain(|one| subjects.iter().any(|subject| benchmark(subject) == one));
+        let mut warnings = Vec::new();
+        let runner = self.finder.runner;
+        let chosen = Selection::among(runner, versions, common, false, &mut warnings)?;
+        let looked = subjects.iter().map(|subject| {
+            let wanted = benchmark(subject);
+            chosen.reach_of(wanted).map_or_else(
+                || {
+                    let has_it = versions[0].benchmarks().contains(wanted);
+                    let place = usize::from(has_it);
+                    Looked::Lacking { place, reason: why_missing(&versions[place], wanted) }
+                },
+                |reach| Looked::Reach(reach.clone()),
+            )
+        });
+        Ok((looked.collect(), warnings))
+    }
+
+    /// How long this comparison may take; none if that is not limited. What is left is for all that the search is
+    /// likely to need.
+    fn time_left(&mut self, pair: Pair) -> Result<Option<Duration>, Stop> {
+        let Some(budget) = self.finder.budget else { return Ok(None) };
+        let left = budget.saturating_sub(self.effort.spent);
+        if left.is_zero() {
+            self.effort.stopped = true;
+            return Err(Stop::Budget);
+        }
+        Ok(Some(left / (steps(pair[1] - pair[0]) + 1)))
+    }
+
+    fn announce(&self, pair: Pair, subjects: usize) {
+        let [base, head] = pair.map(|commit| self.line.version(commit).short());
+        self.finder.console.line(&format!(
+            "comparison {}: {base} with {head}, {} apart, for {}",
+            self.effort.measured + self.effort.stored + 1,
+            count(pair[1] - pair[0], "commit"),
+            count(subjects, "benchmark"),
+        ));
+    }
+
+    /// What the rows of a comparison say of a subject.
+    fn answer(&mut self, pair: Pair, subject: usize, rows: &[JudgedRow]) -> Answer {
+        let Subject { benchmark, metric } = &self.subjects[subject];
+        let metric = metric.as_ref().or_else(|| self.metrics.get(&subject));
+        let mut of_it = rows.iter().filter(|row| row.benchmark == *benchmark);
+        let is_meant = |row: &&JudgedRow| match metric {
+            Some(metric) => row.metric.as_ref().is_none_or(|one| one == metric),
+            None => true,
+        };
+        let row = of_it.find(is_meant);
+        let measured = row.ok_or_else(|| "it was not measured".to_owned()).and_then(measured);
+        match measured {
+            Ok(measured) => {
+                if let Some(metric) = row.and_then(|row| row.metric.clone()) {
+                    self.metrics.entry(subject).or_insert(metric);
+                }
+                self.tell(pair, subject, measured);
+                Answer::Measured(measured)
+            }
+            Err(reason) => {
+                // One that was compared before is not to blame: the search knows.
+                self.lacking.insert((pair[1], Some(subject)), reason.clone());
+                self.lacking.entry((pair[0], Some(subject))).or_insert(reason);
+                Answer::Lacks(pair[1])
+            }
+        }
+    }
+
+    fn tell(&self, pair: Pair, subject: usize, Measured { estimate, finding }: Measured) {
+        let [base, head] = pair.map(|commit| self.line.version(commit).short());
+        let [low, high] = estimate.interval(CONFIDENCE);
+        let said = match finding {
+            Finding::Changed => "changed",
+            Finding::Unchanged => "unchanged",
+            Finding::Unsure => "inconclusive",
+        };
+        self.finder.console.line(&format!(
+            "{base}..{head}: {} {} ({}), {said}",
+            self.subjects[subject].benchmark.name.id,
+            percent(estimate.relative()),
+            range(low, high),
+        ));
+    }
+}
+
+/// What a row says; otherwise why it says nothing.
+fn measured(row: &JudgedRow) -> Result<Measured, String> {
+    let finding = match &row.verdict {
+        Verdict::Regressed { .. } | Verdict::Improved { .. } => Finding::Changed,
+        Verdict::Unchanged { .. } => Finding::Unchanged,
+        Verdict::Inconclusive { .. } => Finding::Unsure,
+        Verdict::Identical | Verdict::Unaffected => {
+            let estimate = Estimate { log_change: 0.0, standard_error: 0.0, freedom: 1.0 };
+            return Ok(Measured { estimate, finding: Finding::Unchanged });
+        }
+        Verdict::Skipped { reason }
+        | Verdict::Failed { reason }
+        | Verdict::NotComparable { reason } => return Err(reason.clone()),
+    };
+    let decisive = row.decisive().ok_or_else(|| "it gave no measurements".to_owned())?;
+    let comparison = &decisive.assessment.comparison;
+    let estimate = Estimate {
+        log_change: comparison.log_change,
+        standard_error: comparison.standard_error,
+        freedom: comparison.freedom,
+    };
+    Ok(Measured { estimate, finding })
+}
+
+/// The rows of benchmarks in two versions: stored ones, and measured ones of what is not stored.
+fn rows(
+    finder: &Finder<'_>,
+    versions: &[ListedVersion; 2],
+    benchmarks: &[&Benchmark],
+    verdicts: &VerdictSettings,
+    left: Option<Duration>,
+    effort: &mut Effort,
+) -> Result<Vec<JudgedRow>> {
+    let mut rows = stored::rows(finder.runner, versions, benchmarks, verdicts)?;
+    let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
+    let missing: Vec<Benchmark> =
+        benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();
+    if missing.is_empty() {
+        effort.stored += 1;
+        return Ok(rows);
+    }
+    effort.measured += 1;
+    let [base, head] = versions.each_ref().map(|version| version.version.clone());
+    let (criteria, command_line) = (verdicts.criteria, finder.command_line.clone());
+    let mut report = ComparisonReport::new(base, head, criteria, command_line);
+    let runner = finder.runner;
+    let builds = runner.link(versions, &missing, runner.first_look(&missing))?;
+    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+    let unmeasured: &[(Benchmark, Sameness)] = &[];
+    let patience = if left.is_some() { Patience::Budget } else { Patience::Usual };
+    let stages = Stages {
+        runner,
+        versions,
+        measured: &missing,
+        unmeasured,
+        verdicts,
+        patience,
+        budget: left,
+        console: finder.console,
+    };
+    let begun = Instant::now();
+    rows.extend(stages.measure(&builds, &mut report)?);
+    effort.spent += begun.elapsed();
+    effort.warn(report.warnings);
+    Ok(rows)
+}

@@ -1,0 +1,429 @@
+//! `cargo rbench find`: which commits of a range changed benchmarks.
+
+mod comparisons;
+mod stored;
+mod versions;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use self::{
+    comparisons::{Comparisons, Effort, Stop, Subject},
+    versions::Versions,
+};
+use super::{
+    announcement,
+    output::Output,
+    selection::{benchmarks_only_in, common_benchmarks},
+};
+use crate::{
+    cli::FindArgs,
+    console::Console,
+    experiment::{ExperimentSettings, Runner},
+    failure::{Exit, Failure, Result},
+    harness::Filter,
+    machine::{state::MachineState, this_machine},
+    model::{Benchmark, Version},
+    process::{Interrupt, Kept},
+    project::Project,
+    report::{
+        CommandLine,
+        compare::{ComparisonReport, Warning},
+        find::{
+            CONFIDENCE, Commit, FindReport, Merged, Outcome, Place, SearchedBenchmark,
+            SearchedLine, Skipped,
+        },
+        quantity::count,
+    },
+    settings::{Patience, Purpose, VerdictSettings},
+    source::{Line, LineCommit, range_ends},
+    stats::{
+        Change,
+        bisection::{self, Conclusion, Ending, Estimate, Finding, Found, Search, steps},
+    },
+};
+
+/// So many merges within merges are searched.
+const DEEPEST: usize = 3;
+
+/// Searches, and reports what was found.
+pub fn run(args: &FindArgs) -> Result<Exit> {
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let (first, last) = range_ends(&args.range)?;
+    project.check_tables(&[first, last], &console)?;
+    let line = project.repository.line(&args.range)?;
+    let interleave = project.file.interleave(args.interleave);
+    let patience = if args.budget.is_some() { Patience::Budget } else { Patience::Usual };
+    let purpose = Purpose::Comparison { interleave, patience };
+    let target = &args.experiment.target;
+    let settings = ExperimentSettings {
+        filter: Filter::new(
+            &args.patterns(),
+            args.experiment.exact,
+            &target.package,
+            &target.bench,
+        ),
+        ..ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
+    };
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    announce(&line, &console);
+    if args.experiment.dry_run {
+        return Ok(Exit::Success);
+    }
+    // Before rbench itself keeps the machine busy.
+    let idle = MachineState::now();
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let finder = Finder {
+        project: &project,
+        runner: &runner,
+        verdicts: &verdicts,
+        budget: args.budget,
+        command_line: Rc::new(args.given.clone()),
+        console: &console,
+    };
+    let report = finder.find(&args.range, &line, None, &idle);
+    runner.prune(start);
+    let report = report.map_err(|failure| runner.with_what_is_kept(failure))?;
+    output.write(&report)?;
+    announcement::finished(&console, start);
+    Ok(report.exit())
+}
+
+/// What is going to be done.
+fn announce(line: &Line, console: &Console) {
+    let commits = line.commits.len();
+    console.line(&format!(
+        "searching {} after {}; each change takes about {}",
+        count(commits, "commit"),
+        line.base,
+        count(steps(commits) as usize + 1, "comparison")
+    ));
+}
+
+/// What it takes to search.
+pub struct Finder<'f> {
+    /// The user's repository.
+    pub project: &'f Project,
+    /// What measures.
+    pub runner: &'f Runner<'f>,
+    /// How benchmarks are judged. The whole search keeps the false-alarm rate.
+    pub verdicts: &'f VerdictSettings,
+    /// How long all is measured together, if that is limited.
+    pub budget: Option<Duration>,
+    /// What writes the commands that are advised.
+    pub command_line: Rc<dyn CommandLine>,
+    /// Where progress is told.
+    pub console: &'f Console,
+}
+
+impl Finder<'_> {
+    /// Finds the commits of a line that changed benchmarks: of all that the runner's filter means, or only of these.
+    pub fn find(
+        &self,
+        range: &str,
+        line: &Line,
+        only: Option<&[Benchmark]>,
+        idle: &MachineState,
+    ) -> Result<FindReport> {
+        let versions = Versions::new(self.runner);
+        let mut effort = Effort::default();
+        let criteria = self.verdicts.criteria;
+        let alpha = criteria.false_alarm_rate;
+        let searched = self.line(line, only, alpha, 0, (&versions, &mut effort))?;
+        let [base, head] = [&searched.base, &searched.head].map(Version::clone);
+        // Of disturbances, each kind is told once.
+        let mut warnings = ComparisonReport::new(base, head, criteria, self.command_line.clone());
+        warnings.add_disturbances(idle.disturbances());
+        for warning in effort.warnings {
+            match warning {
+                Warning::Disturbance(one) => {
+                    warnings.add_disturbances([one]);
+                }
+                other => warnings.warnings.push(other),
+            }
+        }
+        Ok(FindReport {
+            range: range.to_owned(),
+            line: searched,
+            criteria,
+            machine: this_machine(),
+            measured: effort.measured,
+            stored: effort.stored,
+            stopped: effort.stopped,
+            warnings: warnings.warnings,
+            command_line: self.command_line.clone(),
+        })
+    }
+
+    /// Searches a line, and what its merges merged where these are found.
+    ///
+    /// Of the rate of false alarms, half is for the line itself and half for what was merged, if there are merges.
+    fn line(
+        &self,
+        line: &Line,
+        only: Option<&[Benchmark]>,
+        alpha: f64,
+        depth: usize,
+        (versions, effort): (&Versions<'_>, &mut Effort),
+    ) -> Result<SearchedLine> {
+        let commits = line.commits.len();
+        let ends = [line.version(0), line.version(commits)];
+        for end in ends {
+            versions.require(end).map_err(|failure| at_end(failure, end))?;
+        }
+        let mut searched = SearchedLine {
+            base: ends[0].clone(),
+            head: ends[1].clone(),
+            commits,
+            forks: line.forks,
+            benchmarks: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
+            skipped: Vec::new(),
+            failed_targets: Vec::new(),
+        };
+        let is_meant = |benchmark: &Benchmark| only.is_none_or(|only| only.contains(benchmark));
+        let listed = versions.with(ends, |versions| {
+            let [base, head] = versions;
+            searched.added = benchmarks_only_in(head, base);
+            searched.removed = benchmarks_only_in(base, head);
+            for version in versions {
+                searched.failed_targets.extend(version.listing.failures.iter().cloned());
+            }
+            Ok(common_benchmarks(versions))
+        })?;
+        // Ends that are the same files have no difference to search.
+        let mut benchmarks = listed.unwrap_or_default();
+        for some in [&mut benchmarks, &mut searched.added, &mut searched.removed] {
+            some.retain(is_meant);
+        }
+        let subjects = self.subjects(&benchmarks);
+        let has_merges = line.commits.iter().any(|commit| commit.parents > 1);
+        let own = if has_merges && depth < DEEPEST { alpha / 2.0 } else { alpha };
+        let search = |subject: &Subject| {
+            Search::new(commits, self.verdicts.of(&subject.benchmark).min_effect)
+        };
+        let mut searches: Vec<Search> = subjects.iter().map(search).collect();
+        let mut comparisons = Comparisons {
+            finder: self,
+            versions,
+            line,
+            subjects: &subjects,
+            effort,
+            lacking: BTreeMap::new(),
+            reach: HashMap::new(),
+            metrics: HashMap::new(),
+        };
+        match bisection::find(&mut searches, own, &mut comparisons) {
+            Ok(()) => {}
+            Err(Stop::Budget) => searches.iter_mut().for_each(Search::stop),
+            Err(Stop::Failed(failure)) => return Err(failure),
+        }
+        for (index, search) in searches.iter().enumerate() {
+            searched.benchmarks.push(comparisons.searched(index, search)?);
+        }
+        searched.skipped = comparisons.skipped(&searches);
+        if depth < DEEPEST {
+            self.merges(&mut searched, alpha - own, depth, (versions, effort))?;
+        } else {
+            let reason = "it is a merge within merges within merges";
+            for place in named_merges(&mut searched) {
+                place.merged = Some(Merged::NotSearched(reason.to_owned()));
+            }
+        }
+        Ok(searched)
+    }
+
+    /// Each benchmark in each metric that was asked for, or in its first one.
+    fn subjects(&self, benchmarks: &[Benchmark]) -> Vec<Subject> {
+        let metrics = match self.verdicts.metrics.as_slice() {
+            [] => vec![None],
+            metrics => metrics.iter().cloned().map(Some).collect(),
+        };
+        let of = |benchmark: &Benchmark| {
+            let of_metric =
+                |metric| Subject { benchmark: benchmark.clone(), metric: Clone::clone(metric) };
+            metrics.iter().map(of_metric).collect::<Vec<_>>()
+        };
+        benchmarks.iter().flat_map(of).collect()
+    }
+
+    /// Searches what those merges merged that are named, for the benchmarks that they changed.
+    fn merges(
+        &self,
+        searched: &mut SearchedLine,
+        alpha: f64,
+        depth: usize,
+        (versions, effort): (&Versions<'_>, &mut Effort),
+    ) -> Result<()> {
+        let mut merges: Vec<(Version, Vec<Benchmark>)> = Vec::new();
+        for one in &searched.benchmarks {
+            let Outcome::Changed { places, .. } = &one.outcome else { continue };
+            let named = places.iter().filter_map(Place::named).filter(|commit| commit.is_merge);
+            for Commit { version, .. } in named {
+                match merges.iter_mut().find(|(known, _)| known == version) {
+                    Some((_, benchmarks)) => benchmarks.push(one.benchmark.clone()),
+                    None => merges.push((version.clone(), vec![one.benchmark.clone()])),
+                }
+            }
+        }
+        let share = alpha / merges.len().max(1) as f64;
+        for (merge, benchmarks) in merges {
+            let merged = match self.project.repository.merged_line(&merge)? {
+                _ if effort.stopped => Merged::NotSearched("there was no time left".to_owned()),
+                None => Merged::NotSearched("it does not merge a single branch".to_owned()),
+                Some(line) => {
+                    self.console.line(&format!("searching what {merge} merged"));
+                    let inside =
+                        self.line(&line, Some(&benchmarks), share, depth + 1, (versions, effort));
+                    match inside {
+                        Ok(inside) => Merged::Searched(Box::new(inside)),
+                        // An end of it that cannot be built does not spoil the rest.
+                        Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
+                            Merged::NotSearched(failure.what().to_owned())
+                        }
+                        Err(failure) => return Err(failure),
+                    }
+                }
+            };
+            for place in named_merges(searched) {
+                if place.commits.last().is_some_and(|commit| commit.version == merge) {
+                    place.merged = Some(merged.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places whose commit is a merge.
+fn named_merges(searched: &mut SearchedLine) -> impl Iterator<Item = &mut Place> {
+    let places = searched.benchmarks.iter_mut().filter_map(|one| match &mut one.outcome {
+        Outcome::Changed { places, .. } => Some(places),
+        _ => None,
+    });
+    places.flatten().filter(|place| place.named().is_some_and(|commit| commit.is_merge))
+}
+
+/// A failure of an end of the range.
+fn at_end(failure: Failure, end: &Version) -> Failure {
+    if failure.exit() == Exit::Build {
+        let hint = format!(
+            "a search compares both ends of its range first: choose another commit than {} for this end",
+            end.short()
+        );
+        failure.hint(hint)
+    } else {
+        failure
+    }
+}
+
+/// The change with its interval.
+fn change(estimate: Estimate) -> Change {
+    let [low, high] = estimate.interval(CONFIDENCE);
+    Change { estimate: estimate.relative(), low, high }
+}
+
+impl Comparisons<'_> {
+    /// What came of a subject.
+    fn searched(&mut self, index: usize, search: &Search) -> Result<SearchedBenchmark> {
+        let Ok(conclusion) = search.conclusion() else {
+            return Err(Failure::new(Exit::Internal, "a search ended without a conclusion"));
+        };
+        let unexplained = conclusion.unexplained().map(change);
+        let outcome = match conclusion {
+            Conclusion::Same => Outcome::Same,
+            Conclusion::Open => Outcome::Open,
+            Conclusion::Lacks(end) => Outcome::Unusable {
+                version: self.line.version(end).clone(),
+                reason: self.why(end, index),
+            },
+            Conclusion::NotChanged(measured) => {
+                let change = change(measured.estimate);
+                if measured.finding == Finding::Unchanged {
+                    Outcome::Unchanged { change }
+                } else {
+                    Outcome::Inconclusive { change }
+                }
+            }
+            Conclusion::Changed { total, found } => {
+                let total = change(total.estimate);
+                let mut places = Vec::with_capacity(found.len());
+                for one in found {
+                    places.push(self.place(index, &one)?);
+                }
+                let unexplained = unexplained.unwrap_or(total);
+                Outcome::Changed { total, places, unexplained }
+            }
+        };
+        let Subject { benchmark, metric } = self.subjects[index].clone();
+        let version = |commit: usize| self.line.version(commit).clone();
+        let whole = [0, self.line.commits.len()];
+        Ok(SearchedBenchmark {
+            benchmark,
+            metric: metric.or_else(|| self.metrics.get(&index).cloned()),
+            comparisons: search.comparisons(),
+            same: search
+                .same()
+                .filter(|pair| *pair != whole)
+                .map(|pair| pair.map(version))
+                .collect(),
+            outcome,
+        })
+    }
+
+    fn place(&mut self, index: usize, found: &Found) -> Result<Place> {
+        let Found { after, at, change: estimate, ending, .. } = *found;
+        let commits = &self.line.commits[after..at];
+        let commit = |commit: &LineCommit| Commit {
+            version: commit.version.clone(),
+            authored: commit.authored,
+            is_merge: commit.parents > 1,
+        };
+        let commits = commits.iter().map(commit).collect();
+        if ending != Ending::Stopped && !self.reach.contains_key(&([after, at], index)) {
+            match bisection::Oracle::look(self, [after, at], &[index]) {
+                Ok(_) | Err(Stop::Budget) => {}
+                Err(Stop::Failed(failure)) => return Err(failure),
+            }
+        }
+        Ok(Place {
+            after: self.line.version(after).clone(),
+            commits,
+            ending,
+            change: change(estimate),
+            reach: self.reach.get(&([after, at], index)).cloned(),
+            merged: None,
+        })
+    }
+
+    /// Why a commit cannot be compared in a subject.
+    fn why(&self, commit: usize, subject: usize) -> String {
+        let all = self.lacking.get(&(commit, None));
+        all.or_else(|| self.lacking.get(&(commit, Some(subject)))).cloned().unwrap_or_default()
+    }
+
+    /// The commits that were passed over.
+    fn skipped(&self, searches: &[Search]) -> Vec<Skipped> {
+        let mut skipped: BTreeMap<(usize, String), Vec<Benchmark>> = BTreeMap::new();
+        for (index, search) in searches.iter().enumerate() {
+            for commit in search.unusable() {
+                let whom = skipped.entry((*commit, self.why(*commit, index))).or_default();
+                if !self.lacking.contains_key(&(*commit, None)) {
+                    whom.push(self.subjects[index].benchmark.clone());
+                }
+            }
+        }
+        let of = |((commit, reason), mut benchmarks): ((usize, String), Vec<Benchmark>)| {
+            benchmarks.dedup();
+            Skipped { version: self.line.version(commit).clone(), benchmarks, reason }
+        };
+        skipped.into_iter().map(of).collect()
+    }
+}

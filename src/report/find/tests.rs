@@ -1,0 +1,1 @@
+//! The report as people and programs see it.

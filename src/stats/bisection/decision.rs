@@ -1,0 +1,111 @@
+//! Which half of some commits holds their change, by the change of all and the one of the older half.
+
+use super::{Estimate, Finding, Measured};
+
+/// What is left of the whole is measured itself, once the other half is shown to have changed, only where chance gives
+/// as much as that in fewer cases than these.
+const SUSPICIOUS: f64 = 0.05;
+
+/// What follows for the two halves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decision {
+    /// The older half holds a change, estimated so, and the newer half none that is shown.
+    Older(Estimate),
+    /// The newer half does.
+    Newer(Estimate),
+    /// Both do: older, newer.
+    Both([Estimate; 2]),
+    /// The newer half is to be measured itself.
+    MeasureNewer,
+    /// Neither half alone is shown to hold a change.
+    Neither,
+}
+
+/// Decides by the change of the `whole` and what was measured of the older half and, if it was, of the newer one.
+///
+/// A half is shown to hold a change if its own comparison says so. Before the newer half is measured, and where its own
+/// comparison leaves a half open, it is shown by what is left of the whole: an estimate of at least `min_change`,
+/// on logarithms, with a two-sided p value of at most `rate`.
+pub fn decide(
+    whole: Estimate,
+    older: Measured,
+    newer: Option<Measured>,
+    (rate, min_change): (f64, f64),
+) -> Decision {
+    let is_large = |change: Estimate| change.log_change.abs() >= min_change;
+    let is_shown = |change: Estimate| is_large(change) && change.p() <= rate;
+    let says = |measured: Measured, known: Estimate| match measured.finding {
+        Finding::Changed => true,
+        Finding::Unchanged => false,
+        Finding::Unsure => is_shown(known),
+    };
+    let Some(newer) = newer else {
+        let rest = whole.minus(older.estimate);
+        return match (older.finding == Finding::Changed, is_shown(rest)) {
+            (true, true) => Decision::Both([older.estimate, rest]),
+            (true, false) if is_large(rest) && rest.p() <= SUSPICIOUS => Decision::MeasureNewer,
+            (true, false) => Decision::Older(older.estimate),
+            // The difference would only add the noise of what is no change of interest.
+            (false, true) if older.finding == Finding::Unchanged => Decision::Newer(whole),
+            (false, true) => Decision::Newer(rest),
+            (false, false) => Decision::MeasureNewer,
+        };
+    };
+    let known = [
+        older.estimate.with(whole.minus(newer.estimate)),
+        newer.estimate.with(whole.minus(older.estimate)),
+    ];
+    match (says(older, known[0]), says(newer, known[1])) {
+        (true, true) => Decision::Both(known),
+        (true, false) => Decision::Older(known[0]),
+        (false, true) => Decision::Newer(known[1]),
+        (false, false) => Decision::Neither,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(percent: f64) -> Estimate {
+        Estimate { log_change: percent / 100.0, standard_error: 0.002, freedom: 9.0 }
+    }
+
+    fn measured(percent: f64, finding: Finding) -> Measured {
+        Measured { estimate: estimate(percent), finding }
+    }
+
+    fn by_older(percent: f64, finding: Finding) -> Decision {
+        decide(estimate(5.0), measured(percent, finding), None, (0.001, 0.01))
+    }
+
+    #[test]
+    fn the_change_is_in_the_half_that_has_it_or_in_the_one_that_lacks_it() {
+        assert_eq!(by_older(4.9, Finding::Changed), Decision::Older(estimate(4.9)));
+        assert_eq!(by_older(0.1, Finding::Unchanged), Decision::Newer(estimate(5.0)));
+        assert!(
+            matches!(by_older(0.9, Finding::Unsure), Decision::Newer(rest) if rest.log_change < 0.042)
+        );
+    }
+
+    #[test]
+    fn both_halves_are_searched_where_each_has_a_change_of_interest() {
+        assert!(matches!(by_older(3.0, Finding::Changed), Decision::Both(_)));
+        assert!(
+            matches!(by_older(8.0, Finding::Changed), Decision::Both([_, down]) if down.log_change < 0.0)
+        );
+    }
+
+    #[test]
+    fn the_newer_half_is_measured_where_the_rest_is_of_interest_and_not_shown() {
+        assert_eq!(by_older(3.9, Finding::Changed), Decision::MeasureNewer);
+        let unsure = |older, newer| {
+            let older = Measured { estimate: estimate(older), finding: Finding::Unsure };
+            decide(estimate(1.2), older, newer, (0.005, 0.01))
+        };
+        assert_eq!(unsure(0.6, None), Decision::MeasureNewer);
+        assert_eq!(unsure(0.6, Some(measured(0.6, Finding::Unsure))), Decision::Neither);
+        let newer = measured(1.3, Finding::Changed);
+        assert!(matches!(unsure(0.0, Some(newer)), Decision::Newer(_)));
+    }
+}

@@ -1,0 +1,101 @@
+//! A change between two commits as far as it is known, and what follows from two of them.
+
+use crate::stats::distribution::{t_quantile, t_survival};
+
+/// A change on the logarithmic scale, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// `D`: the difference of the mean logarithms, newer less older.
+    pub log_change: f64,
+    /// `SE_D`, at least 0.
+    pub standard_error: f64,
+    /// `ν`.
+    pub freedom: f64,
+}
+
+impl Estimate {
+    /// The change of the rest, where this one is of the whole and `part` of a part of it.
+    #[must_use]
+    pub fn minus(self, part: Self) -> Self {
+        self.weighted(1.0, part, -1.0)
+    }
+
+    /// Both estimates of the same change in one, each by its precision.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let [own, others] = [self, other].map(|one| one.standard_error.powi(2));
+        if own <= 0.0 {
+            return self;
+        }
+        let weight = others / (own + others);
+        self.weighted(weight, other, 1.0 - weight)
+    }
+
+    /// `a·self + b·other`, with Welch's degrees of freedom.
+    fn weighted(self, a: f64, other: Self, b: f64) -> Self {
+        let log_change = a * self.log_change + b * other.log_change;
+        let [own, others] =
+            [(a, self), (b, other)].map(|(weight, one)| (weight * one.standard_error).powi(2));
+        let variance = own + others;
+        let spread = own.powi(2) / self.freedom + others.powi(2) / other.freedom;
+        let freedom =
+            if spread > 0.0 { variance.powi(2) / spread } else { self.freedom.min(other.freedom) };
+        Self { log_change, standard_error: variance.sqrt(), freedom }
+    }
+
+    /// The two-sided p value of "no change".
+    pub fn p(self) -> f64 {
+        if self.standard_error > 0.0 {
+            2.0 * t_survival(self.log_change.abs() / self.standard_error, self.freedom)
+        } else if self.log_change == 0.0 {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    /// The relative change that it is: 0.05 is 5 % more.
+    pub fn relative(self) -> f64 {
+        self.log_change.exp_m1()
+    }
+
+    /// The interval of the relative change at this confidence.
+    pub fn interval(self, confidence: f64) -> [f64; 2] {
+        let reach = t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
+        [self.log_change - reach, self.log_change + reach].map(f64::exp_m1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(log_change: f64, standard_error: f64) -> Estimate {
+        Estimate { log_change, standard_error, freedom: 9.0 }
+    }
+
+    #[test]
+    fn the_rest_is_less_sure_than_the_whole_and_the_part() {
+        let rest = of(0.05, 0.003).minus(of(0.02, 0.004));
+        assert!((rest.log_change - 0.03).abs() < 1e-12);
+        assert!((rest.standard_error - 0.005).abs() < 1e-12);
+        assert!(rest.freedom > 9.0 && rest.freedom < 18.0);
+    }
+
+    #[test]
+    fn two_estimates_of_one_change_are_surer_than_each() {
+        let both = of(0.05, 0.003).with(of(0.02, 0.004));
+        assert!(both.log_change > 0.035 && both.log_change < 0.05);
+        assert!(both.standard_error < 0.003);
+        assert_eq!(of(0.05, 0.0).with(of(0.02, 0.004)), of(0.05, 0.0));
+        assert_eq!(of(0.05, 0.003).with(of(0.02, 0.0)).log_change, 0.02);
+    }
+
+    #[test]
+    fn what_never_varies_is_certain() {
+        assert_eq!([of(0.01, 0.0).p(), of(0.0, 0.0).p()], [0.0, 1.0]);
+        let [low, high] = of(0.0, 0.0).interval(0.95);
+        assert_eq!([low, high], [0.0, 0.0]);
+        assert_eq!(of(0.0, 0.0).minus(of(0.0, 0.0)).freedom, 9.0);
+    }
+}

@@ -1,0 +1,330 @@
+//! Whole searches with oracles that know the truth, some of them through noise.
+
+use std::collections::BTreeSet;
+
+use proptest::{collection::btree_map, prelude::*};
+
+use super::*;
+use crate::stats::{Random, distribution::t_survival};
+
+/// The smallest change of interest.
+const MIN_EFFECT: f64 = 0.01;
+
+/// The degrees of freedom of a comparison of ten builds.
+const FREEDOM: f64 = 9.0;
+
+/// A range whose changes are known.
+struct Range {
+    /// On logarithms, commit by commit: `changes[k]` is the change by commit `k`, and 0 by the version before.
+    changes: Vec<f64>,
+    /// What cannot be compared.
+    unusable: BTreeSet<usize>,
+    /// The standard error of a comparison.
+    noise: f64,
+    /// Whether commits without a change are known to do the same.
+    same_is_known: bool,
+    random: Random,
+    /// The comparisons that were made, and how many subjects each was for.
+    compared: Vec<(Pair, usize)>,
+}
+
+impl Range {
+    fn new(commits: usize, changes: &[(usize, f64)], noise: f64, seed: u64) -> Self {
+        let mut all = vec![0.0; commits + 1];
+        for (commit, change) in changes {
+            all[*commit] = *change;
+        }
+        Self {
+            changes: all,
+            unusable: BTreeSet::new(),
+            noise,
+            same_is_known: false,
+            random: Random::new(seed),
+            compared: Vec::new(),
+        }
+    }
+
+    fn search(&mut self) -> Conclusion {
+        let mut searches = [self.begin()];
+        find(&mut searches, 0.05, self).unwrap();
+        searches[0].conclusion().unwrap()
+    }
+
+    fn begin(&self) -> Search {
+        Search::new(self.changes.len() - 1, MIN_EFFECT)
+    }
+
+    fn change(&self, [older, newer]: Pair) -> f64 {
+        self.changes[older + 1..=newer].iter().sum()
+    }
+
+    /// As two stages do: a test at the rate, an estimate of interest, and two one-sided tests.
+    fn once(&mut self, pair: Pair, rate: f64) -> Answer {
+        let squares: f64 = (0..9).map(|_| self.random.normal().powi(2)).sum();
+        let standard_error = self.noise * (squares / FREEDOM).sqrt();
+        let log_change = self.change(pair) + self.noise * self.random.normal();
+        let estimate = Estimate { log_change, standard_error, freedom: FREEDOM };
+        let limit = MIN_EFFECT.ln_1p();
+        let beyond = t_survival((limit - log_change.abs()) / standard_error.max(1e-12), FREEDOM);
+        let finding = if estimate.p() <= rate && log_change.abs() >= limit {
+            Finding::Changed
+        } else if log_change.abs() < limit && beyond < 0.05 {
+            Finding::Unchanged
+        } else {
+            Finding::Unsure
+        };
+        Answer::Measured(Measured { estimate, finding })
+    }
+}
+
+impl Oracle for Range {
+    type Error = ();
+
+    fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, ()> {
+        let known = match pair.into_iter().find(|commit| self.unusable.contains(commit)) {
+            Some(commit) => Known::Lacks(commit),
+            None if self.same_is_known
+                && self.changes[pair[0] + 1..=pair[1]].iter().all(|change| *change == 0.0) =>
+            {
+                Known::Same
+            }
+            None => Known::Differs,
+        };
+        Ok(vec![known; subjects.len()])
+    }
+
+    fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>, ()> {
+        self.compared.push((pair, subjects.len()));
+        Ok(subjects.iter().map(|(_, rate)| self.once(pair, *rate)).collect())
+    }
+}
+
+/// The single commits that are named, and the segments that were not narrowed to one.
+fn named(conclusion: &Conclusion) -> (Vec<usize>, Vec<Pair>) {
+    let Conclusion::Changed { found, .. } = conclusion else { return Default::default() };
+    let is_single = |one: &&Found| one.ending == Ending::Shown && one.after + 1 == one.at;
+    let (single, others): (Vec<&Found>, Vec<_>) = found.iter().partition(is_single);
+    let segment = |one: &Found| [one.after, one.at];
+    (single.into_iter().map(|one| one.at).collect(), others.into_iter().map(segment).collect())
+}
+
+#[test]
+fn without_noise_one_change_takes_a_comparison_for_each_halving_and_at_most_two_more() {
+    for commit in 1..=64 {
+        let mut range = Range::new(64, &[(commit, 0.03)], 0.0, 1);
+        assert_eq!(named(&range.search()), (vec![commit], vec![]), "{commit}");
+        assert!(range.compared.len() <= 8, "{}: {:?}", commit, range.compared);
+        let pairs: BTreeSet<Pair> = range.compared.iter().map(|(pair, _)| *pair).collect();
+        assert_eq!(pairs.len(), range.compared.len(), "nothing is measured twice");
+    }
+}
+
+#[test]
+fn what_did_not_change_ends_with_the_first_comparison() {
+    let mut range = Range::new(64, &[], 0.002, 1);
+    assert!(matches!(range.search(), Conclusion::NotChanged(_)));
+    assert_eq!(range.compared, [([0, 64], 1)]);
+    let mut one = Range::new(1, &[(1, 0.05)], 0.002, 1);
+    assert_eq!(named(&one.search()).0, [1]);
+    assert_eq!(one.compared, [([0, 1], 1)]);
+    assert_eq!(Range::new(0, &[], 0.002, 1).search(), Conclusion::Same);
+}
+
+#[test]
+fn what_is_known_to_do_the_same_is_not_measured() {
+    let mut range = Range::new(64, &[(41, 0.05)], 0.002, 3);
+    range.same_is_known = true;
+    assert_eq!(named(&range.search()).0, [41]);
+    assert_eq!(range.compared, [([0, 64], 1)]);
+    let mut nothing = Range::new(64, &[], 0.002, 3);
+    nothing.same_is_known = true;
+    assert_eq!(nothing.search(), Conclusion::Same);
+    assert_eq!(nothing.compared, []);
+}
+
+#[test]
+fn an_end_that_cannot_be_compared_is_named() {
+    for end in [0, 8] {
+        let mut range = Range::new(8, &[(3, 0.05)], 0.002, 1);
+        range.unusable.insert(end);
+        assert_eq!(range.search(), Conclusion::Lacks(end));
+    }
+}
+
+#[test]
+fn commits_that_cannot_be_compared_are_passed_over_or_end_in_a_range() {
+    let mut range = Range::new(16, &[(11, 0.05)], 0.001, 5);
+    range.unusable.extend([8, 9, 12]);
+    assert_eq!(named(&range.search()), (vec![11], vec![]));
+    let mut hidden = Range::new(16, &[(9, 0.05)], 0.001, 5);
+    hidden.unusable.extend([8, 9]);
+    let Conclusion::Changed { found, .. } = hidden.search() else { panic!("it changed") };
+    let [found] = found[..] else { panic!("{found:?}") };
+    assert_eq!((found.after, found.at, found.ending), (7, 10, Ending::Shown));
+}
+
+#[test]
+fn several_searches_share_the_comparisons_that_they_have_in_common() {
+    let mut range = Range::new(64, &[(41, 0.05)], 0.001, 5);
+    let mut searches = [range.begin(), range.begin(), range.begin()];
+    find(&mut searches, 0.05, &mut range).unwrap();
+    for search in &searches {
+        assert_eq!(named(&search.conclusion().unwrap()).0, [41]);
+    }
+    assert!(range.compared.iter().all(|(_, subjects)| *subjects == 3), "{:?}", range.compared);
+}
+
+#[test]
+fn a_search_that_is_told_what_it_knew_goes_on_from_there() {
+    let mut range = Range::new(32, &[(5, 0.05), (20, 0.03)], 0.001, 5);
+    let begin = |range: &Range| {
+        let mut search = range.begin();
+        search.compare_at(0.01);
+        search.narrow_within(0.04);
+        search
+    };
+    let mut search = begin(&range);
+    let mut answers = Vec::new();
+    while let Some(task) = search.next() {
+        match task {
+            Task::Look(pair) => search.know(pair, Known::Differs),
+            Task::Measure { pair, rate } => {
+                let answer = range.once(pair, rate);
+                answers.push((pair, answer));
+                search.answer(pair, answer);
+            }
+        }
+    }
+    let mut again = begin(&range);
+    while let Some(task) = again.next() {
+        match task {
+            Task::Look(pair) => again.know(pair, Known::Differs),
+            Task::Measure { pair, .. } => {
+                let (_, known) = answers.iter().find(|(known, _)| *known == pair).unwrap();
+                again.answer(pair, *known);
+            }
+        }
+    }
+    assert_eq!(again.conclusion(), search.conclusion());
+    assert_eq!(named(&search.conclusion().unwrap()).0, [5, 20]);
+}
+
+#[test]
+fn a_search_that_is_stopped_tells_how_far_it_came() {
+    let mut range = Range::new(64, &[(5, 0.05), (40, 0.03)], 0.001, 5);
+    let mut search = range.begin();
+    assert_eq!(search.conclusion(), Err(Task::Look([0, 64])));
+    search.compare_at(0.01);
+    search.narrow_within(0.04);
+    for _ in 0..6 {
+        match search.next() {
+            Some(Task::Look(pair)) => search.know(pair, Known::Differs),
+            Some(Task::Measure { pair, rate }) => search.answer(pair, range.once(pair, rate)),
+            None => panic!("it is too early"),
+        }
+    }
+    search.stop();
+    let Ok(Conclusion::Changed { found, .. }) = search.conclusion() else { panic!("it changed") };
+    assert!(found.iter().any(|one| one.ending == Ending::Stopped), "{found:?}");
+    assert_eq!((found[0].after, found.last().unwrap().at), (0, 64));
+}
+
+/// The share of searches that are right, that name a wrong commit, and the comparisons that 95 % of them need at most.
+fn shares(changes: &[f64], noise: f64, runs: u64) -> (f64, f64, usize) {
+    let (mut right, mut wrong, mut counts) = (0, 0, Vec::new());
+    for seed in 0..runs {
+        let mut random = Random::stream(seed, 7);
+        let mut places = BTreeSet::new();
+        while places.len() < changes.len() {
+            places.insert(1 + random.below(64));
+        }
+        let planted: Vec<(usize, f64)> =
+            places.iter().copied().zip(changes.iter().copied()).collect();
+        let mut range = Range::new(64, &planted, noise, seed);
+        let (single, segments) = named(&range.search());
+        let expected: Vec<usize> = places.into_iter().collect();
+        right += u64::from(single == expected && segments.is_empty());
+        wrong += u64::from(single.iter().any(|one| !expected.contains(one)));
+        counts.push(range.compared.len());
+    }
+    let share = |count: u64| count as f64 / runs as f64;
+    counts.sort_unstable();
+    (share(right), share(wrong), counts[counts.len() * 95 / 100])
+}
+
+#[test]
+fn one_change_is_named_in_at_least_95_of_100_searches_through_noise() {
+    for (change, noise) in [(0.03, 0.003), (0.05, 0.005), (-0.03, 0.003), (0.02, 0.002)] {
+        let (right, wrong, most) = shares(&[change], noise, 400);
+        assert!(right >= 0.95 && wrong <= 0.01, "{change}: {right} right, {wrong} wrong");
+        assert!(most <= 10, "{change}: {most} comparisons");
+    }
+}
+
+#[test]
+fn two_changes_are_named_in_at_least_95_of_100_searches_through_noise() {
+    for changes in [[0.05, 0.03], [0.05, -0.03], [-0.03, 0.05]] {
+        let (right, wrong, most) = shares(&changes, 0.003, 400);
+        assert!(right >= 0.95 && wrong <= 0.01, "{changes:?}: {right} right, {wrong} wrong");
+        assert!(most <= 20, "{changes:?}: {most} comparisons");
+    }
+}
+
+#[test]
+fn even_where_noise_hides_changes_hardly_any_wrong_commit_is_named() {
+    for (change, noise) in [(0.01, 0.003), (0.015, 0.005), (0.03, 0.01), (0.0, 0.01)] {
+        let (_, wrong, _) = shares(&[change], noise, 400);
+        assert!(wrong <= 0.05, "{change}: {wrong} wrong");
+    }
+}
+
+#[test]
+fn many_small_changes_that_no_commit_explains_end_in_ranges() {
+    let drift: Vec<(usize, f64)> = (1..=16).map(|commit| (commit, 0.004)).collect();
+    let mut range = Range::new(16, &drift, 0.0005, 1);
+    let conclusion = range.search();
+    let (single, segments) = named(&conclusion);
+    assert_eq!(single, [0; 0]);
+    assert!(!segments.is_empty());
+    assert!(conclusion.unexplained().unwrap().log_change.abs() < 0.02);
+}
+
+proptest! {
+    #[test]
+    fn every_search_ends_and_ranges_hold_what_they_name(
+        commits in 1_usize..40,
+        changes in btree_map(1_usize..40, -0.08..0.08, 0..4),
+        unusable in proptest::collection::btree_set(1_usize..40, 0..10),
+        noise in 0.0..0.02,
+        seed in any::<u64>(),
+    ) {
+        let changes: Vec<(usize, f64)> =
+            changes.into_iter().filter(|(commit, _)| *commit <= commits).collect();
+        let mut range = Range::new(commits, &changes, noise, seed);
+        range.unusable = unusable.into_iter().filter(|commit| *commit < commits).collect();
+        let conclusion = range.search();
+        prop_assert!(range.compared.len() <= 4 * commits, "{:?}", range.compared);
+        if let Conclusion::Changed { found, .. } = conclusion {
+            for one in &found {
+                prop_assert!(one.after < one.at && one.at <= commits);
+                let is_between = |commit: &usize| one.after < *commit && *commit < one.at;
+                if one.ending == Ending::Shown {
+                    prop_assert!((0..commits).filter(is_between).all(|at| range.unusable.contains(&at)));
+                }
+            }
+            prop_assert!(found.windows(2).all(|pair| pair[0].at <= pair[1].after));
+        }
+    }
+
+    #[test]
+    fn without_noise_every_change_of_interest_is_named(
+        changes in btree_map(1_usize..65, prop_oneof![0.02..0.08, -0.08..-0.02], 1..3),
+    ) {
+        let changes: Vec<(usize, f64)> = changes.into_iter().collect();
+        let total: f64 = changes.iter().map(|(_, change)| change).sum();
+        prop_assume!(total.abs() > 0.011);
+        let mut range = Range::new(64, &changes, 0.0, 1);
+        let expected: Vec<usize> = changes.iter().map(|(commit, _)| *commit).collect();
+        prop_assert_eq!(named(&range.search()).0, expected);
+    }
+}
