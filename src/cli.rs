@@ -185,13 +185,17 @@ pub struct RunArgs {
     /// The options among all these that were given.
     #[command(flatten)]
     pub given: GivenOptions,
-    /// Versions to measure: anything git understands, `.` for the uncommitted tree, or a range `A..B`,
-    /// newest first. With several versions, benchmarks that have results already are skipped.
+    /// Versions to measure: anything git understands, `.` for the uncommitted tree, or a range `A..B`, A included. Of
+    /// several, each is compared with the one before it, the newest first; what was compared already is skipped.
     #[arg(default_value = "HEAD", value_name = "REV")]
     pub revisions: Vec<String>,
     /// Measure at most this many of the versions, evenly spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
+    /// Of several versions, compare the most informative ones until the time is over: the ends, then halves, first of
+    /// what changed.
+    #[arg(long, value_name = "TIME", value_parser = values::deadline)]
+    pub budget: Option<Duration>,
     /// Report only this metric: wall, user, system, peak-memory, cycles, instructions or bytes; may be
     /// repeated [default: all]
     #[arg(long = "metric", value_name = "NAME")]

@@ -1,4 +1,4 @@
-//! Versions are measured one by one and kept; a range is filled newest first, and goes on.
+//! A version is measured and kept; of a range each version is compared with the one before it, and that goes on.
 
 use std::{
     fs,
@@ -48,11 +48,10 @@ fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
         let found = lines.iter().position(|line| line.contains(text));
         found.unwrap_or_else(|| panic!("no `{text}` in {}", first.told()))
     };
-    assert!(place("1 of 3: ") < place("2 of 3: "));
-    assert!(place("2 of 3: ") < place("3 of 3: "));
-    first.assert_stderr_has(&["skipped: cannot compile"]);
+    assert!(place("comparison 1: ") < place("skipped: cannot compile"));
+    assert!(place("skipped: cannot compile") < place("comparison 2: base ("));
     // A long range may need more room than there is, so it is not left for the end.
-    assert!(place("removed 1 entry of the cache") < place("2 of 3: "));
+    assert!(place("removed 1 entry of the cache") < place("comparison 2: "));
 
     let again = run(&project, &["base..HEAD"]).ok();
     again.assert_stderr_has(&["is already measured", "could not be built before", " --builds 2 "]);
@@ -60,10 +59,13 @@ fn a_range_is_filled_newest_first_and_what_does_not_build_is_kept_as_such() {
 }
 
 #[test]
-fn several_versions_are_measured_in_the_order_in_which_they_are_given() {
+fn of_several_versions_each_is_compared_with_the_one_given_before_it() {
     let project = project();
-    let outcome = run(&project, &["HEAD~1", "HEAD", "--dry-run"]).ok();
-    outcome.assert_stderr_has(&["1 of 2: HEAD~1 (", "2 of 2: HEAD ("]);
+    let outcome = run(&project, &["base", "HEAD~1", "HEAD", "--dry-run"]).ok();
+    let lines = outcome.stderr();
+    let [first, second] = ["comparison 1: HEAD~1 (", "comparison 2: base ("]
+        .map(|line| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.told())));
+    assert!(first < second, "{}", outcome.told());
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn what_the_machine_lacks_ends_a_range_and_is_no_result_of_a_version() {
     );
     project.commit("Remove the directory for temporary files");
     let outcome = run(&project, &["HEAD~1", "HEAD"]).env("TMPDIR", &temporary).fails_with(2);
-    outcome.assert_stderr_has(&["is no longer there", "run the same command again to resume"]);
+    outcome.assert_stderr_has(&["set TMPDIR", "run the same command again to resume"]);
     assert!(!outcome.stderr().contains("skipped"), "{}", outcome.told());
     fs::create_dir(&temporary).unwrap();
     project.replace("src/lib.rs", "let _ = std::fs::remove_dir_all", "let _ = std::fs::read_dir");
@@ -90,7 +92,21 @@ fn what_the_machine_lacks_ends_a_range_and_is_no_result_of_a_version() {
 fn steps_take_versions_evenly_spread_over_the_range() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--steps", "2", "--dry-run"]).ok();
-    outcome.assert_stderr_has(&["1 of 2: ", "2 of 2: "]);
+    outcome.assert_stderr_has(&["comparison 1: base ("]);
+    assert!(!outcome.stderr().contains("comparison 2"), "{}", outcome.told());
+}
+
+#[test]
+fn with_a_budget_the_ends_of_a_range_are_compared_before_its_halves() {
+    let project = project();
+    let outcome = run(&project, &["base..HEAD", "--budget", "1h", "--dry-run"]).ok();
+    let lines = outcome.stderr();
+    let place = |line: &str| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.told()));
+    let newer = project.git(&["rev-parse", "HEAD~1"]);
+    let second = format!("comparison 2: {}", &newer[..7]);
+    assert!(place("comparison 1: base (") < place(&second));
+    let none = run(&project, &["base..HEAD", "--budget", "0s"]).fails_with(2);
+    none.assert_stderr_has(&["--budget"]);
 }
 
 #[test]
@@ -98,11 +114,11 @@ fn a_range_measures_the_benchmarks_that_have_no_results_yet() {
     let project = project();
     run(&project, &["HEAD~1..HEAD", "--filter", "steady"]).ok();
     let rest = run(&project, &["HEAD~1..HEAD"]).ok();
-    rest.assert_stderr_has(&["plan: 1 benchmark of 1 version", "measured 2 of 2 executions"]);
+    rest.assert_stderr_has(&["plan: 1 benchmark of 2 versions"]);
     let again = run(&project, &["HEAD~1..HEAD", "--format", "json"]).ok();
     again.assert_stderr_has(&["is already measured"]);
     assert!(!again.stderr().contains("executions"), "{}", again.told());
-    assert_eq!(again.json("run-range")["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(again.json("run-range")["versions"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `cargo rbench find`: which commits of a range changed benchmarks.
 
 mod comparisons;
-mod stored;
+pub mod stored;
 mod versions;
 
 use std::{

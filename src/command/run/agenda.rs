@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn halves_between_which_something_changed_come_first() {
-        let slow_since = |commit: usize| move |[base, head]: [usize; 2]| (base < commit) && (commit <= head);
+        let slow_since =
+            |commit: usize| move |[base, head]: [usize; 2]| (base < commit) && (commit <= head);
         let order = all(Agenda::new(Order::MostInformative, 9), slow_since(2));
         assert_eq!(order[..5], [[0, 8], [4, 8], [0, 4], [2, 4], [0, 2]]);
         assert_eq!(order[5..7], [[1, 2], [0, 1]], "the change is found before the rest");

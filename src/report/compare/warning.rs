@@ -37,6 +37,11 @@ impl ComparisonReport {
         (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
     }
 
+    /// What makes the comparison less sure, as sentences.
+    pub fn warning_sentences(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| self.warning_text(warning)).collect()
+    }
+
     /// A warning as a sentence, with the command that it advises at its end.
     pub(super) fn warning_text(&self, warning: &Warning) -> String {
         let sentence = sentence(warning);

@@ -1,0 +1,258 @@
+//! Measures several versions: each is compared with the one before it, so that the history knows how they differ.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::{
+    Before, Run,
+    agenda::{Agenda, Order},
+};
+use crate::{
+    command::{
+        announcement,
+        find::stored,
+        selection::{Selection, benchmarks_only_in},
+        show,
+        stages::Stages,
+    },
+    experiment::ListedVersion,
+    failure::{Exit, Failure, Result},
+    judge::JudgedRow,
+    model::{Benchmark, Sameness, Version},
+    report::{
+        CommandLine as _,
+        compare::ComparisonReport,
+        quantity::{count, duration},
+        show::RangeReport,
+    },
+    settings::Patience,
+    source::{Repository, is_range, range_ends},
+    stats::Verdict,
+};
+
+/// A range that was measured.
+pub struct RangeDone {
+    /// What is stored of its versions.
+    pub report: RangeReport,
+    /// Whether a benchmark failed.
+    pub exit: Exit,
+}
+
+/// The versions that revisions and ranges name, in their order. Those of a range are the oldest first, and
+/// begin with the one before it, with which its first one is compared.
+pub fn versions(repository: &Repository, revisions: &[String]) -> Result<Vec<Version>> {
+    let mut versions = Vec::new();
+    for revision in revisions {
+        if is_range(revision) {
+            let mut range = repository.resolve_range(revision)?;
+            range.push(repository.resolve(range_ends(revision)?.0)?);
+            versions.extend(range.into_iter().rev());
+        } else {
+            versions.push(repository.resolve(revision)?);
+        }
+    }
+    Ok(versions)
+}
+
+/// The versions of a range, the oldest first, and what is known of them.
+struct Versions {
+    all: Vec<Version>,
+    listed: Vec<Option<ListedVersion>>,
+    /// The benchmarks that are asked for, of those that were listed.
+    benchmarks: Vec<Vec<Benchmark>>,
+    /// Those that gave a comparison.
+    measured: Vec<bool>,
+    /// Why those cannot be compared that were tried and cannot.
+    failures: Vec<Failure>,
+}
+
+impl Run<'_> {
+    /// Compares the versions, the oldest of which comes first: all neighbours, or the most informative ones as long
+    /// as the budget lasts. What was compared before is left out, and so is what cannot be built.
+    pub(super) fn range(
+        &self,
+        versions: Vec<Version>,
+        budget: Option<Duration>,
+    ) -> Result<RangeDone> {
+        let order = if budget.is_some() { Order::MostInformative } else { Order::Neighbours };
+        let mut agenda = Agenda::new(order, versions.len());
+        let mut versions = Versions {
+            listed: versions.iter().map(|_| None).collect(),
+            benchmarks: vec![Vec::new(); versions.len()],
+            measured: vec![false; versions.len()],
+            failures: Vec::new(),
+            all: versions,
+        };
+        let before = self.measured_before()?;
+        self.leave_out_unbuildable(&versions, &before, &mut agenda);
+        let (begin, mut previous, mut done) = (Instant::now(), SystemTime::now(), 0);
+        while let Some(pair) = agenda.next() {
+            if budget.is_some_and(|budget| begin.elapsed() >= budget) {
+                self.console.line(&format!(
+                    "{} after {}: what is left was not compared",
+                    count(done, "comparison"),
+                    duration(begin.elapsed())
+                ));
+                break;
+            }
+            let start = SystemTime::now();
+            if let Some(lacking) = self.list(&mut versions, pair)? {
+                agenda.lacks(lacking);
+                continue;
+            }
+            done += 1;
+            let [base, head] = pair.map(|index| &versions.all[index]);
+            self.console.line(&format!("comparison {done}: {base} with {head}"));
+            let changed = self.listed_pair(&mut versions, pair)?;
+            agenda.compared(pair, changed);
+            // All versions of a long range may not fit on the disk together. The older one of two neighbours is
+            // needed once more.
+            if order == Order::Neighbours {
+                versions.listed[pair[1]] = None;
+                self.runner.prune(previous);
+                previous = start;
+            }
+        }
+        self.report_range(versions)
+    }
+
+    /// Leaves out what could not be built before.
+    fn leave_out_unbuildable(&self, versions: &Versions, before: &Before, agenda: &mut Agenda) {
+        for (index, version) in versions.all.iter().enumerate() {
+            if before.is_unbuildable(version, || self.runner.compiler(version)) {
+                let again = self.given.suggest("run", &[&version.to_type_now()], &[]);
+                self.console.line(&format!(
+                    "{version}: skipped, because it could not be built before; try again with: {again}"
+                ));
+                agenda.lacks(index);
+            }
+        }
+    }
+
+    /// Compiles and lists both versions. The place of one that cannot be built, or has nothing of what is wanted,
+    /// which must not end the rest.
+    fn list(&self, versions: &mut Versions, [base, head]: [usize; 2]) -> Result<Option<usize>> {
+        for index in [head, base] {
+            if versions.listed[index].is_some() {
+                continue;
+            }
+            let version = &versions.all[index];
+            match self.runner.list(version.clone()) {
+                Ok(listed) => {
+                    for (target, failure) in &listed.listing.failures {
+                        self.console.line(&format!("warning: {target}: {failure}"));
+                    }
+                    versions.benchmarks[index] = listed.benchmarks();
+                    versions.listed[index] = Some(listed);
+                }
+                Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
+                    if failure.exit() == Exit::Build && !self.only_plan {
+                        self.runner.record_unbuildable(version, &failure)?;
+                    }
+                    self.console.line(&format!("{version}: skipped: {failure}"));
+                    versions.failures.push(failure);
+                    return Ok(Some(index));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares two versions that are listed; whether any benchmark changed.
+    fn listed_pair(&self, versions: &mut Versions, pair: [usize; 2]) -> Result<bool> {
+        let [base, head] = pair.map(|index| versions.listed[index].take());
+        let (Some(base), Some(head)) = (base, head) else {
+            return Err(Failure::new(Exit::Internal, "a version is to be compared with itself"));
+        };
+        let both = [base, head];
+        let rows = self.pair(&both);
+        for (index, listed) in pair.into_iter().zip(both) {
+            versions.listed[index] = Some(listed);
+            versions.measured[index] = true;
+        }
+        let has_changed = |row: &JudgedRow| {
+            matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
+        };
+        Ok(rows?.iter().any(has_changed))
+    }
+
+    /// What a comparison of two versions says, which is measured unless it is stored.
+    fn pair(&self, versions: &[ListedVersion; 2]) -> Result<Vec<JudgedRow>> {
+        let Self { runner, console, ref verdicts, .. } = *self;
+        let [base, head] = versions.each_ref().map(|listed| listed.version.clone());
+        let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
+        let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
+        let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
+        let mut rows = stored::rows(runner, versions, &wanted, verdicts)?;
+        let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
+        let missing: Vec<Benchmark> =
+            wanted.into_iter().filter(|one| !is_stored(one)).cloned().collect();
+        let known = stored::unmeasured(runner, versions)?;
+        let is_unmeasured =
+            |one: &&Benchmark| !chosen.measured.contains(one) && !known.contains(one);
+        let unmeasured: Vec<(Benchmark, Sameness)> = chosen
+            .common
+            .iter()
+            .filter(is_unmeasured)
+            .map(|benchmark| (benchmark.clone(), Sameness::Unaffected))
+            .collect();
+        let added = benchmarks_only_in(&versions[1], &versions[0]).len();
+        if added > 0 {
+            let added = count(added, "benchmark");
+            console.line(&format!("{added} of the newer version cannot be compared"));
+        }
+        if missing.is_empty() && unmeasured.is_empty() {
+            console.line("is already measured");
+            return Ok(rows);
+        }
+        announcement::unaffected(console, unmeasured.len(), chosen.common.len());
+        announcement::plan(console, &runner.outline(versions, &missing), verdicts.criteria.confirm);
+        if self.only_plan {
+            return Ok(rows);
+        }
+        let builds = runner.link(versions, &missing, runner.first_look(&missing))?;
+        let stages = Stages {
+            runner,
+            versions,
+            measured: &missing,
+            unmeasured: &unmeasured,
+            verdicts,
+            patience: Patience::Usual,
+            budget: None,
+            console,
+        };
+        rows.extend(stages.measure(&builds, &mut report)?);
+        for warning in report.warning_sentences() {
+            console.line(&format!("warning: {warning}"));
+        }
+        Ok(rows)
+    }
+
+    /// What is stored of the versions by now, the newest first, if any two could be compared.
+    fn report_range(&self, mut versions: Versions) -> Result<RangeDone> {
+        if let Some(failure) = versions.failures.pop()
+            && !versions.measured.contains(&true)
+        {
+            return Err(failure);
+        }
+        let mut report = RangeReport { versions: Vec::new(), command_line: self.given.clone() };
+        let mut exit = Exit::Success;
+        if self.only_plan {
+            return Ok(RangeDone { report, exit });
+        }
+        for (index, version) in versions.all.iter().enumerate().rev() {
+            if !versions.measured[index] {
+                continue;
+            }
+            let (store, given) = (&self.runner.store, self.given.clone());
+            let wanted = &versions.benchmarks[index];
+            let shown =
+                show::of_version(store, version, wanted, &self.verdicts, given, self.console)?;
+            if shown.has_failures() {
+                exit = Exit::Benchmark;
+            }
+            report.versions.push(shown);
+        }
+        Ok(RangeDone { report, exit })
+    }
+}
