@@ -59,8 +59,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
     project.check_tables(&[first, last], &console)?;
     let line = project.repository.line(&args.range)?;
     let interleave = project.file.interleave(args.interleave);
-    let patience = if args.budget.is_some() { Patience::Budget } else { Patience::Usual };
-    let purpose = Purpose::Comparison { interleave, patience };
+    let purpose = Purpose::Comparison { interleave, patience: Patience::Usual };
     let target = &args.experiment.target;
     let settings = ExperimentSettings {
         filter: Filter::new(
@@ -114,7 +113,7 @@ pub struct Finder<'f> {
     pub runner: &'f Runner<'f>,
     /// How benchmarks are judged. The whole search keeps the false-alarm rate.
     pub verdicts: &'f VerdictSettings,
-    /// How long all is measured together, if that is limited.
+    /// After how long measuring in all no further comparison begins, if that is limited.
     pub budget: Option<Duration>,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
