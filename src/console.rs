@@ -182,7 +182,7 @@ impl experiment::Observer for Console {
         if !self.terminal {
             if done == of && of > 0 {
                 let benchmarks = quantity::count(of, "benchmark");
-                self.line(&format!("traced {benchmarks} of {version}"));
+                self.line_once(format!("traced {benchmarks} of {version}"));
             }
             return;
         }

@@ -20,8 +20,8 @@ pub struct FindArgs {
     /// between A and B]
     #[arg(value_name = "BENCH")]
     positional: Vec<String>,
-    /// Measure for about this long at most, and say how far the search came. Compiling and linking are not counted,
-    /// nor is the first look at each comparison limited.
+    /// Begin no further comparison after measuring for this long, and tell how far the search came; the same command
+    /// then goes on. Compiling is not counted.
     #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
     pub budget: Option<Duration>,
     /// How the executions of both versions are interleaved [default: turns]

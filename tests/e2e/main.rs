@@ -23,6 +23,7 @@ mod directions;
 mod distinct;
 mod exchange;
 mod exec;
+mod find;
 mod harness;
 mod history;
 mod honoured;

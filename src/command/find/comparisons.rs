@@ -29,7 +29,7 @@ use crate::{
     source::Line,
     stats::{
         Verdict,
-        bisection::{Answer, Estimate, Finding, Known, Measured, Oracle, Pair, steps},
+        bisection::{Answer, Estimate, Finding, Known, Measured, Oracle, Pair},
     },
 };
 
@@ -131,7 +131,7 @@ impl Oracle for Comparisons<'_> {
     }
 
     fn measure(&mut self, pair: Pair, subjects: &[(usize, f64)]) -> Result<Vec<Answer>, Stop> {
-        let left = self.time_left(pair)?;
+        self.require_time()?;
         self.announce(pair, subjects.len());
         let rate = subjects.iter().map(|(_, rate)| *rate).fold(1.0, f64::min);
         let verdicts = self.finder.verdicts.within(rate);
@@ -147,7 +147,7 @@ impl Oracle for Comparisons<'_> {
         let effort = &mut *self.effort;
         let finder = self.finder;
         let rows = self.versions.with(pair_of_versions, |versions| {
-            rows(finder, versions, &benchmarks, &verdicts, left, effort)
+            rows(finder, versions, &benchmarks, &verdicts, effort)
         })?;
         let rows = match rows {
             Ok(rows) => rows,
@@ -192,16 +192,14 @@ impl Comparisons<'_> {
         Ok((looked.collect(), warnings))
     }
 
-    /// How long this comparison may take; none if that is not limited. What is left is for all that the search is
-    /// likely to need.
-    fn time_left(&mut self, pair: Pair) -> Result<Option<Duration>, Stop> {
-        let Some(budget) = self.finder.budget else { return Ok(None) };
-        let left = budget.saturating_sub(self.effort.spent);
-        if left.is_zero() {
+    /// Whether there is time for another comparison. One that has begun is finished, so that it is stored as a
+    /// whole, and the next search goes on behind it.
+    fn require_time(&mut self) -> Result<(), Stop> {
+        if self.finder.budget.is_some_and(|budget| self.effort.spent >= budget) {
             self.effort.stopped = true;
             return Err(Stop::Budget);
         }
-        Ok(Some(left / (steps(pair[1] - pair[0]) + 1)))
+        Ok(())
     }
 
     fn announce(&self, pair: Pair, subjects: usize) {
@@ -289,7 +287,6 @@ fn rows(
     versions: &[ListedVersion; 2],
     benchmarks: &[&Benchmark],
     verdicts: &VerdictSettings,
-    left: Option<Duration>,
     effort: &mut Effort,
 ) -> Result<Vec<JudgedRow>> {
     let mut rows = stored::rows(finder.runner, versions, benchmarks, verdicts)?;
@@ -308,15 +305,14 @@ fn rows(
     let builds = runner.link(versions, &missing, runner.first_look(&missing))?;
     report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
     let unmeasured: &[(Benchmark, Sameness)] = &[];
-    let patience = if left.is_some() { Patience::Budget } else { Patience::Usual };
     let stages = Stages {
         runner,
         versions,
         measured: &missing,
         unmeasured,
         verdicts,
-        patience,
-        budget: left,
+        patience: Patience::Usual,
+        budget: None,
         console: finder.console,
     };
     let begun = Instant::now();

@@ -59,8 +59,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
     project.check_tables(&[first, last], &console)?;
     let line = project.repository.line(&args.range)?;
     let interleave = project.file.interleave(args.interleave);
-    let patience = if args.budget.is_some() { Patience::Budget } else { Patience::Usual };
-    let purpose = Purpose::Comparison { interleave, patience };
+    let purpose = Purpose::Comparison { interleave, patience: Patience::Usual };
     let target = &args.experiment.target;
     let settings = ExperimentSettings {
         filter: Filter::new(
@@ -84,7 +83,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
         runner: &runner,
         verdicts: &verdicts,
         budget: args.budget,
-        command_line: Rc::new(args.given.clone()),
+        command_line: Rc::new(args.given.without(&["budget"])),
         console: &console,
     };
     let report = finder.find(&args.range, &line, None, &idle);
@@ -114,7 +113,7 @@ pub struct Finder<'f> {
     pub runner: &'f Runner<'f>,
     /// How benchmarks are judged. The whole search keeps the false-alarm rate.
     pub verdicts: &'f VerdictSettings,
-    /// How long all is measured together, if that is limited.
+    /// After how long measuring in all no further comparison begins, if that is limited.
     pub budget: Option<Duration>,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
@@ -189,17 +188,20 @@ impl Finder<'_> {
             failed_targets: Vec::new(),
         };
         let is_meant = |benchmark: &Benchmark| only.is_none_or(|only| only.contains(benchmark));
-        let listed = versions.with(ends, |versions| {
-            let [base, head] = versions;
-            searched.added = benchmarks_only_in(head, base);
-            searched.removed = benchmarks_only_in(base, head);
-            for version in versions {
-                searched.failed_targets.extend(version.listing.failures.iter().cloned());
-            }
-            Ok(common_benchmarks(versions))
-        })?;
-        // Ends that are the same files have no difference to search.
-        let mut benchmarks = listed.unwrap_or_default();
+        let mut benchmarks = if ends[0].tree == ends[1].tree {
+            versions.benchmarks(ends[0])
+        } else {
+            let common = versions.with(ends, |versions| {
+                let [base, head] = versions;
+                searched.added = benchmarks_only_in(head, base);
+                searched.removed = benchmarks_only_in(base, head);
+                for version in versions {
+                    searched.failed_targets.extend(version.listing.failures.iter().cloned());
+                }
+                Ok(common_benchmarks(versions))
+            })?;
+            common.unwrap_or_default()
+        };
         for some in [&mut benchmarks, &mut searched.added, &mut searched.removed] {
             some.retain(is_meant);
         }
@@ -313,14 +315,13 @@ fn named_merges(searched: &mut SearchedLine) -> impl Iterator<Item = &mut Place>
 
 /// A failure of an end of the range.
 fn at_end(failure: Failure, end: &Version) -> Failure {
-    if failure.exit() == Exit::Build {
-        let hint = format!(
+    match failure.exit() {
+        Exit::Build => failure.hint(format!(
             "a search compares both ends of its range first: choose another commit than {} for this end",
             end.short()
-        );
-        failure.hint(hint)
-    } else {
-        failure
+        )),
+        Exit::Usage => failure.because(format!("this is about {end}, an end of the range")),
+        _ => failure,
     }
 }
 

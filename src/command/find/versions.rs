@@ -76,7 +76,13 @@ impl<'r> Versions<'r> {
         self.listed.borrow_mut().remove(&version.tree)
     }
 
-    /// The version, which must be built: a failure otherwise.
+    /// The benchmarks of a version that is listed.
+    pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
+        let listed = self.listed.borrow();
+        listed.get(&version.tree).map(ListedVersion::benchmarks).unwrap_or_default()
+    }
+
+    /// Compiles and lists a version, which must be possible: a failure otherwise.
     pub fn require(&self, version: &Version) -> Result<()> {
         if self.listed.borrow().contains_key(&version.tree) {
             return Ok(());

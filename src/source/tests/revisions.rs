@@ -170,3 +170,31 @@ fn a_range_is_no_single_version() {
     assert!(is_range("v1.0..main") && is_range("v1.0..") && is_range("..main"));
     assert!(!is_range("main") && !is_range(".") && !is_range(":/fix a..b"));
 }
+
+#[test]
+fn a_line_has_the_commit_before_it_and_tells_what_each_merge_merged() {
+    let fixture = history();
+    let repository = fixture.open();
+    let line = repository.line("v1.0..main").unwrap();
+    assert_eq!(line.base.commit.as_deref(), Some(&*fixture.id("v1.0^{commit}")));
+    assert_eq!((line.forks, line.base.to_type()), (false, "v1.0".to_owned()));
+    let listed = fixture.git(&["rev-list", "--first-parent", "--reverse", "v1.0..main"]);
+    let commits: Vec<&str> =
+        line.commits.iter().filter_map(|one| one.version.commit.as_deref()).collect();
+    assert_eq!(commits.join("\n"), listed);
+    assert_eq!(line.version(0), &line.base);
+    assert_eq!(line.version(1), &line.commits[0].version);
+    for commit in &line.commits {
+        let merged = repository.merged_line(&commit.version).unwrap();
+        assert_eq!(merged.is_some(), commit.parents > 1);
+        let Some(merged) = merged else { continue };
+        let hash = commit.version.commit.as_deref().unwrap();
+        let expected = fixture.git(&["rev-list", "--reverse", &format!("{hash}^1..{hash}^2")]);
+        let commits: Vec<&str> =
+            merged.commits.iter().filter_map(|one| one.version.commit.as_deref()).collect();
+        assert_eq!(commits.join("\n"), expected);
+    }
+    assert!(line.commits.iter().any(|commit| commit.parents > 1));
+    let beside = repository.line("side..main").unwrap();
+    assert!(beside.forks || beside.base.commit.as_deref() == Some(&*fixture.id("side")));
+}

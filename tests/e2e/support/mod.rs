@@ -2,6 +2,7 @@
 
 pub mod builds;
 pub mod fixture;
+pub mod history;
 pub mod project;
 pub mod rbench;
 pub mod schema;
