@@ -1,5 +1,6 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
+mod accept;
 mod diagnose;
 mod given;
 mod groups;
@@ -12,6 +13,7 @@ pub(crate) mod values;
 
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
+pub use accept::AcceptArgs;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use given::GivenOptions;
@@ -67,6 +69,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
+    /// Accept that a commit made a benchmark slower: `compare` passes it from then on, up to a ceiling.
+    Accept(AcceptArgs),
     /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
     Plan(PlanArgs),
     /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.

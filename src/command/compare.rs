@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use super::{
+    accepted::Acceptances,
     announcement,
     output::Output,
     selection::{Selection, benchmarks_only_in},
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::{
     build::changed_dependencies,
-    cli::{CompareArgs, FailOn},
+    cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs},
     console::Console,
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
@@ -64,8 +65,9 @@ pub fn measured(
     let purpose = Purpose::Comparison { interleave, patience };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
+    let acceptances = Acceptances::read(project)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
-    let report = compare(project, &runner, args, &verdicts, console);
+    let report = compare(project, &runner, args, (&verdicts, &acceptances), console);
     runner.prune(start);
     report.map_err(|failure| runner.with_what_is_kept(failure))
 }
@@ -84,7 +86,7 @@ fn compare(
     project: &Project,
     runner: &Runner<'_>,
     args: &CompareArgs,
-    verdicts: &VerdictSettings,
+    (verdicts, acceptances): (&VerdictSettings, &Acceptances<'_>),
     console: &Console,
 ) -> Result<Option<ComparisonReport>> {
     // Before rbench itself keeps the machine busy.
@@ -139,6 +141,10 @@ fn compare(
     for row in &mut rows {
         row.reach = chosen.reach_of(&row.benchmark).cloned();
     }
+    let compared = [&versions[0].version, &versions[HEAD].version];
+    acceptances.apply(&mut rows, compared, |benchmark| verdicts.of(benchmark))?;
+    report.idle =
+        acceptances.idle(&rows, compared, all_benchmarks(&versions[HEAD], args).as_deref())?;
     rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
     report.rows = rows;
     Ok(Some(report))
@@ -164,6 +170,14 @@ fn report_of(
         report.failed_targets.extend(version.listing.failures.iter().cloned());
     }
     report
+}
+
+/// All benchmarks of a version, unless only some were asked for or could be listed.
+fn all_benchmarks(version: &ListedVersion, args: &CompareArgs) -> Option<Vec<Benchmark>> {
+    let ExperimentArgs { patterns, target, .. } = &args.experiment;
+    let TargetArgs { package, bench, exclude, .. } = target;
+    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty());
+    (is_all && version.listing.failures.is_empty()).then(|| version.benchmarks())
 }
 
 /// A warning where benchmarks that only the head has are called anew each time that they are listed.

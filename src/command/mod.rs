@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+mod accept;
+mod accepted;
 mod announcement;
 mod budget;
 mod build;
@@ -31,6 +33,7 @@ use crate::{
 /// Carries out what was typed.
 pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
+        Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, rc::Rc};
 
+use super::accepted::Acceptances;
 use crate::{
     cli::CompareArgs,
     console::Console,
@@ -33,6 +34,7 @@ pub fn report(
         |revision| project.repository.resolve(revision),
         |words| command_line.suggest("compare", words, &[]),
     )?;
+    let acceptances = Acceptances::read(project)?;
     let store = store(project, console, &*command_line)?;
     let results = finished(&store, &*command_line)?;
     let benchmarks = benchmarks(&store, args)?;
@@ -43,7 +45,10 @@ pub fn report(
     for benchmark in &benchmarks {
         comparison.add(benchmark)?;
     }
-    let report = comparison.finish();
+    let mut report = comparison.finish();
+    let compared = [&report.base, &report.head];
+    acceptances.apply(&mut report.rows, compared, |benchmark| verdicts.of(benchmark))?;
+    report.idle = acceptances.idle(&report.rows, compared, None)?;
     if report.is_empty() {
         let [base, head] = [&report.base, &report.head];
         let measure = args.command_line();

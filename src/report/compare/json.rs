@@ -12,6 +12,7 @@ use crate::{
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{DependencyChange, Dimensions},
     report::{
+        accepted::IdleFields,
         json::{
             self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
             MetricFields, Reason, Version,
@@ -41,6 +42,7 @@ struct Comparison<'r> {
     added: Vec<FullName<'r>>,
     removed: Vec<FullName<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
+    idle_acceptances: Vec<IdleFields<'r>>,
     next_steps: Vec<NextStep>,
 }
 
@@ -148,6 +150,7 @@ impl ComparisonReport {
             added: self.added.iter().map(FullName::from).collect(),
             removed: self.removed.iter().map(FullName::from).collect(),
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            idle_acceptances: self.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
         })
     }

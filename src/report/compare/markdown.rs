@@ -6,6 +6,7 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
+        accepted::idle_note,
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
         quantity::{self, percent},
@@ -174,6 +175,9 @@ impl ComparisonReport {
             let items = names.iter().map(|name| format!("{} ", code(&shorten(name, LONGEST_ID))));
             let list = cut(items, NAMES, "benchmarks");
             text += &format!("\n{} {what}: {}\n", names.len(), list.trim_end());
+        }
+        if let Some(note) = idle_note(&self.idle) {
+            text += &format!("\nNote: {}.\n", escaped(&note));
         }
         if let Some(functions) = self.functions_note() {
             let counts = functions.split("; ").next().unwrap_or_default();

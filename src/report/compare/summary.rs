@@ -20,8 +20,10 @@ use crate::{
 /// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Rows with this verdict; so for the next eight.
+    /// Rows with this verdict; so for the next nine.
     pub regressed: usize,
+    #[expect(missing_docs)]
+    pub accepted: usize,
     #[expect(missing_docs)]
     pub improved: usize,
     #[expect(missing_docs)]
@@ -63,6 +65,7 @@ impl ComparisonReport {
         let of = |kind: VerdictKind| self.with_verdict(kind).count();
         Counts {
             regressed: of(VerdictKind::Regressed),
+            accepted: of(VerdictKind::Accepted),
             improved: of(VerdictKind::Improved),
             failed: of(VerdictKind::Failed),
             skipped: of(VerdictKind::Skipped),

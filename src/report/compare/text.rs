@@ -12,6 +12,7 @@ use crate::{
     judge::{JudgedRow, JudgedStage},
     model::{Benchmark, Interleave},
     report::{
+        accepted::idle_note,
         date,
         names::Names,
         prose::{filled, first_line_filled},
@@ -205,9 +206,9 @@ impl ComparisonReport {
         let mut text: String =
             notes.map(|(head, note)| filled(&format!("{head}: {note}"), columns)).collect();
         for row in self.ordered() {
-            use VerdictKind::{Failed, Improved, NotComparable, Regressed};
+            use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
             let kind = VerdictKind::of(&row.verdict);
-            if matches!(kind, Regressed | Improved | Failed | NotComparable)
+            if matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable)
                 && ground(row).is_none()
             {
                 let name = paint(kind.style(), &name(&names, row));
@@ -260,6 +261,7 @@ impl ComparisonReport {
                 lines.push(format!("only in {}: {only}", visible(&version.to_string())));
             }
         }
+        lines.extend(idle_note(&self.idle).map(|note| format!("note: {note}")));
         if let Some(functions) = self.functions_note() {
             lines.push(format!("machine code: {}", visible(&functions)));
         }

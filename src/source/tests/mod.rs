@@ -1,5 +1,6 @@
 //! The module held against repositories that git itself made.
 
+mod ancestry;
 mod checkouts;
 mod fixture;
 mod orders;
