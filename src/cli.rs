@@ -18,8 +18,8 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use given::GivenOptions;
 pub use groups::{
-    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
-    OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
+    OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
@@ -103,7 +103,8 @@ Examples:
   cargo rbench compare main .                   main and the uncommitted tree
   cargo rbench compare main..topic --quick      a first look, with wide intervals
   cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds
-  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide";
+  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide
+  cargo rbench compare --also-against v1.2.0    the last two commits, and all since a release";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]
@@ -167,6 +168,9 @@ pub struct CompareArgs {
     /// How benchmarks are judged.
     #[command(flatten)]
     pub verdict: VerdictArgs,
+    /// Which release the head is judged against as well.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -7,12 +7,14 @@ mod accepted;
 mod bench_toml;
 mod effort;
 mod file;
+mod gate;
 mod output;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
 pub use bench_toml::{BenchToml, CommandTable};
 pub use effort::{Effort, Efforts, MeasurementSettings, Patience, Purpose};
+pub use gate::{Gate, Release};
 pub use output::OutputFiles;
 pub use verdict::VerdictSettings;
 

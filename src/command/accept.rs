@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::stored;
 use crate::{
-    cli::AcceptArgs,
+    cli::{AcceptArgs, GateArgs},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
@@ -17,7 +17,7 @@ use crate::{
         sentence,
         visible::visible,
     },
-    settings::{AcceptedEntry, AcceptedToml, VerdictSettings},
+    settings::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
     stats::{Change, Verdict},
 };
 
@@ -34,6 +34,12 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
             .hint("commit the change and compare it, then accept that commit"));
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    // What regressed against a release may be less than what is reported of a commit.
+    let of_gate =
+        Gate::resolve(&project.file, &GateArgs::default()).and_then(|gate| gate.min_effect);
+    let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
+    let verdicts = verdicts
+        .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
     let store = stored::store(&project, &console, &args.given)?;
     let results = stored::finished(&store, &args.given)?;
     let benchmark = benchmark(args, store.benchmarks()?)?;

@@ -17,6 +17,7 @@ mod history;
 mod list;
 mod output;
 mod plan;
+mod release;
 mod run;
 mod selection;
 mod selftest;

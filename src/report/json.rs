@@ -25,8 +25,12 @@ pub fn document(report: &impl Serialize) -> Result<String> {
         #[serde(flatten)]
         report: &'a T,
     }
-    let document = Document { schema_version: SCHEMA_VERSION, report };
-    let text = serde_json::to_string_pretty(&document);
+    whole_document(&Document { schema_version: SCHEMA_VERSION, report })
+}
+
+/// The same of a report that has the version of its shape itself.
+pub fn whole_document(document: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(document);
     let text = text.or_fail(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }

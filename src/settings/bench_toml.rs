@@ -42,6 +42,7 @@ struct Tables {
     experiment: EffortOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
     verdict: CriteriaOptions,
+    gate: GateTable,
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
@@ -86,6 +87,15 @@ pub(super) struct BenchmarkTable {
     #[serde(default, deserialize_with = "key::time")]
     floor: Option<std::time::Duration>,
     #[serde(default, deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
+/// `[gate]`: against which release heads are judged as well.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct GateTable {
+    pub(super) against: Option<String>,
+    #[serde(deserialize_with = "key::share")]
     pub(super) min_effect: Option<f64>,
 }
 
@@ -224,6 +234,10 @@ impl BenchToml {
 
     pub(super) fn criteria(&self) -> CriteriaOptions {
         self.tables.verdict.clone()
+    }
+
+    pub(super) fn gate(&self) -> GateTable {
+        self.tables.gate.clone()
     }
 
     pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {

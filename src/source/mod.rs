@@ -15,6 +15,7 @@ mod manifest;
 mod new;
 mod order;
 mod range;
+mod release;
 mod repository;
 mod revision;
 mod submodule;

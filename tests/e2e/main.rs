@@ -34,6 +34,7 @@ mod list;
 mod looks;
 mod paths;
 mod plan;
+mod ratchet;
 mod reach;
 mod real_size;
 mod reproducibility;

@@ -24,8 +24,10 @@ use crate::{
     stats::{Direction, Method},
 };
 
+/// A comparison; that with a release has the same shape.
 #[derive(Serialize)]
 struct Comparison<'r> {
+    schema_version: u32,
     rbench: &'static str,
     base: Version<'r>,
     head: Version<'r>,
@@ -44,6 +46,7 @@ struct Comparison<'r> {
     failed_targets: Vec<FailedTarget<'r>>,
     idle_acceptances: Vec<IdleFields<'r>>,
     next_steps: Vec<NextStep>,
+    also_against: Option<Box<Self>>,
 }
 
 #[derive(Serialize)]
@@ -133,7 +136,12 @@ struct Stage {
 
 impl ComparisonReport {
     pub(super) fn write_json(&self) -> Result<String> {
-        json::document(&Comparison {
+        json::whole_document(&self.fields())
+    }
+
+    fn fields(&self) -> Comparison<'_> {
+        Comparison {
+            schema_version: json::SCHEMA_VERSION,
             rbench: env!("CARGO_PKG_VERSION"),
             base: (&self.base).into(),
             head: (&self.head).into(),
@@ -152,7 +160,8 @@ impl ComparisonReport {
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
             idle_acceptances: self.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
-        })
+            also_against: self.also.as_ref().map(|also| Box::new(also.fields())),
+        }
     }
 
     fn warning_fields(&self) -> Vec<Warning> {

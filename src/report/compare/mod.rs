@@ -63,6 +63,8 @@ pub struct ComparisonReport {
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<(BenchTarget, Failure)>,
+    /// The comparison of the same head with a release, if it was judged against one as well.
+    pub also: Option<Box<Self>>,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -89,6 +91,7 @@ impl ComparisonReport {
             added: Vec::new(),
             removed: Vec::new(),
             idle: Vec::new(),
+            also: None,
             failed_targets: Vec::new(),
             command_line,
         }

@@ -5,6 +5,7 @@ mod advice;
 mod comment;
 mod notes;
 mod reach;
+mod release;
 
 use std::time::Duration;
 

@@ -35,7 +35,17 @@ const INTERVAL: f64 = 0.95;
 impl ComparisonReport {
     /// The report for a terminal with so many columns.
     pub(super) fn write_text(&self, columns: usize) -> String {
-        let mut text = paint(style::HEAD, &format!("{} against {}", self.head, self.base)) + "\n";
+        let mut text = self.part(&format!("{} against {}", self.head, self.base), columns);
+        if let Some(also) = &self.also {
+            let title = format!("also against {}: {}", also.base, also.head);
+            text += &format!("\n\n{}", also.part(&title, columns));
+        }
+        text
+    }
+
+    /// One comparison.
+    fn part(&self, title: &str, columns: usize) -> String {
+        let mut text = paint(style::HEAD, title) + "\n";
         for line in self.measured() {
             text += &filled(&line, columns);
         }
@@ -127,7 +137,12 @@ impl ComparisonReport {
         };
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
-        let rate = exact(criteria.false_alarm_rate);
+        let shared = if criteria.judgements > 1 && criteria.confirm {
+            " (of both comparisons together)"
+        } else {
+            ""
+        };
+        let rate = exact(criteria.false_alarm_rate) + shared;
         let mut lines = vec![format!(
             "{estimator}{within}, false-alarm-rate {rate}, min-effect {min_effect}{confirmed}"
         )];

@@ -4,6 +4,7 @@ mod ancestry;
 mod checkouts;
 mod fixture;
 mod orders;
+mod releases;
 mod repositories;
 mod revisions;
 mod special_files;
