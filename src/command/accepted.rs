@@ -103,12 +103,34 @@ impl<'p> Acceptances<'p> {
                 row.metric.as_ref().is_some_and(|one| entry.is_of(&row.benchmark, one))
             };
             let Some(row) = rows.iter().find(is_of) else { continue };
-            let before = self.repository.has_in_history(base, &entry.commit)?;
-            if has_recovered(row, entry, before) {
+            if self.has_recovered(row, entry, base)? {
                 idle.push(named(entry, Idle::Recovered));
             }
         }
         Ok(idle)
+    }
+
+    /// Whether the head of a row is as fast as before an entry: by a comparison with a base that has its commit
+    /// already, or with one that has nothing of what it was measured over.
+    fn has_recovered(
+        &self,
+        row: &JudgedRow,
+        entry: &AcceptedEntry,
+        base: &Version,
+    ) -> Result<bool> {
+        Ok(match &row.verdict {
+            Verdict::Improved { change, .. }
+                if self.repository.has_in_history(base, &entry.commit)? =>
+            {
+                let min_effect = row.decisive().map_or(0.0, |stage| stage.assessment.min_effect);
+                (1.0 + change.estimate) * (1.0 + entry.change) <= 1.0 + min_effect
+            }
+            Verdict::Improved { .. } | Verdict::Unchanged { .. } => match &base.commit {
+                Some(commit) => self.repository.has_in_history(&at(&entry.base), commit)?,
+                None => false,
+            },
+            _ => false,
+        })
     }
 
     /// The entries whose commit is not in the history of HEAD. Of a shallow clone nobody knows.
@@ -124,19 +146,6 @@ impl<'p> Acceptances<'p> {
             }
         }
         Ok(idle)
-    }
-}
-
-/// Whether a head is as fast as before the commit of an entry: by a comparison with a base that has this commit
-/// already, or with one that has not.
-fn has_recovered(row: &JudgedRow, entry: &AcceptedEntry, is_in_base: bool) -> bool {
-    match &row.verdict {
-        Verdict::Improved { change, .. } if is_in_base => {
-            let min_effect = row.decisive().map_or(0.0, |stage| stage.assessment.min_effect);
-            (1.0 + change.estimate) * (1.0 + entry.change) <= 1.0 + min_effect
-        }
-        Verdict::Improved { .. } | Verdict::Unchanged { .. } => !is_in_base,
-        _ => false,
     }
 }
 

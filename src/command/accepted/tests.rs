@@ -141,6 +141,12 @@ fn entries_that_no_longer_matter_are_told_with_the_reason() {
     assert_eq!(idle(&own, &[], [1, 2], &["b"]), [Idle::NoBenchmark]);
     assert_eq!(idle(&own, &[], [0, 1], &["b"]), [], "the head does not have the commit");
     assert_eq!(idle(&own, &rows(1.0), [1, 2], &["a"]), [Idle::Recovered]);
+    let since = [commits.entry([0, 2], 0.08)];
+    assert_eq!(
+        idle(&since, &rows(1.0), [1, 2], &["a"]),
+        [],
+        "the base may have been slower already"
+    );
     assert_eq!(idle(&own, &rows(1.0), [2, 3], &["a"]), [], "as slow as before");
     assert_eq!(idle(&own, &rows(0.9), [2, 3], &["a"]), [Idle::Recovered]);
     assert_eq!(idle(&own, &rows(0.98), [2, 3], &["a"]), [], "faster, but not as fast as it was");
