@@ -1,5 +1,6 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
+mod accept;
 mod diagnose;
 mod find;
 mod given;
@@ -13,13 +14,14 @@ pub(crate) mod values;
 
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
+pub use accept::AcceptArgs;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use find::FindArgs;
 pub use given::GivenOptions;
 pub use groups::{
-    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, LayoutArgs, MeasureArgs, OutputArgs,
-    OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
+    CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
+    OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
@@ -72,6 +74,8 @@ pub enum Command {
     Find(FindArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
+    /// Accept that a commit made a benchmark slower: `compare` passes it from then on, up to a ceiling.
+    Accept(AcceptArgs),
     /// Tell what a project should measure: which levels its benchmarks vary at, and what more builds would detect.
     Plan(PlanArgs),
     /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.
@@ -104,7 +108,8 @@ Examples:
   cargo rbench compare main .                   main and the uncommitted tree
   cargo rbench compare main..topic --quick      a first look, with wide intervals
   cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds
-  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide";
+  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide
+  cargo rbench compare --also-against v1.2.0    the last two commits, and all since a release";
 
 const FIND_EXAMPLES: &str = "\
 Examples:
@@ -174,6 +179,9 @@ pub struct CompareArgs {
     /// How benchmarks are judged.
     #[command(flatten)]
     pub verdict: VerdictArgs,
+    /// Which release the head is judged against as well.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -3,13 +3,18 @@
 //! `bench.toml` is next to the workspace's `Cargo.toml`, in the working tree: it must be the same
 //! for all versions of an experiment. A list given by flags replaces the file's list.
 
+mod accepted;
 mod bench_toml;
 mod effort;
+mod file;
+mod gate;
 mod output;
 mod verdict;
 
+pub use accepted::{AcceptedEntry, AcceptedToml};
 pub use bench_toml::{BenchToml, CommandTable};
 pub use effort::{Effort, Efforts, MeasurementSettings, Patience, Purpose};
+pub use gate::{Gate, Release};
 pub use output::OutputFiles;
 pub use verdict::VerdictSettings;
 

@@ -16,8 +16,18 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 8] =
-    ["format", "output", "verbose", "color", "dry-run", "raw", "stored", "allow-different"];
+const OWN: [&str; 10] = [
+    "format",
+    "output",
+    "verbose",
+    "color",
+    "dry-run",
+    "raw",
+    "stored",
+    "allow-different",
+    "also-against",
+    "also-min-effect",
+];
 
 /// The id of the filters that are given without a flag.
 const FILTERS: &str = "positional";

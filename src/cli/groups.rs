@@ -132,6 +132,19 @@ pub struct ExperimentArgs {
     pub compile: CompileArgs,
 }
 
+/// A release that the head is judged against as well.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct GateArgs {
+    /// Judge HEAD against this release as well: a tag or any other revision, `last-release` for the newest release
+    /// before HEAD, or `none` [default: none, or what [gate] in bench.toml says]
+    #[arg(long, value_name = "REV")]
+    pub also_against: Option<String>,
+    /// Smallest change since that release to report [default: as for BASE]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub also_min_effect: Option<f64>,
+}
+
 /// How benchmarks are judged, and how verdicts affect the exit code.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]

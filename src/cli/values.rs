@@ -105,6 +105,18 @@ pub fn lanes(text: &str) -> Result<u32, String> {
     number(text, 1..=MOST_LANES)
 }
 
+/// Why a slowdown is accepted: not empty, and on one line.
+pub fn reason(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("say in a few words why the change is accepted".to_owned());
+    }
+    if text.contains(char::is_control) {
+        return Err("a reason has no line break and no other control character".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// The name of a cargo profile.
 pub fn profile(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a profile has a name".to_owned()) } else { Ok(text.to_owned()) }

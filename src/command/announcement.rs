@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use crate::{
     console::Console,
     experiment::{Begun, Outline},
-    model::LayoutSeed,
+    model::{LayoutSeed, Version},
     report::quantity::{self, count, duration},
 };
 
@@ -38,6 +38,11 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         quantity::dimensions(dimensions),
         duration(least_time),
     ));
+}
+
+/// That the head is now measured against a release.
+pub fn also_against(console: &Console, release: &Version) {
+    console.line(&format!("also against {release}:"));
 }
 
 /// How many of the benchmarks of both versions are not measured, as they execute and read nothing that differs;

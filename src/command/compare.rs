@@ -3,17 +3,19 @@
 use std::time::SystemTime;
 
 use super::{
+    accepted::Acceptances,
     announcement,
     output::Output,
+    release,
     selection::{Selection, benchmarks_only_in},
     stages::Stages,
     stored, suspicious_builds,
 };
 use crate::{
     build::changed_dependencies,
-    cli::{CompareArgs, FailOn},
+    cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs},
     console::Console,
-    experiment::{ExperimentSettings, ListedVersion, Runner},
+    experiment::{Begun, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
     judge::JudgedRow,
     machine::{state::MachineState, this_machine},
@@ -24,7 +26,7 @@ use crate::{
         CommandLine as _,
         compare::{ComparisonReport, Warning},
     },
-    settings::{Patience, Purpose, VerdictSettings},
+    settings::{Gate, Patience, Purpose, VerdictSettings},
     stats::Verdict,
 };
 
@@ -64,8 +66,19 @@ pub fn measured(
     let purpose = Purpose::Comparison { interleave, patience };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
+    let acceptances = Acceptances::read(project)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
-    let report = compare(project, &runner, args, &verdicts, console);
+    let comparison = Comparison {
+        project,
+        runner: &runner,
+        args,
+        verdicts,
+        acceptances,
+        // Before rbench itself keeps the machine busy.
+        idle: MachineState::now(),
+        console,
+    };
+    let report = comparison.run();
     runner.prune(start);
     report.map_err(|failure| runner.with_what_is_kept(failure))
 }
@@ -79,69 +92,117 @@ const fn patience(args: &CompareArgs) -> Patience {
     }
 }
 
-/// From two revisions to the report on them.
-fn compare(
-    project: &Project,
-    runner: &Runner<'_>,
-    args: &CompareArgs,
-    verdicts: &VerdictSettings,
-    console: &Console,
-) -> Result<Option<ComparisonReport>> {
-    // Before rbench itself keeps the machine busy.
-    let idle = MachineState::now();
-    let resolve = |revision: &str| project.repository.resolve(revision);
-    let uncommitted = |words: &[&str]| args.given.suggest("compare", words, &[]);
-    let [base, head] = args.versions.resolve(resolve, uncommitted)?;
-    let versions = [runner.list(base)?, runner.list(head)?];
-    let mut report = report_of(&versions, args, verdicts);
-    let chosen = Selection::new(runner, &versions, args.measure_all, &mut report.warnings)?;
-    let (common, measured) = (&chosen.common, &chosen.measured);
-    announcement::unaffected(console, common.len() - measured.len(), common.len());
-    announcement::plan(console, &runner.outline(&versions, measured), verdicts.criteria.confirm);
-    if args.experiment.dry_run {
-        if common.is_empty() {
-            console.line("warning: there is no benchmark in both versions");
+/// What measures and judges pairs of versions.
+struct Comparison<'e> {
+    project: &'e Project,
+    runner: &'e Runner<'e>,
+    args: &'e CompareArgs,
+    verdicts: VerdictSettings,
+    acceptances: Acceptances<'e>,
+    /// The machine before anything was done.
+    idle: MachineState,
+    console: &'e Console,
+}
+
+impl Comparison<'_> {
+    /// From two revisions to the report on them, and on the release and the head.
+    fn run(mut self) -> Result<Option<ComparisonReport>> {
+        let repository = &self.project.repository;
+        let resolve = |revision: &str| repository.resolve(revision);
+        let uncommitted = |words: &[&str]| self.args.given.suggest("compare", words, &[]);
+        let [base, head] = self.args.versions.resolve(resolve, uncommitted)?;
+        let gate = Gate::resolve(&self.project.file, &self.args.gate);
+        let release = match &gate {
+            Some(gate) => release::version(self.project, gate, [&base, &head], self.console)?,
+            None => None,
+        };
+        let versions = [self.runner.list(base)?, self.runner.list(head)?];
+        let limit = gate.and_then(|gate| gate.min_effect);
+        let release = release.map(|release| self.runner.list(release)).transpose()?;
+        let judgements = if release.is_some() { 2 } else { 1 };
+        self.verdicts = self.verdicts.shared_by(judgements);
+        // Both experiments are finished together, so an interrupted comparison is resumed as a whole.
+        let mut begun = Vec::new();
+        let mut report = self.pair(&versions, &self.verdicts, &mut begun)?;
+        if let Some(release) = release {
+            announcement::also_against(self.console, &release.version);
+            let [_, head] = versions;
+            let verdicts = self.verdicts.with_limit(limit);
+            let also = self.pair(&[release, head], &verdicts, &mut begun)?;
+            if let (Some(report), Some(also)) = (&mut report, also) {
+                report.also = Some(Box::new(also));
+            }
         }
-        return Ok(None);
+        begun.iter().try_for_each(|begun| self.runner.finish(begun))?;
+        Ok(report)
     }
 
-    report.warnings.extend(changing_ids(runner, &versions[HEAD], &report.added)?);
-    if common.is_empty() {
-        return Ok(Some(report));
-    }
-    let linked = chosen.linked();
-    let builds = runner.link(&versions, &linked, runner.first_look(&linked))?;
-    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
-    let unmeasured = chosen.unmeasured(&builds);
-    let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
-        JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
-    };
-    let mut rows: Vec<JudgedRow> = unmeasured.iter().map(row).collect();
-    if !measured.is_empty() {
-        // What another program does is not in the functions of a bench target.
-        let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
-        report.functions = chosen.functions_that_are_told(runs_itself);
-        report.add_disturbances(idle.disturbances());
-        report.machine = Some(this_machine());
-        report.dimensions = Some(runner.outline(&versions, measured).dimensions);
-        let stages = Stages {
-            runner,
-            versions: &versions,
-            measured,
-            unmeasured: &unmeasured,
-            verdicts,
-            patience: patience(args),
-            budget: args.budget,
-            console,
+    /// Measures two versions and judges them; none if only the plan is wanted.
+    fn pair(
+        &self,
+        versions: &[ListedVersion; 2],
+        verdicts: &VerdictSettings,
+        begun: &mut Vec<Begun>,
+    ) -> Result<Option<ComparisonReport>> {
+        let Self { project, runner, args, console, .. } = *self;
+        let mut report = report_of(versions, args, verdicts);
+        let chosen = Selection::new(runner, versions, args.measure_all, &mut report.warnings)?;
+        let (common, measured) = (&chosen.common, &chosen.measured);
+        announcement::unaffected(console, common.len() - measured.len(), common.len());
+        let outline = runner.outline(versions, measured);
+        announcement::plan(console, &outline, verdicts.criteria.confirm);
+        if args.experiment.dry_run {
+            if common.is_empty() {
+                console.line("warning: there is no benchmark in both versions");
+            }
+            return Ok(None);
+        }
+
+        report.warnings.extend(changing_ids(runner, &versions[HEAD], &report.added)?);
+        if common.is_empty() {
+            return Ok(Some(report));
+        }
+        let linked = chosen.linked();
+        let builds = runner.link(versions, &linked, runner.first_look(&linked))?;
+        report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        let unmeasured = chosen.unmeasured(&builds);
+        let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
+            JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
         };
-        rows.extend(stages.measure(&builds, &mut report)?);
+        let mut rows: Vec<JudgedRow> = unmeasured.iter().map(row).collect();
+        if !measured.is_empty() {
+            // What another program does is not in the functions of a bench target.
+            let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
+            report.functions = chosen.functions_that_are_told(runs_itself);
+            report.add_disturbances(self.idle.disturbances());
+            report.machine = Some(this_machine());
+            report.dimensions = Some(outline.dimensions);
+            let judgements = u32::try_from(self.verdicts.criteria.judgements).unwrap_or(1);
+            let stages = Stages {
+                runner,
+                versions,
+                measured,
+                unmeasured: &unmeasured,
+                verdicts,
+                patience: patience(args),
+                budget: args.budget.map(|budget| budget / judgements),
+                console,
+            };
+            let (experiment, judged) = stages.measure(&builds, &mut report)?;
+            begun.push(experiment);
+            rows.extend(judged);
+        }
+        for row in &mut rows {
+            row.reach = chosen.reach_of(&row.benchmark).cloned();
+        }
+        let compared = [&versions[0].version, &versions[HEAD].version];
+        let listed = all_benchmarks(&versions[HEAD], args);
+        self.acceptances.apply(&mut rows, compared, |benchmark| verdicts.of(benchmark))?;
+        report.idle = self.acceptances.idle(&rows, compared, listed.as_deref())?;
+        rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
+        report.rows = rows;
+        Ok(Some(report))
     }
-    for row in &mut rows {
-        row.reach = chosen.reach_of(&row.benchmark).cloned();
-    }
-    rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
-    report.rows = rows;
-    Ok(Some(report))
 }
 
 /// The report on two versions before anything is measured.
@@ -164,6 +225,14 @@ fn report_of(
         report.failed_targets.extend(version.listing.failures.iter().cloned());
     }
     report
+}
+
+/// All benchmarks of a version, unless only some were asked for or could be listed.
+fn all_benchmarks(version: &ListedVersion, args: &CompareArgs) -> Option<Vec<Benchmark>> {
+    let ExperimentArgs { patterns, target, .. } = &args.experiment;
+    let TargetArgs { package, bench, exclude, .. } = target;
+    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty());
+    (is_all && version.listing.failures.is_empty()).then(|| version.benchmarks())
 }
 
 /// A warning where benchmarks that only the head has are called anew each time that they are listed.
@@ -193,5 +262,5 @@ pub fn of_all(
     let unmeasured = &[];
     let stages =
         Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
-    stages.measure(&builds, report)
+    stages.measure_and_finish(&builds, report)
 }

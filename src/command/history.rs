@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, rc::Rc};
 
-use super::{output::Output, stored};
+use super::{accepted::Acceptances, output::Output, stored};
 use crate::{
     cli::HistoryArgs,
     console::Console,
@@ -15,7 +15,7 @@ use crate::{
     model::{Benchmark, Metric, Stage},
     project::Project,
     report::{
-        CommandLine as _,
+        self, CommandLine as _,
         history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow},
     },
     settings::VerdictSettings,
@@ -45,22 +45,29 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let store = stored::store(&project, &console, &args.given)?;
     let results = stored::finished(&store, &args.given)?;
     let benchmarks = filter.choose(store.benchmarks()?)?;
-    output.write(&report(args, &project.repository, &results, &benchmarks, &verdicts)?)?;
+    let acceptances = Acceptances::read(&project)?;
+    let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
+    output.write(&report)?;
+    if let Some(note) = report::idle_note(&acceptances.not_in_history()?) {
+        console.line(&format!("note: {note}"));
+    }
     Ok(Exit::Success)
 }
 
 fn report(
     args: &HistoryArgs,
-    repository: &Repository,
     results: &Results<'_>,
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
+    acceptances: &Acceptances<'_>,
 ) -> Result<HistoryReport> {
+    let repository = acceptances.repository;
     results.check_metrics(&verdicts.metrics, benchmarks)?;
     let (entries, hidden) = chosen(args, repository, results)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
-    let histories = Histories { results, judge: Judge::new(results, options), entries: &entries };
+    let judge = Judge::new(results, options);
+    let histories = Histories { results, judge, entries: &entries, acceptances };
     let mut report = HistoryReport {
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
@@ -148,6 +155,7 @@ struct Histories<'r> {
     results: &'r Results<'r>,
     judge: Judge<'r>,
     entries: &'r [TimelineEntry],
+    acceptances: &'r Acceptances<'r>,
 }
 
 impl Histories<'_> {
@@ -324,7 +332,7 @@ impl History<'_> {
         let base = self.base_of(index);
         let relation = self.relation(base, index)?;
         let against = match (&relation, base) {
-            (Some(relation), Some(base)) => self.against(relation, base)?,
+            (Some(relation), Some(base)) => self.against(relation, [base, index])?,
             _ => None,
         };
         let Some(place) = self.place(source)? else { return Ok(None) };
@@ -385,8 +393,10 @@ impl History<'_> {
             .find(|before| is_measured(*before) || same == Some(*before))
     }
 
-    fn against(&self, relation: &Relation, base: usize) -> Result<Option<Against>> {
-        let rows = self.all.judge.rows(self.benchmark, relation, self.criteria)?;
+    fn against(&self, relation: &Relation, [base, head]: [usize; 2]) -> Result<Option<Against>> {
+        let compared = [base, head].map(|index| &self.all.entries[index].version);
+        let mut rows = self.all.judge.rows(self.benchmark, relation, self.criteria)?;
+        self.all.acceptances.apply(&mut rows, compared, |_| *self.criteria)?;
         let row = rows
             .into_iter()
             .find(|row| row.metric.is_none() || row.metric.as_ref() == Some(&self.metric));

@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+mod accept;
+mod accepted;
 mod announcement;
 mod budget;
 mod build;
@@ -16,6 +18,7 @@ mod history;
 mod list;
 mod output;
 mod plan;
+mod release;
 mod run;
 mod selection;
 mod selftest;
@@ -32,6 +35,7 @@ use crate::{
 /// Carries out what was typed.
 pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
+        Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Find(args) => find::run(args),

@@ -57,12 +57,13 @@ struct Block<'e> {
 }
 
 impl Stages<'_> {
-    /// Measures all benchmarks, of which `builds` are the first ones, and judges them.
+    /// Measures all benchmarks, of which `builds` are the first ones, and judges them. The experiment is still to be
+    /// finished.
     pub fn measure(
         &self,
         builds: &Builds,
         report: &mut ComparisonReport,
-    ) -> Result<Vec<JudgedRow>> {
+    ) -> Result<(Begun, Vec<JudgedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
         let mut begun = runner.begin(versions, measured, builds)?;
         announcement::resumed(self.console, &begun);
@@ -96,9 +97,20 @@ impl Stages<'_> {
             }
             undecided.extend(self.still_undecided(&begun, block)?);
         }
-        runner.finish(&begun)?;
         report.add_disturbances(self.preempted(begun.id)?);
-        self.judged(begun.id, measured)
+        let rows = self.judged(begun.id, measured)?;
+        Ok((begun, rows))
+    }
+
+    /// The same, and finishes the experiment.
+    pub fn measure_and_finish(
+        &self,
+        builds: &Builds,
+        report: &mut ComparisonReport,
+    ) -> Result<Vec<JudgedRow>> {
+        let (begun, rows) = self.measure(builds, report)?;
+        self.runner.finish(&begun)?;
+        Ok(rows)
     }
 
     /// Measures some builds of some benchmarks.

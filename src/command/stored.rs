@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, rc::Rc};
 
+use super::{accepted::Acceptances, release};
 use crate::{
     cli::CompareArgs,
     console::Console,
@@ -16,7 +17,7 @@ use crate::{
         compare::{ComparisonReport, StoredExperiment, Warning},
         quantity::count,
     },
-    settings::VerdictSettings,
+    settings::{Gate, VerdictSettings},
     stats::Verdict,
     store::Store,
 };
@@ -33,25 +34,66 @@ pub fn report(
         |revision| project.repository.resolve(revision),
         |words| command_line.suggest("compare", words, &[]),
     )?;
+    // What the file says is for those who measure: not every release is stored.
+    let gate = Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file);
+    let release = match &gate {
+        Some(gate) => release::version(project, gate, versions.each_ref(), console)?,
+        None => None,
+    };
+    let acceptances = Acceptances::read(project)?;
     let store = store(project, console, &*command_line)?;
     let results = finished(&store, &*command_line)?;
     let benchmarks = benchmarks(&store, args)?;
     results.check_metrics(&verdicts.metrics, &benchmarks)?;
-    let options =
-        JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
-    let mut comparison = Comparison::new(&results, versions, options, &verdicts, command_line)?;
-    for benchmark in &benchmarks {
-        comparison.add(benchmark)?;
-    }
-    let report = comparison.finish();
-    if report.is_empty() {
-        let [base, head] = [&report.base, &report.head];
-        let measure = args.command_line();
-        let measure = measure.suggest("compare", &[&base.to_type(), &head.to_type()], &[]);
-        let what = format!("nothing is stored of these benchmarks of {base} and {head}");
-        return Err(Failure::new(Exit::Usage, what).hint(format!("measure them with: {measure}")));
+    let verdicts = verdicts.shared_by(if release.is_some() { 2 } else { 1 });
+    let stored = Stored { args, results: &results, benchmarks, acceptances };
+    let of_release = release.map(|release| [release, versions[1].clone()]);
+    let mut report = stored.report(versions, &verdicts)?;
+    if let Some(versions) = of_release {
+        let limit = gate.and_then(|gate| gate.min_effect);
+        report.also = Some(Box::new(stored.report(versions, &verdicts.with_limit(limit))?));
     }
     Ok(report)
+}
+
+/// What is stored of some benchmarks.
+struct Stored<'s> {
+    args: &'s CompareArgs,
+    results: &'s Results<'s>,
+    benchmarks: Vec<Benchmark>,
+    acceptances: Acceptances<'s>,
+}
+
+impl Stored<'_> {
+    /// The comparison of two versions.
+    fn report(
+        &self,
+        versions: [Version; 2],
+        verdicts: &VerdictSettings,
+    ) -> Result<ComparisonReport> {
+        let args = self.args;
+        let (metrics, allow_different) = (verdicts.metrics.clone(), args.allow_different);
+        let options = JudgeOptions { metrics, allow_different };
+        let command_line = args.command_line();
+        let mut comparison =
+            Comparison::new(self.results, versions, options, verdicts, command_line)?;
+        for benchmark in &self.benchmarks {
+            comparison.add(benchmark)?;
+        }
+        let mut report = comparison.finish();
+        let compared = [&report.base, &report.head];
+        self.acceptances.apply(&mut report.rows, compared, |one| verdicts.of(one))?;
+        report.idle = self.acceptances.idle(&report.rows, compared, None)?;
+        if report.is_empty() {
+            let [base, head] = compared;
+            let revisions = [&*base.to_type(), &head.to_type()];
+            let measure = args.command_line().suggest("compare", &revisions, &[]);
+            let what = format!("nothing is stored of these benchmarks of {base} and {head}");
+            let hint = format!("measure them with: {measure}");
+            return Err(Failure::new(Exit::Usage, what).hint(hint));
+        }
+        Ok(report)
+    }
 }
 
 /// The store. That there is none is a failure with commands that are like the present one; none is made.

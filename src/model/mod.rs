@@ -1,5 +1,6 @@
 //! The shared types: no IO, no clock, no environment.
 
+mod acceptance;
 mod benchmark;
 mod compile;
 mod dependency;
@@ -20,6 +21,7 @@ pub(crate) mod testing;
 mod turns;
 mod version;
 
+pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
 pub use dependency::DependencyChange;

@@ -25,8 +25,12 @@ pub fn document(report: &impl Serialize) -> Result<String> {
         #[serde(flatten)]
         report: &'a T,
     }
-    let document = Document { schema_version: SCHEMA_VERSION, report };
-    let text = serde_json::to_string_pretty(&document);
+    whole_document(&Document { schema_version: SCHEMA_VERSION, report })
+}
+
+/// The same of a report that has the version of its shape itself.
+pub fn whole_document(document: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(document);
     let text = text.or_fail(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }
@@ -292,6 +296,12 @@ enum Ground {
     Skipped,
     Failed,
     NotComparable,
+    Accepted {
+        /// By how much it may be slower.
+        ceiling: f64,
+        shown: Shown,
+        accepted: Vec<AcceptedChange>,
+    },
     #[serde(untagged)]
     Shown(Shown),
 }
@@ -303,6 +313,20 @@ enum Shown {
     Confirmed { p: f64, needed: f64 },
     OneStage,
     TwoExperiments { p: f64, needed: f64 },
+    BeyondAccepted { ceiling: f64, p: f64, needed: f64 },
+}
+
+/// A slowdown that was accepted.
+#[derive(Serialize)]
+struct AcceptedChange {
+    commit: String,
+    reason: String,
+}
+
+impl From<&model::AcceptedChange> for AcceptedChange {
+    fn from(model::AcceptedChange { commit, reason }: &model::AcceptedChange) -> Self {
+        Self { commit: commit.clone(), reason: reason.clone() }
+    }
 }
 
 impl From<Basis> for Shown {
@@ -311,6 +335,7 @@ impl From<Basis> for Shown {
             Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
             Basis::OneStage => Self::OneStage,
             Basis::Stored { p, needed } => Self::TwoExperiments { p, needed },
+            Basis::Beyond { ceiling, p, needed } => Self::BeyondAccepted { ceiling, p, needed },
         }
     }
 }
@@ -318,17 +343,22 @@ impl From<Basis> for Shown {
 impl Reason {
     /// The reason of a row's verdict.
     pub fn of(row: &JudgedRow) -> Self {
-        let ground = match row.verdict {
+        let ground = match &row.verdict {
+            Verdict::Accepted { basis, acceptance, .. } => Ground::Accepted {
+                ceiling: acceptance.ceiling,
+                shown: (*basis).into(),
+                accepted: acceptance.changes.iter().map(AcceptedChange::from).collect(),
+            },
             Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
-                Ground::Shown(basis.into())
+                Ground::Shown((*basis).into())
             }
             Verdict::Unchanged { change, min_effect, difference } => Ground::Equivalent {
                 low: change.low,
                 high: change.high,
-                min_effect,
+                min_effect: *min_effect,
                 difference: difference.map(Shown::from),
             },
-            Verdict::Inconclusive { doubt, .. } => match doubt {
+            Verdict::Inconclusive { doubt, .. } => match *doubt {
                 Doubt::NotFlagged => Ground::NotFlagged,
                 Doubt::Small { min_effect } => Ground::Small { min_effect },
                 Doubt::Unconfirmed => Ground::Unconfirmed,

@@ -1,5 +1,6 @@
 //! Results as text and as JSON: each takes a value and gives a string, and prints nothing.
 
+mod accepted;
 pub mod build;
 mod command_line;
 pub mod compare;
@@ -29,6 +30,7 @@ mod testing;
 pub mod verdict;
 pub mod visible;
 
+pub use accepted::idle_note;
 pub use command_line::CommandLine;
 
 use crate::failure::Result;

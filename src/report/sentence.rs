@@ -3,10 +3,11 @@
 use super::{
     quantity::{exact, p_value, percent, probability, size},
     verdict::VerdictKind,
-    visible::visible_lines,
+    visible::{visible, visible_lines},
 };
 use crate::{
     judge::{JudgedRow, JudgedStage},
+    model::{Acceptance, AcceptedChange},
     stats::{Basis, Change, Doubt, Verdict},
 };
 
@@ -20,6 +21,9 @@ pub fn verdict(verdict: &Verdict) -> String {
     let reason = match verdict {
         Verdict::Regressed { change, basis: why } | Verdict::Improved { change, basis: why } => {
             format!("{}, {}", of_change(change), of_basis(*why))
+        }
+        Verdict::Accepted { change, basis, acceptance } => {
+            format!("{}, {}; {}", of_change(change), of_basis(*basis), of_acceptance(acceptance))
         }
         Verdict::Unchanged { change, min_effect, difference } => {
             let (change, size) = (of_change(change), exact(*min_effect));
@@ -78,12 +82,24 @@ fn of_change(change: &Change) -> String {
     format!("{estimate} ({low} to {high})")
 }
 
+/// What was accepted: `accepted up to 8 % (1a2b3c4: checks more input)`.
+fn of_acceptance(Acceptance { ceiling, changes }: &Acceptance) -> String {
+    let change = |change: &AcceptedChange| {
+        format!("{}: {}", visible(change.short()), visible(&change.reason))
+    };
+    let changes: Vec<String> = changes.iter().map(change).collect();
+    format!("accepted up to {} ({})", exact(*ceiling), changes.join("; "))
+}
+
 fn of_basis(basis: Basis) -> String {
     match basis {
         Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => {
             format!("{} ({})", shown_by(basis), reached(p, needed))
         }
         Basis::OneStage => shown_by(basis).to_owned(),
+        Basis::Beyond { ceiling, p, needed } => {
+            format!("more than the {} that were accepted ({})", exact(ceiling), reached(p, needed))
+        }
     }
 }
 
@@ -93,6 +109,7 @@ pub const fn shown_by(basis: Basis) -> &'static str {
         Basis::Confirmed { .. } => "confirmed by fresh builds",
         Basis::OneStage => "flagged by one stage, without confirmation",
         Basis::Stored { .. } => "shown by the results of two experiments",
+        Basis::Beyond { .. } => "more than what was accepted",
     }
 }
 
@@ -166,6 +183,21 @@ mod tests {
             inconclusive(Doubt::Contradicted { first: -0.08 }),
             inconclusive(Doubt::Weak { first, p: 0.241, needed }),
             inconclusive(Doubt::Shrunk { first, min_effect }),
+            Verdict::Accepted {
+                change: change(0.05),
+                basis: Basis::Confirmed { p, needed },
+                acceptance: Acceptance {
+                    ceiling: 0.08,
+                    changes: vec![AcceptedChange {
+                        commit: "1a2b3c4d".repeat(5),
+                        reason: "checks more input".to_owned(),
+                    }],
+                },
+            },
+            Verdict::Regressed {
+                change: change(0.12),
+                basis: Basis::Beyond { ceiling: 0.08, p, needed: 0.0025 },
+            },
             Verdict::Identical,
             Verdict::Unaffected,
             Verdict::Skipped { reason: "no GPU here".to_owned() },

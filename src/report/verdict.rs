@@ -14,6 +14,8 @@ pub enum VerdictKind {
     Regressed,
     /// There are no measurements.
     Failed,
+    /// It costs more, and that was accepted.
+    Accepted,
     /// It costs less.
     Improved,
     /// The measurements must not be compared.
@@ -32,9 +34,10 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Regressed,
         Self::Failed,
+        Self::Accepted,
         Self::Improved,
         Self::NotComparable,
         Self::Inconclusive,
@@ -48,6 +51,7 @@ impl VerdictKind {
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Regressed { .. } => Self::Regressed,
+            Verdict::Accepted { .. } => Self::Accepted,
             Verdict::Improved { .. } => Self::Improved,
             Verdict::Unchanged { .. } => Self::Unchanged,
             Verdict::Inconclusive { .. } => Self::Inconclusive,
@@ -64,6 +68,7 @@ impl VerdictKind {
         match self {
             Self::Regressed => "regressed",
             Self::Failed => "failed",
+            Self::Accepted => "accepted",
             Self::Improved => "improved",
             Self::NotComparable => "not comparable",
             Self::Inconclusive => "inconclusive",
@@ -79,7 +84,9 @@ impl VerdictKind {
         match self {
             Self::Regressed => style::BAD,
             Self::Improved => style::GOOD,
-            Self::Failed | Self::NotComparable | Self::Inconclusive => style::DOUBTFUL,
+            Self::Failed | Self::Accepted | Self::NotComparable | Self::Inconclusive => {
+                style::DOUBTFUL
+            }
             Self::Unchanged | Self::Unaffected | Self::Identical | Self::Skipped => Style::new(),
         }
     }

@@ -1,18 +1,15 @@
 //! The configuration file `bench.toml`: its tables, and errors with the line.
 
-use std::{
-    fs,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error};
 use toml::Spanned;
 
+use super::file;
 use crate::{
     cli::{CriteriaOptions, EffortOptions, values::key},
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Looks, Strategy},
 };
 
@@ -45,6 +42,7 @@ struct Tables {
     experiment: EffortOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
     verdict: CriteriaOptions,
+    gate: GateTable,
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
@@ -92,6 +90,15 @@ pub(super) struct BenchmarkTable {
     pub(super) min_effect: Option<f64>,
 }
 
+/// `[gate]`: against which release heads are judged as well.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct GateTable {
+    pub(super) against: Option<String>,
+    #[serde(deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
 /// `[store]`: where results are kept.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -130,17 +137,7 @@ impl BenchToml {
     /// Reads the file in `directory`, if there is one.
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE_NAME);
-        let what = || format!("cannot read {}", path.display());
-        match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            other => other.or_fail(Exit::Usage, what)?,
-        };
-        // What is no file, like a pipe, may never end.
-        if !fs::metadata(&path).or_fail(Exit::Usage, what)?.is_file() {
-            return Err(Failure::new(Exit::Usage, what()).because("it is not a file"));
-        }
-        let text = fs::read_to_string(&path).or_fail(Exit::Usage, what)?;
-        Self::parse(text, path)
+        file::read(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
     }
 
     pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
@@ -237,6 +234,10 @@ impl BenchToml {
 
     pub(super) fn criteria(&self) -> CriteriaOptions {
         self.tables.verdict.clone()
+    }
+
+    pub(super) fn gate(&self) -> GateTable {
+        self.tables.gate.clone()
     }
 
     pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {

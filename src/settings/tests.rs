@@ -53,11 +53,12 @@ fn lines_of(table: &str) -> Vec<String> {
     lines.take_while(|line| !line.starts_with('[')).collect()
 }
 
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     "[build]",
     "[experiment]",
     "[[benchmark]]",
     "[verdict]",
+    "[gate]",
     "[store]",
     "[[harness]]",
     "[[command]]",

@@ -29,6 +29,7 @@ impl VerdictSettings {
             estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),
             false_alarm_rate: options.false_alarm_rate.unwrap_or(default.false_alarm_rate),
+            judgements: default.judgements,
             confidence: options.confidence.unwrap_or(default.confidence),
             min_effect: options.min_effect.unwrap_or(default.min_effect),
             confirm: options.confirm.unwrap_or(default.confirm),
@@ -47,6 +48,24 @@ impl VerdictSettings {
     #[must_use]
     pub fn within(&self, rate: f64) -> Self {
         Self { criteria: self.criteria.within(rate), ..self.clone() }
+    }
+
+    /// The same where so many judgements share the false-alarm rate.
+    #[must_use]
+    pub fn shared_by(mut self, judgements: usize) -> Self {
+        self.criteria.judgements = judgements;
+        self
+    }
+
+    /// The same with one smallest change of interest for all benchmarks, if there is one.
+    #[must_use]
+    pub fn with_limit(&self, min_effect: Option<f64>) -> Self {
+        let mut settings = self.clone();
+        if let Some(min_effect) = min_effect {
+            settings.criteria.min_effect = min_effect;
+            settings.tables.clear();
+        }
+        settings
     }
 
     /// The criteria of a benchmark.

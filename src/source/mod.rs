@@ -5,6 +5,7 @@
 //! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`. A
 //! [`NewRepository`] is written into, and is none of the user's.
 
+mod ancestry;
 mod appended;
 mod checkout;
 mod files;
@@ -15,6 +16,7 @@ mod manifest;
 mod new;
 mod order;
 mod range;
+mod release;
 mod repository;
 mod revision;
 mod submodule;

@@ -221,6 +221,11 @@ impl Comparison {
         }
     }
 
+    /// The one-sided p value of "the change is at most this difference of logarithms".
+    pub(super) fn p_above(&self, log_change: f64) -> f64 {
+        self.survival(self.log_change - log_change)
+    }
+
     /// `P(T ≥ d / SE_D)`; a half where the steps of the values explain `d`.
     fn survival(&self, d: f64) -> f64 {
         if d.abs() <= self.rounding.most {

@@ -12,6 +12,9 @@ pub struct Criteria {
     /// How often a comparison may report a regression where nothing changed, between 0 and 1; without
     /// confirmation, how often it may flag each benchmark.
     pub false_alarm_rate: f64,
+    /// How many judgements of one command share the false-alarm rate, each with as much of it: 2 where a head is
+    /// judged against a release as well, else 1.
+    pub judgements: usize,
     /// The confidence of the intervals of one version, and so of the rules `overlap-95` and `paper`,
     /// between 0 and 1.
     pub confidence: f64,
@@ -29,6 +32,7 @@ impl Default for Criteria {
             estimator: None,
             rule: Rule::default(),
             false_alarm_rate: 0.05,
+            judgements: 1,
             confidence: 0.95,
             min_effect: 0.01,
             confirm: true,
@@ -75,12 +79,14 @@ impl Criteria {
     }
 
     /// `α₂`: the one-sided p value that the fresh builds of a flagged benchmark must reach if `judged`
-    /// benchmarks are judged: `min(α, 2α / (G α₁))`.
+    /// benchmarks are judged, in each of `J` judgements: `min(α, 2α / (J G α₁))`.
     ///
-    /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α` over all of them.
+    /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α/J` over all of them: at most
+    /// `α` over all judgements, however much these have in common.
     pub(super) fn confirmation_rate(&self, judged: usize) -> f64 {
         let rate = self.false_alarm_rate;
-        rate.min(2.0 * rate / (self.flag_rate() * judged.max(1) as f64))
+        let verdicts = (judged.max(1) * self.judgements.max(1)) as f64;
+        rate.min(2.0 * rate / (self.flag_rate() * verdicts))
     }
 }
 
@@ -130,5 +136,22 @@ mod tests {
             [0.05, 0.05, 0.02, 0.005]
         );
         assert_eq!(criteria.confirmation_rate(0), 0.05);
+    }
+
+    #[test]
+    fn judgements_of_one_command_share_the_rate_of_false_regressions() {
+        for judgements in [1, 2] {
+            let criteria = Criteria { judgements, ..Criteria::default() };
+            for judged in [1, 7, 20, 50, 1000] {
+                let of_one = criteria.flag_rate() / 2.0 * criteria.confirmation_rate(judged);
+                let of_all = judgements as f64 * judged as f64 * of_one;
+                assert!(of_all <= criteria.false_alarm_rate + 1e-12, "{judgements} of {judged}");
+            }
+        }
+        // Few benchmarks are confirmed no more strictly than one judgement alone confirms them.
+        let rate = |judgements, judged| {
+            Criteria { judgements, ..Criteria::default() }.confirmation_rate(judged)
+        };
+        assert_eq!([rate(2, 10), rate(2, 50)], [rate(1, 10), rate(1, 100)]);
     }
 }

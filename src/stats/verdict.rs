@@ -7,7 +7,7 @@ use super::{
     outlook::Outlook,
     refusal::Refusal,
 };
-use crate::model::Sameness;
+use crate::model::{Acceptance, Sameness};
 
 /// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,15 @@ pub enum Verdict {
         change: Change,
         /// What makes it sure.
         basis: Basis,
+    },
+    /// The head costs more, and that was accepted: it is not shown to cost more than what was.
+    Accepted {
+        /// The change, by the stage that decides.
+        change: Change,
+        /// What makes it sure.
+        basis: Basis,
+        /// What was accepted, and why.
+        acceptance: Acceptance,
     },
     /// The head costs less, by at least the smallest change of interest.
     Improved {
@@ -83,6 +92,15 @@ pub enum Basis {
     /// often.
     Stored {
         /// The one-sided p value.
+        p: f64,
+        /// The p value that it had to reach.
+        needed: f64,
+    },
+    /// A slowdown was accepted, and this one is larger for sure.
+    Beyond {
+        /// The largest relative change that is accepted: 0.05 is 5 % more than the base.
+        ceiling: f64,
+        /// The one-sided p value of "not larger than that".
         p: f64,
         /// The p value that it had to reach.
         needed: f64,
@@ -203,6 +221,30 @@ impl Verdict {
         }
     }
 
+    /// The same verdict where this slowdown was accepted; `stage` is the one that decides. A regression is then
+    /// one only if the stage shows a change above the ceiling, as surely as two stages would show a change where
+    /// there is none: with a one-sided p value of at most `α₁/2 · α₂`.
+    ///
+    /// The first stage cannot share the risk, since it flags what is really slower. So a benchmark that is slower
+    /// by no more than its ceiling is called regressed with a probability of at most `α/G`, as any other one that
+    /// did not change. What is not confirmed has the rate of the look that flagged it.
+    #[must_use]
+    pub fn under(self, acceptance: Acceptance, stage: &Assessment, criteria: &Criteria) -> Self {
+        let Self::Regressed { change, basis } = self else { return self };
+        let needed = match basis {
+            Basis::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
+            Basis::OneStage => stage.rates.flag / 2.0,
+            Basis::Stored { needed, .. } | Basis::Beyond { needed, .. } => needed,
+        };
+        let ceiling = acceptance.ceiling;
+        let p = stage.comparison.p_above(ceiling.ln_1p());
+        if p <= needed {
+            Self::Regressed { change, basis: Basis::Beyond { ceiling, p, needed } }
+        } else {
+            Self::Accepted { change, basis, acceptance }
+        }
+    }
+
     /// The verdict where an [`Assessment`] was refused: without two builds of each version there is nothing to
     /// judge, and all else must not be compared.
     pub fn refused(refusal: &Refusal) -> Self {
@@ -246,6 +288,7 @@ impl Verdict {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Regressed { .. } => "regressed",
+            Self::Accepted { .. } => "accepted",
             Self::Improved { .. } => "improved",
             Self::Unchanged { .. } => "unchanged",
             Self::Inconclusive { .. } => "inconclusive",

@@ -15,6 +15,7 @@ const CRITERIA: Criteria = Criteria {
     estimator: None,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
+    judgements: 1,
     confidence: 0.95,
     min_effect: 0.0,
     confirm: true,

@@ -10,6 +10,7 @@
     reason = "clippy takes only functions with #[test] for tests, not what they call"
 )]
 
+mod accept;
 mod bad_input;
 mod bad_results;
 mod cache;
@@ -34,6 +35,7 @@ mod list;
 mod looks;
 mod paths;
 mod plan;
+mod ratchet;
 mod reach;
 mod real_size;
 mod reproducibility;

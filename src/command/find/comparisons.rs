@@ -260,7 +260,9 @@ impl Comparisons<'_> {
 /// What a row says; otherwise why it says nothing.
 fn measured(row: &JudgedRow) -> Result<Measured, String> {
     let finding = match &row.verdict {
-        Verdict::Regressed { .. } | Verdict::Improved { .. } => Finding::Changed,
+        Verdict::Regressed { .. } | Verdict::Accepted { .. } | Verdict::Improved { .. } => {
+            Finding::Changed
+        }
         Verdict::Unchanged { .. } => Finding::Unchanged,
         Verdict::Inconclusive { .. } => Finding::Unsure,
         Verdict::Identical | Verdict::Unaffected => {
@@ -316,7 +318,7 @@ fn rows(
         console: finder.console,
     };
     let begun = Instant::now();
-    rows.extend(stages.measure(&builds, &mut report)?);
+    rows.extend(stages.measure_and_finish(&builds, &mut report)?);
     effort.spent += begun.elapsed();
     effort.warn(report.warnings);
     Ok(rows)

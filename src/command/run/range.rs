@@ -171,7 +171,10 @@ impl Run<'_> {
             versions.measured[index] = true;
         }
         let has_changed = |row: &JudgedRow| {
-            matches!(row.verdict, Verdict::Regressed { .. } | Verdict::Improved { .. })
+            matches!(
+                row.verdict,
+                Verdict::Regressed { .. } | Verdict::Accepted { .. } | Verdict::Improved { .. }
+            )
         };
         Ok(rows?.iter().any(has_changed))
     }
@@ -221,7 +224,7 @@ impl Run<'_> {
             budget: None,
             console,
         };
-        rows.extend(stages.measure(&builds, &mut report)?);
+        rows.extend(stages.measure_and_finish(&builds, &mut report)?);
         for warning in report.warning_sentences() {
             console.line(&format!("warning: {warning}"));
         }

@@ -44,6 +44,7 @@ impl ComparisonReport {
                 purpose: format!("the values of {} in every build", self.name(row)),
             });
         }
+        steps.extend(self.acceptable());
         steps.extend(self.examine());
         for what in [Repetition::Builds, Repetition::Executions] {
             let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
@@ -55,6 +56,18 @@ impl ComparisonReport {
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
         steps
+    }
+
+    /// A slowdown that may be wanted. Only a commit can be accepted.
+    fn acceptable(&self) -> Option<NextStep> {
+        let mut rows = self.with_verdict(VerdictKind::Regressed);
+        let row = rows.next().filter(|_| !self.head.dirty)?;
+        let arguments = [self.head.revision.as_str(), row.benchmark.name.id.as_str()];
+        let reason = [("reason", Some("WHY"))];
+        Some(NextStep {
+            command: self.command_line.suggest("accept", &arguments, &reason),
+            purpose: format!("if {} is slower on purpose", self.name(row)),
+        })
     }
 
     /// A benchmark whose builds fall into two groups, of which no verdict tells.

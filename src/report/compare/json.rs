@@ -12,6 +12,7 @@ use crate::{
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
     model::{DependencyChange, Dimensions},
     report::{
+        accepted::IdleFields,
         json::{
             self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
             MetricFields, Reason, Version,
@@ -23,8 +24,10 @@ use crate::{
     stats::{Direction, Method},
 };
 
+/// A comparison; that with a release has the same shape.
 #[derive(Serialize)]
 struct Comparison<'r> {
+    schema_version: u32,
     rbench: &'static str,
     base: Version<'r>,
     head: Version<'r>,
@@ -41,7 +44,9 @@ struct Comparison<'r> {
     added: Vec<FullName<'r>>,
     removed: Vec<FullName<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
+    idle_acceptances: Vec<IdleFields<'r>>,
     next_steps: Vec<NextStep>,
+    also_against: Option<Box<Self>>,
 }
 
 #[derive(Serialize)]
@@ -131,7 +136,12 @@ struct Stage {
 
 impl ComparisonReport {
     pub(super) fn write_json(&self) -> Result<String> {
-        json::document(&Comparison {
+        json::whole_document(&self.fields())
+    }
+
+    fn fields(&self) -> Comparison<'_> {
+        Comparison {
+            schema_version: json::SCHEMA_VERSION,
             rbench: env!("CARGO_PKG_VERSION"),
             base: (&self.base).into(),
             head: (&self.head).into(),
@@ -148,8 +158,10 @@ impl ComparisonReport {
             added: self.added.iter().map(FullName::from).collect(),
             removed: self.removed.iter().map(FullName::from).collect(),
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
+            idle_acceptances: self.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
-        })
+            also_against: self.also.as_ref().map(|also| Box::new(also.fields())),
+        }
     }
 
     fn warning_fields(&self) -> Vec<Warning> {

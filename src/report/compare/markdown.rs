@@ -6,6 +6,7 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
+        accepted::idle_note,
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
         quantity::{self, percent},
@@ -42,21 +43,29 @@ const TABLE_HEAD: &str = "\n| benchmark | base | head | change | interval, % | v
 
 impl ComparisonReport {
     pub(super) fn write_markdown(&self) -> String {
-        let mut text = format!("### Benchmarks: {}\n\n", self.headline());
-        text += &format!(
+        let head = format!("### Benchmarks: {}\n\n", self.headline());
+        let Some(also) = &self.also else { return head + &self.section(1) };
+        // Both fit into one comment.
+        let against = format!("\n#### Also against {}\n\n", version(&also.base));
+        head + &self.section(2) + &against + &also.section(2)
+    }
+
+    /// One of so many comparisons in a comment.
+    fn section(&self, of: usize) -> String {
+        let mut text = format!(
             "{} against {}: {}.",
             version(&self.head),
             version(&self.base),
             self.verdicts_text()
         );
         let means = self.mean_texts().map(|mean| format!(" {}.", escaped(&capitalised(&mean))));
-        text += &cut(means, MEANS, "means");
+        text += &cut(means, MEANS / of, "means");
         text += &format!(" Min-effect {}.\n", self.min_effect_text());
         let warnings = self.all_warnings().into_iter().map(|warning| {
             let warning = shorten(&self.warning_text(&warning), LONGEST_REASON);
             format!("\n> **Warning:** {}\n", escaped(&warning))
         });
-        text += &cut(warnings, WARNINGS, "warnings");
+        text += &cut(warnings, WARNINGS / of, "warnings");
 
         let is_calm = |row: &&JudgedRow| {
             let kind = VerdictKind::of(&row.verdict);
@@ -66,24 +75,25 @@ impl ComparisonReport {
         let (calm, loud): (Vec<&JudgedRow>, Vec<&JudgedRow>) =
             rows.iter().copied().partition(is_calm);
         if !loud.is_empty() {
-            text += &self.markdown_table(&loud, LOUD);
+            text += &self.markdown_table(&loud, LOUD / of);
         }
-        text += &self.markdown_reach(true, REACH);
-        text += &self.details(&loud);
+        text += &self.markdown_reach(true, REACH / of);
+        text += &self.details(&loud, DETAILS / of);
         if !calm.is_empty() {
             let kinds = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
             let counts = kinds.map(|kind| (self.with_verdict(kind).count(), kind.name()));
             let counts = counts.iter().filter(|(count, _)| *count > 0);
             let counts: Vec<String> =
                 counts.map(|(count, word)| format!("{count} {word}")).collect();
-            let table = self.markdown_table(&calm, CALM) + &self.markdown_reach(false, CALM_REACH);
+            let table = self.markdown_table(&calm, CALM / of)
+                + &self.markdown_reach(false, CALM_REACH / of);
             text += &folded(&counts.join(", "), &table);
         }
         let obstacles = self.obstacle_notes().into_iter();
         let obstacles = obstacles.map(|note| format!("\n{}.\n", escaped(&capitalised(&note))));
-        text += &cut(obstacles, OBSTACLES, "notes");
-        text += &self.not_judged();
-        text + &self.folded_steps()
+        text += &cut(obstacles, OBSTACLES / of, "notes");
+        text += &self.not_judged(of);
+        text + &self.folded_steps(STEPS / of)
     }
 
     /// What the benchmarks execute and read that differs: of those that got faster or slower, or of those that are
@@ -124,7 +134,7 @@ impl ComparisonReport {
     }
 
     /// Why verdicts are what they are, folded.
-    fn details(&self, rows: &[&JudgedRow]) -> String {
+    fn details(&self, rows: &[&JudgedRow], room: usize) -> String {
         let names = self.names();
         let item = |name: &str, reason: &str| {
             format!("- {name}: {}", message(&shorten(reason, LONGEST_REASON)))
@@ -147,12 +157,12 @@ impl ComparisonReport {
         if items.is_empty() {
             return String::new();
         }
-        let reasons = cut(items.into_iter(), DETAILS, "reasons");
+        let reasons = cut(items.into_iter(), room, "reasons");
         folded("the reasons", &format!("\n{reasons}"))
     }
 
-    /// What was not judged, and how the machine code differs.
-    fn not_judged(&self) -> String {
+    /// What was not judged, and how the machine code differs, in one of so many comparisons.
+    fn not_judged(&self, of: usize) -> String {
         let names = self.names();
         let with_verdict = |kind| self.with_verdict(kind).map(|row| name(&names, row)).collect();
         let only = |of: &Version| format!("only in {}", version(of));
@@ -172,13 +182,16 @@ impl ComparisonReport {
         let mut text = String::new();
         for (names, what) in lists.iter().filter(|(names, _)| !names.is_empty()) {
             let items = names.iter().map(|name| format!("{} ", code(&shorten(name, LONGEST_ID))));
-            let list = cut(items, NAMES, "benchmarks");
+            let list = cut(items, NAMES / of, "benchmarks");
             text += &format!("\n{} {what}: {}\n", names.len(), list.trim_end());
+        }
+        if let Some(note) = idle_note(&self.idle) {
+            text += &format!("\nNote: {}.\n", escaped(&note));
         }
         if let Some(functions) = self.functions_note() {
             let counts = functions.split("; ").next().unwrap_or_default();
             let [all, counts] = [&functions, counts].map(escaped);
-            let functions = if all.len() <= FUNCTIONS { all } else { counts };
+            let functions = if all.len() <= FUNCTIONS / of { all } else { counts };
             text += &format!("\nMachine code: {functions}.\n");
         }
         if let Some(dependencies) = self.dependencies_note() {
@@ -189,12 +202,12 @@ impl ComparisonReport {
     }
 
     /// Commands to type, folded.
-    fn folded_steps(&self) -> String {
+    fn folded_steps(&self, room: usize) -> String {
         let mut commands = String::new();
         for step in self.next_steps() {
             // Each on its own line: a line break in an id must not begin another command.
             let step = format!("# {}\n{}\n", visible(&step.purpose), visible(&step.command));
-            if commands.len() + step.len() <= STEPS {
+            if commands.len() + step.len() <= room {
                 commands += &step;
             }
         }

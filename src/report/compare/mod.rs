@@ -23,7 +23,8 @@ use crate::{
     judge::JudgedRow,
     machine::disturbance::Disturbance,
     model::{
-        BenchTarget, Benchmark, DependencyChange, Dimensions, Layout, Machine, Throughput, Version,
+        BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
+        Throughput, Version,
     },
     stats::Criteria,
 };
@@ -58,8 +59,12 @@ pub struct ComparisonReport {
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
     pub removed: Vec<Benchmark>,
+    /// Slowdowns that were accepted, where that changes no verdict any more.
+    pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<(BenchTarget, Failure)>,
+    /// The comparison of the same head with a release, if it was judged against one as well.
+    pub also: Option<Box<Self>>,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -85,6 +90,8 @@ impl ComparisonReport {
             rows: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
+            idle: Vec::new(),
+            also: None,
             failed_targets: Vec::new(),
             command_line,
         }

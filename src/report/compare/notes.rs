@@ -86,7 +86,7 @@ impl ComparisonReport {
             let Verdict::Unchanged { change, difference, .. } = &row.verdict else { return None };
             let confirmed = match difference.as_ref()? {
                 Basis::Confirmed { .. } => ", confirmed",
-                Basis::OneStage | Basis::Stored { .. } => "",
+                Basis::OneStage | Basis::Stored { .. } | Basis::Beyond { .. } => "",
             };
             Some(format!("{} ({}{confirmed})", name(&names, row), percent(change.estimate)))
         });
@@ -196,7 +196,8 @@ fn few_functions(diff: &FunctionDiff) -> Vec<String> {
 pub(super) fn ground(row: &JudgedRow) -> Option<Basis> {
     match row.verdict {
         Verdict::Regressed { basis, .. } | Verdict::Improved { basis, .. } => {
-            (!sentence::is_exaggerated(row)).then_some(basis)
+            let says_more = matches!(basis, Basis::Beyond { .. });
+            (!says_more && !sentence::is_exaggerated(row)).then_some(basis)
         }
         _ => None,
     }
@@ -211,7 +212,9 @@ fn are_alike(one: Basis, other: Basis) -> bool {
 /// The p value, and the one that it had to reach.
 const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
     match basis {
-        Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => Some((p, needed)),
+        Basis::Confirmed { p, needed }
+        | Basis::Stored { p, needed }
+        | Basis::Beyond { p, needed, .. } => Some((p, needed)),
         Basis::OneStage => None,
     }
 }

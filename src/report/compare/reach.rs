@@ -68,5 +68,8 @@ fn is_told(row: &JudgedRow) -> bool {
 }
 
 fn has_changed(row: &JudgedRow) -> bool {
-    matches!(VerdictKind::of(&row.verdict), VerdictKind::Regressed | VerdictKind::Improved)
+    matches!(
+        VerdictKind::of(&row.verdict),
+        VerdictKind::Regressed | VerdictKind::Accepted | VerdictKind::Improved
+    )
 }

@@ -20,8 +20,10 @@ use crate::{
 /// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Rows with this verdict; so for the next eight.
+    /// Rows with this verdict; so for the next nine.
     pub regressed: usize,
+    #[expect(missing_docs)]
+    pub accepted: usize,
     #[expect(missing_docs)]
     pub improved: usize,
     #[expect(missing_docs)]
@@ -63,6 +65,7 @@ impl ComparisonReport {
         let of = |kind: VerdictKind| self.with_verdict(kind).count();
         Counts {
             regressed: of(VerdictKind::Regressed),
+            accepted: of(VerdictKind::Accepted),
             improved: of(VerdictKind::Improved),
             failed: of(VerdictKind::Failed),
             skipped: of(VerdictKind::Skipped),
@@ -90,16 +93,26 @@ impl ComparisonReport {
         self.with_verdict(VerdictKind::Skipped).count() == self.rows.len()
     }
 
+    /// This comparison, and that with a release.
+    fn both(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.also.as_deref())
+    }
+
     /// The exit code: a regression, unless they are only `advisory`, counts more than a failed benchmark,
-    /// and that more than a verdict that says neither, or no verdict at all, where that counts.
+    /// and that more than a verdict that says neither, or no verdict at all, where that counts. A comparison with a
+    /// release counts as much as that with the base.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        let counts = self.counts();
-        if counts.regressed > 0 && !advisory {
+        let any = |is_so: fn(&Self, &Counts) -> bool| {
+            self.both().any(|report| is_so(report, &report.counts()))
+        };
+        if any(|_, counts| counts.regressed > 0) && !advisory {
             Exit::Regression
-        } else if counts.failed + counts.failed_targets > 0 {
+        } else if any(|_, counts| counts.failed + counts.failed_targets > 0) {
             Exit::Benchmark
         } else if inconclusive_counts
-            && (counts.inconclusive + counts.not_comparable > 0 || self.has_compared_nothing())
+            && any(|report, counts| {
+                counts.inconclusive + counts.not_comparable > 0 || report.has_compared_nothing()
+            })
         {
             Exit::Inconclusive
         } else {
@@ -152,11 +165,14 @@ impl ComparisonReport {
         quantity::exact(common) + own
     }
 
-    /// The verdict that matters most, in a word.
+    /// The verdict that matters most in both comparisons, in a word.
     pub(super) fn headline(&self) -> &'static str {
-        let failed = (!self.failed_targets.is_empty()).then_some(VerdictKind::Failed);
-        let kinds = self.rows.iter().map(|row| VerdictKind::of(&row.verdict)).chain(failed);
-        kinds.min().map_or("nothing to compare", VerdictKind::name)
+        let worst = |report: &Self| {
+            let failed = (!report.failed_targets.is_empty()).then_some(VerdictKind::Failed);
+            let kinds = report.rows.iter().map(|row| VerdictKind::of(&row.verdict));
+            kinds.chain(failed).min()
+        };
+        self.both().filter_map(worst).min().map_or("nothing to compare", VerdictKind::name)
     }
 
     /// `2 regressed, 7 unchanged`.

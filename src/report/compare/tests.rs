@@ -1,11 +1,15 @@
 //! A report with every verdict in it, as people, pull requests and programs read it.
 
+mod accepted;
 mod advice;
 mod comment;
 mod notes;
 mod reach;
+mod release;
 
 use std::time::Duration;
+
+use accepted::{accepted, idle};
 
 use super::*;
 use crate::{
@@ -199,6 +203,8 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
         Warning::DifferentConditions { reasons: vec!["settings: floor 2ms".to_owned()] },
     ]);
     all.stored = vec![stored_experiment()];
+    all.rows.extend([accepted("accepted", 0.5, "why"), accepted("beyond", 0.02, "why")]);
+    all.idle = idle("gone");
     for report in [all, nothing()] {
         assert_keeps(SCHEMA, &report);
     }
@@ -370,6 +376,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         head: named("b"),
         stored: vec![StoredExperiment { identity: hostile(), ..stored_experiment() }],
         added: vec![benchmark(HOSTILE)],
+        idle: idle(HOSTILE),
         failed_targets: vec![(target(HOSTILE), failure)],
         warnings: vec![
             Warning::FunctionsUnknown { reason: hostile() },
@@ -387,6 +394,8 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         judged(HOSTILE, 812.0, &[1.4, 1.38], 0.01, 0.01),
         judged_in(&metric, HOSTILE, 812.0, &[1.0], 0.01, 0.001),
         identical(HOSTILE),
+        accepted(HOSTILE, 0.5, HOSTILE),
+        accepted(HOSTILE, 0.02, HOSTILE),
         failed(HOSTILE, HOSTILE),
         JudgedRow::of_benchmark(&benchmark(HOSTILE), Verdict::Skipped { reason: hostile() }),
     ]);

@@ -12,6 +12,7 @@ use crate::{
     judge::{JudgedRow, JudgedStage},
     model::{Benchmark, Interleave},
     report::{
+        accepted::idle_note,
         date,
         names::Names,
         prose::{filled, first_line_filled},
@@ -34,7 +35,17 @@ const INTERVAL: f64 = 0.95;
 impl ComparisonReport {
     /// The report for a terminal with so many columns.
     pub(super) fn write_text(&self, columns: usize) -> String {
-        let mut text = paint(style::HEAD, &format!("{} against {}", self.head, self.base)) + "\n";
+        let mut text = self.part(&format!("{} against {}", self.head, self.base), columns);
+        if let Some(also) = &self.also {
+            let title = format!("also against {}: {}", also.base, also.head);
+            text += &format!("\n\n{}", also.part(&title, columns));
+        }
+        text
+    }
+
+    /// One comparison.
+    fn part(&self, title: &str, columns: usize) -> String {
+        let mut text = paint(style::HEAD, title) + "\n";
         for line in self.measured() {
             text += &filled(&line, columns);
         }
@@ -126,7 +137,12 @@ impl ComparisonReport {
         };
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
-        let rate = exact(criteria.false_alarm_rate);
+        let shared = if criteria.judgements > 1 && criteria.confirm {
+            " (of both comparisons together)"
+        } else {
+            ""
+        };
+        let rate = exact(criteria.false_alarm_rate) + shared;
         let mut lines = vec![format!(
             "{estimator}{within}, false-alarm-rate {rate}, min-effect {min_effect}{confirmed}"
         )];
@@ -205,9 +221,9 @@ impl ComparisonReport {
         let mut text: String =
             notes.map(|(head, note)| filled(&format!("{head}: {note}"), columns)).collect();
         for row in self.ordered() {
-            use VerdictKind::{Failed, Improved, NotComparable, Regressed};
+            use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
             let kind = VerdictKind::of(&row.verdict);
-            if matches!(kind, Regressed | Improved | Failed | NotComparable)
+            if matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable)
                 && ground(row).is_none()
             {
                 let name = paint(kind.style(), &name(&names, row));
@@ -260,6 +276,7 @@ impl ComparisonReport {
                 lines.push(format!("only in {}: {only}", visible(&version.to_string())));
             }
         }
+        lines.extend(idle_note(&self.idle).map(|note| format!("note: {note}")));
         if let Some(functions) = self.functions_note() {
             lines.push(format!("machine code: {}", visible(&functions)));
         }

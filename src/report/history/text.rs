@@ -251,11 +251,12 @@ impl HistoryRow {
 
     /// Why the verdict is what it is, where a reader will ask.
     fn sentence(&self, name: &str, columns: usize) -> String {
-        use VerdictKind::{Failed, Improved, Regressed, Skipped};
+        use VerdictKind::{Accepted, Failed, Improved, Regressed, Skipped};
         let reason = match &self.against {
             Some(Against { row, .. }) => {
                 let kind = VerdictKind::of(&row.verdict);
-                matches!(kind, Regressed | Improved | Failed | Skipped).then(|| sentence::row(row))
+                matches!(kind, Regressed | Accepted | Improved | Failed | Skipped)
+                    .then(|| sentence::row(row))
             }
             None => self
                 .failure

@@ -1,6 +1,6 @@
 //! What `bench.toml` may say, and where it is said what is wrong with it.
 
-use std::os::unix::fs::symlink;
+use std::{fs, os::unix::fs::symlink};
 
 use super::*;
 

@@ -1,8 +1,10 @@
 //! The module held against repositories that git itself made.
 
+mod ancestry;
 mod checkouts;
 mod fixture;
 mod orders;
+mod releases;
 mod repositories;
 mod revisions;
 mod special_files;

@@ -13,6 +13,7 @@ const DEFAULT: Criteria = Criteria {
     estimator: None,
     rule: Rule::Overlap,
     false_alarm_rate: 0.05,
+    judgements: 1,
     confidence: 0.95,
     min_effect: 0.01,
     confirm: true,
@@ -274,4 +275,78 @@ proptest! {
         };
         prop_assert_eq!(judge(&head, &base).name(), swapped);
     }
+}
+
+fn acceptance(ceiling: f64) -> Acceptance {
+    Acceptance { ceiling, changes: Vec::new() }
+}
+
+#[test]
+fn an_accepted_slowdown_regresses_only_if_it_is_surely_above_the_ceiling() {
+    let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
+    let under = |ceiling| of(&first, Some(&second)).under(acceptance(ceiling), &second, &DEFAULT);
+    let accepted = under(0.08);
+    let Verdict::Accepted { change, basis: Basis::Confirmed { .. }, .. } = accepted else {
+        panic!("{accepted:?}")
+    };
+    assert_eq!(change, second.change);
+    // The estimate is above, but chance can explain that.
+    assert_eq!(under(0.045).name(), "accepted");
+    let beyond = under(0.02);
+    let Verdict::Regressed { basis: Basis::Beyond { ceiling, p, needed }, .. } = beyond else {
+        panic!("{beyond:?}")
+    };
+    assert!(p <= needed, "{p}");
+    assert_eq!(ceiling, 0.02);
+    // One in 50 verdicts at 5 %, whatever the first stage did.
+    assert!((needed - 0.05 / 50.0).abs() < 1e-12, "{needed}");
+}
+
+#[test]
+fn what_is_judged_by_one_stage_is_accepted_by_the_rate_of_that_stage() {
+    let stage = stage(5.0, 2.0);
+    let verdict = Verdict::of(&stage, None, 50, &SINGLE).under(acceptance(0.02), &stage, &SINGLE);
+    let Verdict::Regressed { basis: Basis::Beyond { needed, .. }, .. } = verdict else {
+        panic!("{verdict:?}")
+    };
+    assert_eq!(needed, stage.rates.flag / 2.0);
+    let stored = Verdict::of_stored(&stage, 50, &DEFAULT);
+    assert_eq!(stored.under(acceptance(0.08), &stage, &DEFAULT).name(), "accepted");
+}
+
+#[test]
+fn acceptance_changes_nothing_but_regressions() {
+    for verdict in [of(&stage(0.0, 0.5), None), of(&stage(-8.0, 2.0), Some(&stage(-5.0, 2.0)))] {
+        assert_eq!(verdict.clone().under(acceptance(0.5), &stage(0.0, 0.5), &DEFAULT), verdict);
+    }
+}
+
+#[test]
+fn what_is_as_slow_as_its_ceiling_regresses_as_rarely_as_what_did_not_change() {
+    // Fresh builds at random: whatever the first stage says, here that it is slower for sure.
+    let first = stage(8.0, 0.5);
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut normal =
+        || (-2.0 * uniform().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+    let criteria = Criteria { false_alarm_rate: 0.2, ..DEFAULT };
+    let (rounds, judged) = (20_000, 2);
+    let mut regressed = 0;
+    for _ in 0..rounds {
+        let base = vec![100.0; 6];
+        let head: Vec<f64> = base.iter().map(|b| b * 1.08 * (0.01 * normal()).exp()).collect();
+        let second =
+            Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &criteria).unwrap();
+        let verdict = Verdict::of(&first, Some(&second), judged, &criteria);
+        let verdict = verdict.under(acceptance(0.08), &second, &criteria);
+        regressed += u32::from(verdict.name() == "regressed");
+    }
+    let rate = f64::from(regressed) / f64::from(rounds);
+    // α/G is 10 %, and `α₁/2 · α₂` 4 %.
+    assert!((0.034..0.046).contains(&rate), "{rate}");
 }

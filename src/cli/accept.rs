@@ -1,0 +1,31 @@
+//! The command line of `accept`.
+
+use clap::Args;
+
+use super::{CriteriaOptions, GivenOptions, StoredTargetArgs, values};
+
+/// `cargo rbench accept`.
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// The options among all these that were given.
+    #[command(flatten)]
+    pub given: GivenOptions,
+    /// The commit that made the benchmark slower: the head of a comparison that is stored.
+    #[arg(value_name = "REV")]
+    pub revision: String,
+    /// The id of the benchmark, as reports show it.
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+    /// Why the change is accepted, in a few words; reports repeat it.
+    #[arg(long, value_name = "TEXT", value_parser = values::reason)]
+    pub reason: String,
+    /// The largest change to accept, for example 8% [default: the upper end of the measured interval]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub ceiling: Option<f64>,
+    /// How the stored results are judged.
+    #[command(flatten)]
+    pub criteria: CriteriaOptions,
+    /// Which bench targets.
+    #[command(flatten)]
+    pub target: StoredTargetArgs,
+}

@@ -1,0 +1,188 @@
+//! `cargo rbench accept`: a slowdown that is stored becomes an entry of `.rbench/accepted.toml`.
+
+use std::collections::HashSet;
+
+use super::stored;
+use crate::{
+    cli::{AcceptArgs, GateArgs},
+    console::Console,
+    failure::{Exit, Failure, Result},
+    harness::Filter,
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
+    model::{Benchmark, Version},
+    project::Project,
+    report::{
+        CommandLine as _,
+        quantity::{exact, percent},
+        sentence,
+        visible::visible,
+    },
+    settings::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
+    stats::{Change, Verdict},
+};
+
+/// Finds the regression, and writes it into the file.
+pub fn run(args: &AcceptArgs) -> Result<Exit> {
+    let console = Console::new(false);
+    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let mut file = AcceptedToml::read(&project.workspace)?;
+    let head = project.repository.resolve(&args.revision)?;
+    let Some(commit) = head.commit.clone().filter(|_| !head.dirty) else {
+        let what = format!("cannot accept {head}: it is no commit");
+        return Err(Failure::new(Exit::Usage, what)
+            .because("an entry names the commit that made the benchmark slower")
+            .hint("commit the change and compare it, then accept that commit"));
+    };
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    // What regressed against a release may be less than what is reported of a commit.
+    let of_gate =
+        Gate::resolve(&project.file, &GateArgs::default()).and_then(|gate| gate.min_effect);
+    let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
+    let verdicts = verdicts
+        .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
+    let store = stored::store(&project, &console, &args.given)?;
+    let results = stored::finished(&store, &args.given)?;
+    let benchmark = benchmark(args, store.benchmarks()?)?;
+    let found = newest_regression(args, &results, &verdicts, (&head, &benchmark))?;
+    let mut text = String::new();
+    for row in &found.rows {
+        let entry = entry(args, row, [&found.base, &commit])?;
+        file = file.with(&entry)?;
+        text += &told(&entry, &found.base);
+    }
+    file.write()?;
+    let shown = file.path().strip_prefix(project.repository.root()).unwrap_or(file.path());
+    let shown = visible(&shown.display().to_string()).into_owned();
+    text += &format!("{shown} has it now: commit this file with the change\n");
+    Console::result(&text)?;
+    if project.repository.ignores(file.path()) {
+        console.line(&format!(
+            "warning: git ignores this file; add it once with: git add --force {shown}"
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// The only stored benchmark that is meant.
+fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
+    let pattern = [args.benchmark.clone()];
+    let filter = Filter::new(&pattern, true, &args.target.package, &args.target.bench);
+    let mut found = filter.choose(stored)?;
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (last, _) => {
+            let places = found.iter().chain(&last).map(|one| format!("`{}`", one.bench_target()));
+            let places: Vec<String> = places.collect();
+            let what = format!("several bench targets have a benchmark `{}`", args.benchmark);
+            Err(Failure::new(Exit::Usage, what)
+                .because(places.join(", "))
+                .hint("choose one of them with --package and --bench"))
+        }
+    }
+}
+
+/// A comparison in which the benchmark regressed.
+struct Found {
+    /// The commit that it was compared with, in hex.
+    base: String,
+    /// What regressed: a row for each metric.
+    rows: Vec<JudgedRow>,
+}
+
+/// The newest comparison whose head this version is, of those with each base, in which the benchmark regressed.
+fn newest_regression(
+    args: &AcceptArgs,
+    results: &Results<'_>,
+    verdicts: &VerdictSettings,
+    (head, benchmark): (&Version, &Benchmark),
+) -> Result<Found> {
+    let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
+    let judge = Judge::new(results, options);
+    let mut bases: HashSet<&str> = HashSet::new();
+    let mut others: Option<Vec<JudgedRow>> = None;
+    for place in results.places_of(head).into_iter().rev().filter(|place| place.version == 1) {
+        let base = VersionRef { version: 0, ..place };
+        let Version { tree, commit, dirty, .. } = results.version(base);
+        let of_benchmark = results.of_benchmark(benchmark, [place.experiment])?;
+        let is_measured = !of_benchmark.rows(place).is_empty();
+        let Some(commit) = commit.clone().filter(|_| is_measured && !dirty) else { continue };
+        if !bases.insert(tree) {
+            continue;
+        }
+        let relation = Relation::SameExperiment([base, place]);
+        let rows = judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?;
+        let (regressed, rest): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| matches!(row.verdict, Verdict::Regressed { .. }));
+        if !regressed.is_empty() {
+            return Ok(Found { base: commit, rows: regressed });
+        }
+        others.get_or_insert(rest);
+    }
+    Err(match others {
+        Some(rows) => not_regressed(head, benchmark, &rows),
+        None => not_compared(args, head, benchmark),
+    })
+}
+
+fn not_regressed(head: &Version, benchmark: &Benchmark, rows: &[JudgedRow]) -> Failure {
+    let what = format!("`{}` did not regress in what is stored of {head}", benchmark.name.id);
+    let reason = |failure: Failure, row: &JudgedRow| {
+        let metric = row.metric.as_ref().map_or("", |metric| &metric.name);
+        failure.because(format!("{metric}: {}", sentence::row(row)))
+    };
+    let failure = rows.iter().fold(Failure::new(Exit::Usage, what), reason);
+    failure.hint("only what `compare` reports as a regression needs to be accepted")
+}
+
+fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Failure {
+    let (id, revision) = (benchmark.name.id.as_str(), head.to_type());
+    let before = format!("{revision}~1");
+    let only_it = [("exact", None), ("filter", Some(id))];
+    let measure = args.given.suggest("compare", &[&before, &revision], &only_it);
+    let what = format!("no comparison is stored that measured `{id}` with {head} as its head");
+    Failure::new(Exit::Usage, what)
+        .because("the size of the change is taken from there")
+        .hint(format!("measure it with: {measure}"))
+}
+
+/// The entry of a row that regressed.
+fn entry(args: &AcceptArgs, row: &JudgedRow, [base, commit]: [&str; 2]) -> Result<AcceptedEntry> {
+    let (Some(stage), Some(metric)) = (row.decisive(), &row.metric) else {
+        return Err(Failure::new(Exit::Internal, "a regression has no values"));
+    };
+    let Change { estimate, high, .. } = stage.assessment.change;
+    // The upper end, in hundredths of a percent.
+    let ceiling = args.ceiling.unwrap_or((1e4 * high).ceil() / 1e4);
+    if ceiling < estimate || !ceiling.is_finite() {
+        let what =
+            format!("cannot accept a change of {} up to {}", percent(estimate), exact(ceiling));
+        return Err(Failure::new(Exit::Usage, what)
+            .because("the ceiling has to be at least the change that was measured")
+            .hint(format!("leave --ceiling out, or choose one above {}", percent(estimate))));
+    }
+    let Benchmark { package, target, name } = &row.benchmark;
+    Ok(AcceptedEntry {
+        package: package.clone(),
+        bench: target.clone(),
+        benchmark: name.id.clone(),
+        metric: metric.clone(),
+        commit: commit.to_owned(),
+        base: base.to_owned(),
+        change: estimate,
+        ceiling,
+        reason: args.reason.clone(),
+    })
+}
+
+fn told(entry: &AcceptedEntry, base: &str) -> String {
+    let AcceptedEntry { benchmark, metric, commit, change, ceiling, reason, .. } = entry;
+    let [commit, base] = [commit, base].map(|id| id.get(..7).unwrap_or(id));
+    format!(
+        "accepted: {} ({}) {} in {commit} against {base}, up to {}: {}\n",
+        visible(benchmark),
+        metric.name,
+        percent(*change),
+        exact(*ceiling),
+        visible(reason)
+    )
+}

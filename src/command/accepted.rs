@@ -1,0 +1,172 @@
+//! Judges regressions by what was accepted, and tells which entries no longer matter.
+
+use crate::{
+    failure::Result,
+    judge::JudgedRow,
+    model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, Metric, Name, Version},
+    project::Project,
+    settings::{AcceptedEntry, AcceptedToml},
+    source::Repository,
+    stats::{Criteria, Verdict},
+};
+
+/// What was accepted in a project.
+pub struct Acceptances<'p> {
+    pub(super) repository: &'p Repository,
+    file: AcceptedToml,
+}
+
+impl<'p> Acceptances<'p> {
+    /// Reads what was accepted.
+    pub fn read(project: &'p Project) -> Result<Self> {
+        let file = AcceptedToml::read(&project.workspace)?;
+        Ok(Self { repository: &project.repository, file })
+    }
+
+    /// Judges those of the rows that regressed by what was accepted between base and head.
+    pub fn apply(
+        &self,
+        rows: &mut [JudgedRow],
+        versions: [&Version; 2],
+        criteria: impl Fn(&Benchmark) -> Criteria,
+    ) -> Result<()> {
+        for row in rows.iter_mut() {
+            let (Verdict::Regressed { .. }, Some(metric)) = (&row.verdict, &row.metric) else {
+                continue;
+            };
+            let acceptance = self.of(&row.benchmark, metric, versions)?;
+            if let (Some(acceptance), Some(stage)) = (acceptance, row.decisive()) {
+                let assessment = &stage.assessment;
+                let criteria = criteria(&row.benchmark);
+                row.verdict = row.verdict.clone().under(acceptance, assessment, &criteria);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was accepted of a benchmark between base and head. Several slowdowns, one after the other, may be as large
+    /// together as their ceilings; one whose commits include that of another contains it.
+    fn of(
+        &self,
+        benchmark: &Benchmark,
+        metric: &Metric,
+        versions: [&Version; 2],
+    ) -> Result<Option<Acceptance>> {
+        let mut between: Vec<&AcceptedEntry> = Vec::new();
+        for entry in self.file.entries().iter().filter(|entry| entry.is_of(benchmark, metric)) {
+            if self.repository.is_between(versions, &entry.commit)? {
+                between.push(entry);
+            }
+        }
+        let (mut ceiling, mut changes) = (1.0, Vec::new());
+        for entry in &between {
+            let mut is_contained = false;
+            for other in between.iter().filter(|other| other.commit != entry.commit) {
+                is_contained |= self.contains(other, &entry.commit)?;
+            }
+            if !is_contained {
+                ceiling *= 1.0 + entry.ceiling;
+            }
+            let AcceptedEntry { commit, reason, .. } = entry;
+            changes.push(AcceptedChange { commit: commit.clone(), reason: reason.clone() });
+        }
+        // To hundredths of a percent, as the file has them.
+        let ceiling = (1e4 * (ceiling - 1.0)).round() / 1e4;
+        Ok((!between.is_empty()).then_some(Acceptance { ceiling, changes }))
+    }
+
+    /// Whether a commit is one of those that an entry was measured over.
+    fn contains(&self, entry: &AcceptedEntry, commit: &str) -> Result<bool> {
+        let [base, head] = [&entry.base, &entry.commit].map(|id| at(id));
+        self.repository.is_between([&base, &head], commit)
+    }
+
+    /// The entries that no comparison with this head needs any more, by these rows. `listed` are all benchmarks of
+    /// the head, if that is known.
+    pub fn idle(
+        &self,
+        rows: &[JudgedRow],
+        [base, head]: [&Version; 2],
+        listed: Option<&[Benchmark]>,
+    ) -> Result<Vec<IdleAcceptance>> {
+        let mut idle = self.not_in_history()?;
+        for entry in self.file.entries() {
+            if !self.repository.has_in_history(head, &entry.commit)? {
+                continue;
+            }
+            let is_there = |all: &[Benchmark]| all.iter().any(|one| entry.is_of_benchmark(one));
+            if listed.is_some_and(|all| !is_there(all)) {
+                idle.push(named(entry, Idle::NoBenchmark));
+                continue;
+            }
+            let is_of = |row: &&JudgedRow| {
+                row.metric.as_ref().is_some_and(|one| entry.is_of(&row.benchmark, one))
+            };
+            let Some(row) = rows.iter().find(is_of) else { continue };
+            if self.has_recovered(row, entry, base)? {
+                idle.push(named(entry, Idle::Recovered));
+            }
+        }
+        Ok(idle)
+    }
+
+    /// Whether the head of a row is as fast as before an entry: by a comparison with a base that has its commit
+    /// already, or with one that has nothing of what it was measured over.
+    fn has_recovered(
+        &self,
+        row: &JudgedRow,
+        entry: &AcceptedEntry,
+        base: &Version,
+    ) -> Result<bool> {
+        Ok(match &row.verdict {
+            Verdict::Improved { change, .. }
+                if self.repository.has_in_history(base, &entry.commit)? =>
+            {
+                let min_effect = row.decisive().map_or(0.0, |stage| stage.assessment.min_effect);
+                (1.0 + change.estimate) * (1.0 + entry.change) <= 1.0 + min_effect
+            }
+            Verdict::Improved { .. } | Verdict::Unchanged { .. } => match &base.commit {
+                Some(commit) => self.repository.has_in_history(&at(&entry.base), commit)?,
+                None => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// The entries whose commit is not in the history of HEAD. Of a shallow clone nobody knows.
+    pub fn not_in_history(&self) -> Result<Vec<IdleAcceptance>> {
+        let mut idle = Vec::new();
+        if self.file.entries().is_empty() || self.repository.is_shallow() {
+            return Ok(idle);
+        }
+        let head = self.repository.resolve("HEAD")?;
+        for entry in self.file.entries() {
+            if !self.repository.has_in_history(&head, &entry.commit)? {
+                idle.push(named(entry, Idle::NotInHistory));
+            }
+        }
+        Ok(idle)
+    }
+}
+
+/// The version of a commit of which nothing else matters.
+fn at(commit: &str) -> Version {
+    Version {
+        revision: commit.to_owned(),
+        commit: Some(commit.to_owned()),
+        tree: String::new(),
+        dirty: false,
+        summary: String::new(),
+        time: None,
+    }
+}
+
+fn named(entry: &AcceptedEntry, why: Idle) -> IdleAcceptance {
+    let AcceptedEntry { package, bench, benchmark, metric, commit, .. } = entry;
+    let benchmark =
+        Benchmark { package: package.clone(), target: bench.clone(), name: Name::plain(benchmark) };
+    IdleAcceptance { benchmark, metric: metric.clone(), commit: commit.clone(), why }
+}
+
+#[cfg(test)]
+mod tests;

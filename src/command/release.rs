@@ -1,0 +1,44 @@
+//! The release that the head of a comparison is judged against as well.
+
+use crate::{
+    console::Console,
+    failure::Result,
+    model::Version,
+    project::Project,
+    settings::{Gate, Release},
+};
+
+/// The version of the release. None, with a note, where a second judgement would say nothing: where the base is that
+/// release, and where the file names a release that the head does not descend from.
+pub fn version(
+    project: &Project,
+    gate: &Gate,
+    [base, head]: [&Version; 2],
+    console: &Console,
+) -> Result<Option<Version>> {
+    let repository = &project.repository;
+    let found = match &gate.against {
+        Release::Last => repository.last_release(head),
+        Release::Revision(revision) => repository.resolve(revision),
+    };
+    let release = found.map_err(|failure| {
+        if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
+    })?;
+    if release.tree == base.tree {
+        console.line(&format!(
+            "note: {release} has the files of the base: one comparison judges both"
+        ));
+        return Ok(None);
+    }
+    let is_before = || match &release.commit {
+        Some(commit) => repository.has_in_history(head, commit),
+        None => Ok(true),
+    };
+    if gate.is_of_file && !is_before()? {
+        console.line(&format!(
+            "note: not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
+        ));
+        return Ok(None);
+    }
+    Ok(Some(release))
+}

@@ -1,0 +1,66 @@
+//! Slowdowns that were accepted, where that changes no verdict any more: in words, and for programs.
+
+use serde::Serialize;
+
+use super::{
+    json::FullName,
+    names::{Names, metric_name},
+    table::shorten,
+    visible::visible,
+};
+use crate::model::{Idle, IdleAcceptance};
+
+/// Up to so many are named, each in so many columns at most.
+const MOST_NAMES: usize = 8;
+const LONGEST_NAME: usize = 60;
+
+/// A note that names these entries, with the reason of each.
+pub fn idle_note(idle: &[IdleAcceptance]) -> Option<String> {
+    let names = Names::of(idle.iter().map(|one| &one.benchmark));
+    let of = |one: &IdleAcceptance| {
+        let metric = match metric_name(Some(&one.metric)) {
+            "" => String::new(),
+            metric => format!(" ({metric})"),
+        };
+        let name = shorten(&visible(&names.name(&one.benchmark)), LONGEST_NAME);
+        let commit = one.commit.get(..7).unwrap_or(&one.commit);
+        format!("{name}{metric} of {commit}, {}", why(one.why))
+    };
+    let shown: Vec<String> = idle.iter().take(MOST_NAMES).map(of).collect();
+    let more = idle.len() - shown.len();
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    let (entries, verb) = match idle.len() {
+        1 => ("an entry", "changes"),
+        _ => ("entries", "change"),
+    };
+    (!shown.is_empty()).then(|| {
+        let shown = shown.join("; ");
+        format!("{entries} in .rbench/accepted.toml {verb} nothing any more: {shown}{more}")
+    })
+}
+
+const fn why(why: Idle) -> &'static str {
+    match why {
+        Idle::NotInHistory => {
+            "which is not in the history of HEAD (if it was rebased or squashed, accept it again)"
+        }
+        Idle::NoBenchmark => "a benchmark that the head does not have",
+        Idle::Recovered => "which is as fast again as before",
+    }
+}
+
+/// Such an entry for programs.
+#[derive(Serialize)]
+pub struct IdleFields<'r> {
+    #[serde(flatten)]
+    id: FullName<'r>,
+    metric: &'r str,
+    commit: &'r str,
+    why: Idle,
+}
+
+impl<'r> From<&'r IdleAcceptance> for IdleFields<'r> {
+    fn from(IdleAcceptance { benchmark, metric, commit, why }: &'r IdleAcceptance) -> Self {
+        Self { id: benchmark.into(), metric: &metric.name, commit, why: *why }
+    }
+}

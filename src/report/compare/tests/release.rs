@@ -1,0 +1,67 @@
+//! A head that is judged against a release as well.
+
+use super::*;
+
+/// Unchanged since the base, and slower since the release.
+fn drifted() -> ComparisonReport {
+    let row = |factors: &[f64]| judged("parse/1", 812.0, factors, 0.01, 0.002);
+    let criteria = Criteria { judgements: 2, ..Criteria::default() };
+    let also = ComparisonReport {
+        base: version("v1.2.0", 'c'),
+        criteria,
+        rows: vec![row(&[1.083, 1.081])],
+        ..nothing()
+    };
+    let rows = vec![row(&[1.004])];
+    ComparisonReport { criteria, rows, also: Some(Box::new(also)), ..nothing() }
+}
+
+#[test]
+fn a_comparison_with_a_release_has_a_section_and_counts() {
+    insta::assert_snapshot!("release_text", plain(&drifted()));
+    insta::assert_snapshot!("release_markdown", drifted().markdown());
+    assert_eq!(drifted().exit(false, false), Exit::Regression);
+    assert_eq!(drifted().exit(true, false), Exit::Success);
+    let passed = ComparisonReport { also: None, ..drifted() };
+    assert_eq!(passed.exit(false, true), Exit::Success);
+}
+
+#[test]
+fn a_program_reads_the_comparison_with_a_release_as_another_one() {
+    assert_keeps(SCHEMA, &drifted());
+    let json = drifted().json().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["benchmarks"][0]["verdict"], "unchanged");
+    let also = &json["also_against"];
+    assert_eq!((&also["base"]["revision"], &also["head"]), (&"v1.2.0".into(), &json["head"]));
+    assert_eq!(also["benchmarks"][0]["verdict"], "regressed");
+}
+
+#[test]
+fn two_comparisons_of_everything_fit_into_a_comment() {
+    let mut report = report();
+    for index in 0..1000 {
+        let id = format!("{}{index}", "long".repeat(25));
+        let unchanged = judged(&id, 240.8, &[1.0], 0.02, 0.003);
+        let regressed = judged(&id, 812.0, &[1.4, 1.38], 0.01, 0.01);
+        report.rows.extend([unchanged, regressed, identical(&id), failed(&id, "`".repeat(1000))]);
+        report.added.push(benchmark(&id));
+        report.removed.push(benchmark(&id));
+        report.warnings.push(Warning::FunctionsUnknown { reason: id });
+    }
+    report.idle = vec![idle(&"long".repeat(25)).remove(0); 20];
+    report.also = Some(Box::new(report.clone()));
+    let markdown = report.markdown();
+    assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
+    assert_eq!(markdown.matches("<details>").count(), markdown.matches("</details>").count());
+    assert_eq!(markdown.matches("#### Also against").count(), 1);
+}
+
+#[test]
+fn nothing_of_a_release_steers_the_terminal() {
+    let mut report = drifted();
+    let also = report.also.as_mut().unwrap();
+    also.base.revision = HOSTILE.to_owned();
+    also.rows.push(accepted(HOSTILE, 0.5, HOSTILE));
+    assert_harmless(&report);
+}

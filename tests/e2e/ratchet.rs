@@ -1,0 +1,153 @@
+//! A head is judged against a release as well: many commits that each pass are caught by what they add up to.
+//!
+//! The benchmarks count instead of timing, so that the verdicts do not depend on the machine.
+
+use std::io::{BufRead, BufReader};
+
+use serde_json::Value;
+
+use crate::support::TestProject;
+
+/// Each step is smaller than the smallest change to report, and two are larger.
+const QUICK: [&str; 15] = [
+    "compare",
+    "--strategy",
+    "relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--warm-up",
+    "5ms",
+    "--filter",
+    "changing",
+    "--min-effect",
+    "150%",
+];
+
+/// A release, and two commits that each do twice the work of the one before.
+fn project() -> TestProject {
+    let project = TestProject::of("counted");
+    project.git(&["tag", "v1.0.0"]);
+    for (old, new) in [("1_000", "2_000"), ("2_000", "4_000")] {
+        project.replace("src/lib.rs", &format!("u64 = {old}"), &format!("u64 = {new}"));
+        project.commit(&format!("Do {new} rounds"));
+    }
+    project
+}
+
+fn verdict(report: &Value) -> &Value {
+    &report["benchmarks"][0]["verdict"]
+}
+
+#[test]
+fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
+    let project = project();
+    for revision in ["HEAD~1", "HEAD"] {
+        let words = [&format!("{revision}~1"), revision];
+        project.rbench(&[&QUICK[..], &words].concat()).ok();
+    }
+    let markdown = project.beside("report.md");
+    let also = ["--also-against", "v1.0.0", "--output", markdown.to_str().unwrap()];
+    let outcome = project.rbench(&[&QUICK[..], &also].concat()).run().assert_exit(1);
+    outcome.assert_stdout_has(&["HEAD (", "also against v1.0.0 (", "1 regressed"]);
+    outcome.assert_stderr_has(&["also against v1.0.0 ("]);
+    let compiled = outcome.stderr().matches("compiling ").count();
+    assert_eq!(compiled, 0, "all were compiled before: {}", outcome.told());
+    let markdown = std::fs::read_to_string(markdown).unwrap();
+    assert!(markdown.starts_with("### Benchmarks: regressed\n"), "{markdown}");
+    assert!(markdown.contains("#### Also against `v1.0.0 ("), "{markdown}");
+
+    // What is stored says the same, with the limit that is asked for.
+    let stored = ["compare", "--stored", "--format", "json", "--min-effect", "150%"];
+    let also = |words: &[&str], exit: i32| {
+        let outcome = project.rbench(&[&stored[..], words].concat()).run();
+        outcome.assert_exit(exit).json("compare")
+    };
+    let report = also(&["--also-against", "last-release"], 1);
+    assert_ne!(verdict(&report), "regressed");
+    let release = &report["also_against"];
+    assert_eq!(verdict(release), "regressed");
+    assert_eq!(
+        (&release["base"]["revision"], &release["also_against"]),
+        (&"v1.0.0".into(), &Value::Null)
+    );
+    let lenient = also(&["--also-against", "v1.0.0", "--also-min-effect", "900%"], 0);
+    assert_eq!(lenient["also_against"]["criteria"]["min_effect"], 9.0);
+    assert_eq!(also(&[], 0)["also_against"], Value::Null);
+
+    // It can be accepted like any other regression.
+    let accept = ["accept", "HEAD", "changing", "--min-effect", "150%", "--reason", "by design"];
+    project.rbench(&accept).ok();
+    let accepted = also(&["--also-against", "v1.0.0"], 0);
+    assert_eq!(verdict(&accepted["also_against"]), "accepted");
+}
+
+#[test]
+fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
+    let project = project();
+    project.write("bench.toml", "[gate]\nagainst = \"last-release\"\nmin-effect = \"160%\"\n");
+    let outcome =
+        project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+    let release = &outcome.json("compare")["also_against"];
+    assert_eq!(
+        (&release["base"]["revision"], verdict(release)),
+        (&"v1.0.0".into(), &"regressed".into())
+    );
+    assert_eq!(release["criteria"]["min_effect"], 1.6);
+    project.rbench(&[&QUICK[..], &["--also-against", "none"]].concat()).ok();
+    // Where the base is the release, one comparison judges both.
+    let same = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
+    same.assert_stderr_has(&["note: v1.0.0 (", "has the files of the base"]);
+
+    project.write("bench.toml", "[gate]\nagainst = \"v1.1.0\"\n");
+    project.rbench(&QUICK).fails_with(2).assert_stderr_has(&[
+        "cannot find revision `v1.1.0`",
+        "[gate] in bench.toml names it",
+        "did you mean `v1.0.0`",
+    ]);
+    // What is no ancestor of an old head has nothing to say of it.
+    project.write("bench.toml", "[gate]\nagainst = \"HEAD\"\n");
+    let old = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
+    old.assert_stderr_has(&["note: not judged against HEAD (", "does not descend from it"]);
+    project.write("bench.toml", "[gate]\nagaints = \"v1.0.0\"\n");
+    project.rbench(&QUICK).fails_with(2).assert_stderr_has(&["unknown field `againts`"]);
+}
+
+#[test]
+fn without_a_release_what_to_type_is_told_before_anything_is_built() {
+    let project = project();
+    project.git(&["tag", "--delete", "v1.0.0"]);
+    let also = ["--also-against", "last-release"];
+    for words in [&QUICK[..], &["compare", "--stored"]] {
+        let outcome = project.rbench(&[words, &also].concat()).fails_with(2);
+        outcome.assert_stderr_has(&["there is no release before HEAD (", "--also-against REV"]);
+        assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
+    }
+}
+
+#[test]
+fn an_interrupted_command_goes_on_with_both_comparisons() {
+    let project = project();
+    let slow = ["--warm-up", "80ms", "--also-against", "v1.0.0", "--measure-all"];
+    let words: Vec<&str> =
+        QUICK.iter().copied().filter(|word| !["--warm-up", "5ms"].contains(word)).collect();
+    let words = [&words[..], &slow].concat();
+    let mut child = project.rbench(&words).start();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut wait_for =
+        |start: &str| while !stderr.next().expect(start).unwrap().starts_with(start) {};
+    wait_for("also against v1.0.0");
+    wait_for("measured ");
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    for _ in stderr {}
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["unfinished: 2 experiments"]);
+
+    let outcome = project.rbench(&words).run().assert_exit(1);
+    let resumed = outcome.stderr().matches("resuming an interrupted run, after").count();
+    assert_eq!(resumed, 2, "{}", outcome.told());
+}
