@@ -44,6 +44,9 @@ struct Options {
     /// Only try the search itself, with comparisons that are drawn.
     #[arg(long)]
     simulate: bool,
+    /// Use this program, instead of building rbench.
+    #[arg(long, value_name = "FILE")]
+    rbench: Option<PathBuf>,
     /// Keep everything in this directory; what is measured there already is not measured again.
     #[arg(long, value_name = "DIR", required_unless_present = "simulate")]
     keep: Option<PathBuf>,
@@ -69,7 +72,8 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     };
     std::fs::create_dir_all(keep)?;
     let keep = keep.canonicalize()?;
-    let program = rbench::build()?;
+    let program =
+        options.rbench.as_ref().map_or_else(rbench::build, |it| Ok(it.canonicalize()?))?;
     let (mut right, mut few, mut right_by_criterion) = (0, 0, 0);
     println!("| seed | benchmark | planted | find | comparisons | took | git bisect, criterion |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");

@@ -20,6 +20,12 @@ impl Estimate {
         self.weighted(1.0, part, -1.0)
     }
 
+    /// The change of both parts together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.weighted(1.0, other, 1.0)
+    }
+
     /// Both estimates of the same change in one, each by its precision.
     #[must_use]
     pub fn with(self, other: Self) -> Self {

@@ -84,6 +84,9 @@ pub struct Search {
     measured: BTreeMap<Pair, Measured>,
 }
 
+/// What is left of the whole change counts as something to explain, if chance gives as much in fewer cases than these.
+const LEFT: f64 = 0.05;
+
 /// Some commits that hold a change.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -213,7 +216,25 @@ impl Search {
             Some(budget) => self.narrow(segment, budget, &mut found)?,
             None => found.push(segment.found(Ending::Stopped)),
         }
-        Ok(Conclusion::Changed { total, found })
+        Ok(Conclusion::Changed { total, found: self.needed(total.estimate, found) })
+    }
+
+    /// The places without those that their own comparison does not show, if nothing of interest is left to explain
+    /// by them.
+    fn needed(&self, total: Estimate, mut found: Vec<Found>) -> Vec<Found> {
+        let is_shown = |one: &Found| one.ending != Ending::NotShown;
+        let of = |shown: bool| {
+            let places = found.iter().filter(move |one| is_shown(one) == shown);
+            places.map(|one| one.change)
+        };
+        let rest = of(true).fold(total, Estimate::minus);
+        // Known twice: by what the others leave, and by their own comparisons.
+        let rest = of(false).reduce(Estimate::plus).map_or(rest, |own| rest.with(own));
+        let is_left = rest.log_change.abs() >= self.min_change && rest.p() <= LEFT;
+        if found.iter().any(is_shown) && !is_left {
+            found.retain(is_shown);
+        }
+        found
     }
 
     /// Finds what changed in a segment, as far as it goes if the search was stopped.

@@ -229,6 +229,32 @@ fn a_search_that_is_stopped_tells_how_far_it_came() {
     assert_eq!((found[0].after, found.last().unwrap().at), (0, 64));
 }
 
+#[test]
+fn a_place_that_its_own_comparison_refutes_is_left_out_if_others_explain_the_change() {
+    let says = |percent: f64, finding| {
+        let estimate =
+            Estimate { log_change: percent / 100.0, standard_error: 0.002, freedom: FREEDOM };
+        Answer::Measured(Measured { estimate, finding })
+    };
+    let places = |total: f64| {
+        let mut search = Search::new(2, MIN_EFFECT);
+        search.compare_at(0.01);
+        search.narrow_within(0.04);
+        for pair in [[0, 2], [0, 1], [1, 2]] {
+            search.know(pair, Known::Differs);
+        }
+        search.answer([0, 2], says(total, Finding::Changed));
+        search.answer([0, 1], says(5.0, Finding::Changed));
+        search.answer([1, 2], says(0.0, Finding::Unchanged));
+        let Ok(Conclusion::Changed { found, .. }) = search.conclusion() else { panic!("changed") };
+        found.into_iter().map(|one| (one.at, one.ending)).collect::<Vec<_>>()
+    };
+    let shown = (1, Ending::Shown);
+    assert_eq!(places(5.1), [shown]);
+    assert_eq!(places(6.2), [shown], "its own comparison counts too");
+    assert_eq!(places(9.0), [shown, (2, Ending::NotShown)], "something else is left");
+}
+
 /// The share of searches that are right, that name a wrong commit, and the comparisons that 95 % of them need at most.
 fn shares(changes: &[f64], noise: f64, runs: u64) -> (f64, f64, usize) {
     let (mut right, mut wrong, mut counts) = (0, 0, Vec::new());
