@@ -40,12 +40,14 @@
 )]
 
 mod assessment;
+pub mod changes;
 mod comparison;
 mod components;
 mod criteria;
 mod data;
 pub mod distribution;
 mod estimator;
+mod false_discovery;
 pub mod impact;
 mod interval;
 mod matching;
@@ -64,6 +66,7 @@ mod random;
 mod rates;
 mod refusal;
 mod rule;
+pub mod segmentation;
 mod sessions;
 mod shares;
 pub mod shorter;
@@ -77,6 +80,7 @@ pub use components::{Components, LayoutTest, Levels, Weights};
 pub use criteria::Criteria;
 pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
+pub use false_discovery::discoveries;
 pub use interval::Interval;
 pub use matching::{Method, Pairing, Unpaired};
 pub use median::median;
