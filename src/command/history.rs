@@ -1,6 +1,10 @@
 //! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
 
+mod changes;
+
 use std::{collections::HashSet, rc::Rc};
+
+use changes::Course;
 
 use super::{output::Output, stored};
 use crate::{
@@ -16,7 +20,7 @@ use crate::{
     project::Project,
     report::{
         CommandLine as _,
-        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow},
+        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow, Series},
     },
     settings::VerdictSettings,
     source::Repository,
@@ -25,6 +29,9 @@ use crate::{
 
 /// How many versions are shown unless something else is asked for.
 const SHOWN: usize = 20;
+
+/// How many versions are looked at where only changes are shown.
+const LOOKED_AT: usize = 200;
 
 /// The dates of commits choose so many times as many as are shown; the repository then orders them.
 const CANDIDATES: usize = 4;
@@ -60,20 +67,45 @@ fn report(
     let (entries, hidden) = chosen(args, repository, results)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
-    let histories = Histories { results, judge: Judge::new(results, options), entries: &entries };
+    let histories = Histories {
+        results,
+        judge: Judge::new(results, options),
+        entries: &entries,
+        allow_different: args.allow_different,
+        events_only: args.events,
+    };
     let mut report = HistoryReport {
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
+        events_only: args.events,
         hidden,
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
         benchmarks: Vec::new(),
+        events: Vec::new(),
         command_line: Rc::new(args.given.clone()),
     };
+    let mut courses = Vec::new();
     for benchmark in benchmarks {
-        report.benchmarks.extend(histories.of(benchmark, &verdicts.of(benchmark))?);
+        for (history, course) in histories.of(benchmark, &verdicts.of(benchmark))? {
+            report.benchmarks.push(history);
+            courses.push(course);
+        }
     }
+    let rate = verdicts.criteria.false_alarm_rate;
+    changes::judge(&mut report.benchmarks, &courses, &entries, rate);
+    if let Some(worst) = args.worst {
+        keep_worst(&mut report.benchmarks, worst as usize);
+    }
+    report.events = changes::events(&report.benchmarks, &entries);
     Ok(report)
+}
+
+/// Keeps those that became slowest by what is suspected, the worst first.
+fn keep_worst(benchmarks: &mut Vec<BenchmarkHistory>, count: usize) {
+    benchmarks.retain(|benchmark| !benchmark.series.changes().is_empty());
+    benchmarks.sort_by(|one, other| other.series.total().total_cmp(&one.series.total()));
+    benchmarks.truncate(count);
 }
 
 /// The versions to show, oldest first, and how many stored ones are not shown.
@@ -85,6 +117,7 @@ fn chosen(
     let shown = match (args.last, &args.since) {
         (Some(last), _) => last as usize,
         (None, Some(_)) => usize::MAX,
+        (None, None) if args.events || args.worst.is_some() => LOOKED_AT,
         (None, None) => SHOWN,
     };
     let commits = commits_by_date(results);
@@ -148,11 +181,19 @@ struct Histories<'r> {
     results: &'r Results<'r>,
     judge: Judge<'r>,
     entries: &'r [TimelineEntry],
+    /// Whether results of other machines, settings and compilers may be compared.
+    allow_different: bool,
+    /// Whether consecutive versions need not be judged.
+    events_only: bool,
 }
 
 impl Histories<'_> {
     /// All versions of one benchmark, each against the nearest before it that was measured, in each metric.
-    fn of(&self, benchmark: &Benchmark, criteria: &Criteria) -> Result<Vec<BenchmarkHistory>> {
+    fn of(
+        &self,
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Vec<(BenchmarkHistory, Course)>> {
         let executed = self.results.experiments_with(benchmark)?;
         let experiments =
             self.entries.iter().flat_map(|entry| self.experiments_for(entry, &executed));
@@ -180,7 +221,8 @@ impl Histories<'_> {
                 newest,
                 criteria,
             };
-            histories.push(history.report()?);
+            let course = history.course()?;
+            histories.push((history.report()?, course));
         }
         Ok(histories)
     }
@@ -280,7 +322,8 @@ impl History<'_> {
     fn report(self) -> Result<BenchmarkHistory> {
         let mut versions = Vec::new();
         let mut across = Vec::new();
-        for index in 0..self.places.len() {
+        let shown = if self.all.events_only { 0 } else { self.places.len() };
+        for index in 0..shown {
             let Some((place, row)) = self.row(index)? else { continue };
             let relation = row.against.as_ref().map(|against| against.relation);
             if relation == Some(history::Relation::AcrossExperiments) {
@@ -290,7 +333,8 @@ impl History<'_> {
         }
         let sessions = self.sessions(&across)?;
         let benchmark = self.benchmark.benchmark.clone();
-        Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, versions })
+        let series = Series::NotJudged { reason: String::new() };
+        Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, series, versions })
     }
 
     /// How much the benchmark varies between experiments, as long as that is one number: each verdict across

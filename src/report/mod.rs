@@ -3,6 +3,7 @@
 pub mod build;
 mod command_line;
 pub mod compare;
+mod csv;
 mod date;
 pub mod diagnose;
 pub mod diff;
@@ -30,7 +31,7 @@ pub mod visible;
 
 pub use command_line::CommandLine;
 
-use crate::failure::Result;
+use crate::failure::{Exit, Failure, Result};
 
 /// What a command reports. Each format of each report has a file of its own.
 pub trait Report {
@@ -44,6 +45,11 @@ pub trait Report {
     fn markdown(&self) -> String {
         let block = markdown::fenced(&style::plain(&self.text(PLAIN_COLUMNS)));
         block.trim_start().to_owned()
+    }
+
+    /// For spreadsheets: comma-separated values, if the report has them.
+    fn csv(&self) -> Result<String> {
+        Err(Failure::new(Exit::Usage, "this report has no comma-separated values"))
     }
 }
 
@@ -59,6 +65,8 @@ pub enum Format {
     Markdown,
     /// For programs.
     Json,
+    /// For spreadsheets.
+    Csv,
 }
 
 impl Format {
@@ -68,6 +76,7 @@ impl Format {
             Self::Text => Ok(report.text(columns)),
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
+            Self::Csv => report.csv(),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! (`calibration.rs`). The highest price at which a series still has a change gives its p value.
 
 mod calibration;
+mod events;
 mod model;
 mod noise;
 mod place;
@@ -16,9 +17,12 @@ mod place;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub use calibration::{LARGEST_P, Noise};
+pub use events::{Group, Span, groups};
 use model::{Datum, Fit, Model};
 
-use super::{distribution::t_quantile, sessions::SessionVariance};
+use super::{
+    distribution::t_quantile, moments::Moments, sessions::SessionVariance, summary::Summary,
+};
 
 /// A segment has at least so many versions.
 pub const SHORTEST: usize = 2;
@@ -40,6 +44,17 @@ pub struct Observation {
     pub variance: f64,
     /// The session that measured it, by any number that it alone has.
     pub session: usize,
+}
+
+impl Observation {
+    /// What a session measured of a version; `None` with fewer than two builds, whose spread says nothing.
+    pub fn of(place: usize, session: usize, summary: &Summary) -> Option<Self> {
+        let logs: Vec<f64> = summary.builds().iter().map(|build| build.value.ln()).collect();
+        let moments = Moments::of(&logs);
+        let variance = moments.variance()? / moments.count as f64;
+        let is_usable = moments.mean.is_finite() && variance.is_finite();
+        is_usable.then_some(Self { place, log: moments.mean, variance, session })
+    }
 }
 
 /// A series of at least [`FEWEST`] versions, ready to be judged.
