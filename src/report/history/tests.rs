@@ -185,7 +185,10 @@ fn markdown_is_a_table_for_each_benchmark() {
 #[test]
 fn a_program_reads_what_the_schema_says() {
     assert_keeps(SCHEMA, &report(true));
-    assert_keeps(SCHEMA, &HistoryReport { benchmarks: Vec::new(), ..report(true) });
+    assert_keeps(
+        SCHEMA,
+        &HistoryReport { benchmarks: Vec::new(), events: Vec::new(), ..report(true) },
+    );
     let json = report(false).json().unwrap();
     assert!(json.contains("\"relation\": \"across_experiments\""), "{json}");
 }
