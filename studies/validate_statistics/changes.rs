@@ -25,8 +25,7 @@ pub fn unchanged(sheet: &mut Sheet) {
                 let series: Vec<_> = (0..versions).map(|place| one(place, random)).collect();
                 is_flagged(&series)
             });
-            let check =
-                format!("change points, {versions} versions, {name}: flagged without a change");
+            let check = format!("changes, {versions} versions, {name}: flagged without a change");
             sheet.estimated(check, Target::AtMost(LARGEST_P), estimate);
         }
     }
@@ -50,8 +49,7 @@ pub fn tied(sheet: &mut Sheet) {
             }
             is_flagged(&series)
         });
-        let check =
-            format!("change points, {VERSIONS} versions in {name}: flagged without a change");
+        let check = format!("changes, {VERSIONS} versions in {name}: flagged without a change");
         sheet.estimated(check, Target::AtMost(LARGEST_P), estimate);
     }
 }
