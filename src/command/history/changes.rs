@@ -185,8 +185,8 @@ impl Course {
     fn span(&self, change: &changes::ChangePoint) -> Span {
         let narrowed = |[after, until]: [usize; 2]| {
             let between = self.chain.iter().filter(|index| (after..until).contains(index));
-            let same = between.filter(|index| self.sources[**index] == Some(after));
-            [same.last().copied().unwrap_or(after), until]
+            let mut same = between.filter(|index| self.sources[**index] == Some(after));
+            [same.next_back().copied().unwrap_or(after), until]
         };
         let best = narrowed(change.at);
         let earliest = narrowed(change.earliest);

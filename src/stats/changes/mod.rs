@@ -216,8 +216,12 @@ fn tame(model: &mut Model) {
     let factor = noise::wandering(&standardized);
     if factor > 1.0 {
         model.between *= factor;
-        model.data.iter_mut().for_each(|datum| datum.variance *= factor);
-        deviations.iter_mut().for_each(|deviation| *deviation *= factor.sqrt());
+        for datum in &mut model.data {
+            datum.variance *= factor;
+        }
+        for deviation in &mut deviations {
+            *deviation *= factor.sqrt();
+        }
     }
     let corrections = noise::without_spikes(&values, &deviations);
     for datum in &mut model.data {

@@ -58,7 +58,7 @@ fn otavas_example_changes_at_six() {
     assert_eq!(starts(&plain(&values.map(f64::ln))), [6]);
 }
 
-/// MongoDB's test has the values 0 and 1 themselves, which have no logarithm; here they are the logarithms.
+/// `MongoDB`'s test has the values 0 and 1 themselves, which have no logarithm; here they are the logarithms.
 #[test]
 fn mongodbs_thousand_zeros_and_thousand_ones_change_at_a_thousand() {
     let logs: Vec<f64> = (0..2000).map(|index| f64::from(u8::from(index >= 1000))).collect();
