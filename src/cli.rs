@@ -25,7 +25,7 @@ pub use groups::{
 };
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
-pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
+pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 pub use selftest::{Peer, SelftestArgs};
 
@@ -80,7 +80,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Examine what one or a few benchmarks' numbers are made of: warm-up, leaps, states, what ran before.
     Diagnose(DiagnoseArgs),
-    /// Show how benchmarks changed over the stored commits: an overview, or every commit with a filter.
+    /// Show how benchmarks changed over the stored commits, and since when: an overview, or every commit with a filter.
     History(HistoryArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),

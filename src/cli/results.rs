@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ReportFormat};
+use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs};
 
 /// Which stored benchmarks are meant.
 #[derive(Debug, Args)]
@@ -33,15 +33,21 @@ pub struct HistoryArgs {
     /// Show only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Show only the newest N stored versions [default: 20, or all with --since]
+    /// Show only the newest N stored versions [default: 20, 200 with --events or --worst, or all with --since]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: Option<u32>,
+    /// Show only what is suspected to have changed, and since when.
+    #[arg(long)]
+    pub events: bool,
+    /// Show only the N benchmarks that became slowest by what is suspected to have changed, the worst first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub worst: Option<u32>,
     /// Also compare results from different machines, compilers or settings.
     #[arg(long)]
     pub allow_different: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
-    pub format: ReportFormat,
+    pub format: HistoryFormat,
     /// Where the report goes besides.
     #[command(flatten)]
     pub output: OutputFileArgs,
@@ -51,6 +57,19 @@ pub struct HistoryArgs {
     /// Which bench targets.
     #[command(flatten)]
     pub target: StoredTargetArgs,
+}
+
+/// The formats of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryFormat {
+    /// For people; may change at any time.
+    Text,
+    /// For programs; has a schema.
+    Json,
+    /// For pull requests.
+    Markdown,
+    /// For spreadsheets: a line for each version, or with --events for each change.
+    Csv,
 }
 
 /// `cargo rbench show`.

@@ -1,33 +1,32 @@
 //! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
 
+mod changes;
+mod versions;
+
 use std::{collections::HashSet, rc::Rc};
+
+use changes::Course;
+use versions::chosen;
 
 use super::{accepted::Acceptances, output::Output, stored};
 use crate::{
     cli::HistoryArgs,
     console::Console,
-    failure::{Exit, Failure, Result},
+    failure::{Exit, Result},
     harness::Filter,
     judge::{
-        BenchmarkResults, Judge, JudgeOptions, KnownCommit, Relation, Results, TimelineEntry,
-        VersionRef, obstacles, timeline,
+        BenchmarkResults, Judge, JudgeOptions, Relation, Results, TimelineEntry, VersionRef,
+        obstacles,
     },
     model::{Benchmark, Metric, Stage},
     project::Project,
     report::{
-        self, CommandLine as _,
-        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow},
+        self,
+        history::{self, Against, BenchmarkHistory, HistoryReport, HistoryRow, Series},
     },
     settings::VerdictSettings,
-    source::Repository,
     stats::{Criteria, SessionVariance},
 };
-
-/// How many versions are shown unless something else is asked for.
-const SHOWN: usize = 20;
-
-/// The dates of commits choose so many times as many as are shown; the repository then orders them.
-const CANDIDATES: usize = 4;
 
 /// How many of a version's newest results are looked at, unless it was measured together with another.
 const NEWEST: usize = 4;
@@ -66,88 +65,46 @@ fn report(
     let (entries, hidden) = chosen(args, repository, results)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
-    let judge = Judge::new(results, options);
-    let histories = Histories { results, judge, entries: &entries, acceptances };
+    let histories = Histories {
+        results,
+        judge: Judge::new(results, options),
+        entries: &entries,
+        acceptances,
+        allow_different: args.allow_different,
+        events_only: args.events,
+    };
     let mut report = HistoryReport {
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
+        events_only: args.events,
         hidden,
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
         benchmarks: Vec::new(),
+        events: Vec::new(),
         command_line: Rc::new(args.given.clone()),
     };
+    let mut courses = Vec::new();
     for benchmark in benchmarks {
-        report.benchmarks.extend(histories.of(benchmark, &verdicts.of(benchmark))?);
+        for (history, course) in histories.of(benchmark, &verdicts.of(benchmark))? {
+            report.benchmarks.push(history);
+            courses.push(course);
+        }
     }
+    let rate = verdicts.criteria.false_alarm_rate;
+    changes::judge(&mut report.benchmarks, &courses, &entries, rate);
+    if let Some(worst) = args.worst {
+        keep_worst(&mut report.benchmarks, worst as usize);
+    }
+    report.events = changes::events(&report.benchmarks, &entries);
     Ok(report)
 }
 
-/// The versions to show, oldest first, and how many stored ones are not shown.
-fn chosen(
-    args: &HistoryArgs,
-    repository: &Repository,
-    results: &Results<'_>,
-) -> Result<(Vec<TimelineEntry>, usize)> {
-    let shown = match (args.last, &args.since) {
-        (Some(last), _) => last as usize,
-        (None, Some(_)) => usize::MAX,
-        (None, None) => SHOWN,
-    };
-    let commits = commits_by_date(results);
-    let candidates = if let Some(revision) = &args.since {
-        repository.since(revision, commits.iter().copied())?
-    } else {
-        let newest = commits.iter().take(shown.saturating_mul(CANDIDATES));
-        newest.map(|commit| (*commit).to_owned()).collect()
-    };
-    let placed = repository.in_order(candidates.iter().map(String::as_str))?;
-    let known: Vec<KnownCommit> = placed
-        .into_iter()
-        .map(|place| KnownCommit { commit: place.commit, ancestor: place.ancestor })
-        .collect();
-    let entries = timeline(&results.experiments, &known);
-    let all = entries.len();
-    // What is older than the candidates, or not since the revision, has no place here.
-    let is_candidate = |entry: &TimelineEntry| {
-        let commit = entry.version.commit.as_ref();
-        commit.map_or(args.since.is_none(), |commit| candidates.contains(commit))
-    };
-    let kept: Vec<bool> = entries.iter().map(is_candidate).collect();
-    let count = kept.iter().filter(|kept| **kept).count();
-    if let (0, Some(revision)) = (count, &args.since) {
-        let measure = args.given.suggest("run", &[&format!("{revision}..HEAD")], &[]);
-        let what = format!("no results are stored since `{revision}`");
-        return Err(
-            Failure::new(Exit::Usage, what).hint(format!("measure newer commits with: {measure}"))
-        );
-    }
-    let skipped = count.saturating_sub(shown);
-    Ok((retain(entries, &kept, skipped), all - count + skipped))
-}
-
-/// The entries that are kept, less the first of them; what followed one that is not kept follows nothing.
-fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<TimelineEntry> {
-    let indices: Vec<usize> =
-        (0..entries.len()).filter(|index| kept[*index]).skip(skipped).collect();
-    let new_index = |old: usize| indices.binary_search(&old).ok();
-    entries
-        .into_iter()
-        .enumerate()
-        .filter(|(index, _)| new_index(*index).is_some())
-        .map(|(_, entry)| TimelineEntry { follows: entry.follows.and_then(new_index), ..entry })
-        .collect()
-}
-
-/// Every stored commit once, the newest date first.
-fn commits_by_date<'r>(results: &'r Results<'_>) -> Vec<&'r str> {
-    let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
-    let mut dated: Vec<(Option<i64>, &str)> = versions
-        .filter_map(|planned| Some((planned.version.time, planned.version.commit.as_deref()?)))
-        .collect();
-    dated.sort_by(|one, other| other.cmp(one));
-    let mut met = HashSet::new();
-    dated.into_iter().map(|(_, commit)| commit).filter(|commit| met.insert(*commit)).collect()
+/// Keeps those that became slowest by what is suspected, the worst first.
+fn keep_worst(benchmarks: &mut Vec<BenchmarkHistory>, count: usize) {
+    benchmarks.retain(|benchmark| !benchmark.series.changes().is_empty());
+    benchmarks.sort_by(|one, other| other.series.total().total_cmp(&one.series.total()));
+    benchmarks.truncate(count);
 }
 
 /// The histories of benchmarks over some versions.
@@ -156,11 +113,19 @@ struct Histories<'r> {
     judge: Judge<'r>,
     entries: &'r [TimelineEntry],
     acceptances: &'r Acceptances<'r>,
+    /// Whether results of other machines, settings and compilers may be compared.
+    allow_different: bool,
+    /// Whether consecutive versions need not be judged.
+    events_only: bool,
 }
 
 impl Histories<'_> {
     /// All versions of one benchmark, each against the nearest before it that was measured, in each metric.
-    fn of(&self, benchmark: &Benchmark, criteria: &Criteria) -> Result<Vec<BenchmarkHistory>> {
+    fn of(
+        &self,
+        benchmark: &Benchmark,
+        criteria: &Criteria,
+    ) -> Result<Vec<(BenchmarkHistory, Course)>> {
         let executed = self.results.experiments_with(benchmark)?;
         let experiments =
             self.entries.iter().flat_map(|entry| self.experiments_for(entry, &executed));
@@ -188,7 +153,8 @@ impl Histories<'_> {
                 newest,
                 criteria,
             };
-            histories.push(history.report()?);
+            let course = history.course()?;
+            histories.push((history.report()?, course));
         }
         Ok(histories)
     }
@@ -288,7 +254,8 @@ impl History<'_> {
     fn report(self) -> Result<BenchmarkHistory> {
         let mut versions = Vec::new();
         let mut across = Vec::new();
-        for index in 0..self.places.len() {
+        let shown = if self.all.events_only { 0 } else { self.places.len() };
+        for index in 0..shown {
             let Some((place, row)) = self.row(index)? else { continue };
             let relation = row.against.as_ref().map(|against| against.relation);
             if relation == Some(history::Relation::AcrossExperiments) {
@@ -298,7 +265,8 @@ impl History<'_> {
         }
         let sessions = self.sessions(&across)?;
         let benchmark = self.benchmark.benchmark.clone();
-        Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, versions })
+        let series = Series::NotJudged { reason: String::new() };
+        Ok(BenchmarkHistory { benchmark, metric: self.metric, sessions, series, versions })
     }
 
     /// How much the benchmark varies between experiments, as long as that is one number: each verdict across

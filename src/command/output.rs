@@ -1,7 +1,7 @@
 //! Where reports go: standard output, and files.
 
 use crate::{
-    cli::{self, OutputFile, ReportFormat},
+    cli::{self, HistoryFormat, OutputFile, ReportFormat},
     console::Console,
     failure::Result,
     report::{Format, PLAIN_COLUMNS, Report, style},
@@ -43,6 +43,17 @@ impl From<ReportFormat> for Format {
             ReportFormat::Text => Self::Text,
             ReportFormat::Json => Self::Json,
             ReportFormat::Markdown => Self::Markdown,
+        }
+    }
+}
+
+impl From<HistoryFormat> for Format {
+    fn from(format: HistoryFormat) -> Self {
+        match format {
+            HistoryFormat::Text => Self::Text,
+            HistoryFormat::Json => Self::Json,
+            HistoryFormat::Markdown => Self::Markdown,
+            HistoryFormat::Csv => Self::Csv,
         }
     }
 }

@@ -115,6 +115,10 @@ impl<'s> Results<'s> {
     /// A failure, with the metrics there are, if these benchmarks have results but in none of the wanted
     /// metrics; no wanted ones are all of them.
     pub fn check_metrics(&self, wanted: &[Metric], benchmarks: &[Benchmark]) -> Result<()> {
+        if wanted.is_empty() {
+            // Nothing to check, which would read every experiment.
+            return Ok(());
+        }
         let mut there_are: Vec<Metric> = Vec::new();
         for experiment in 0..self.experiments.len() {
             let mut measured = self.measured(experiment)?;
@@ -123,7 +127,7 @@ impl<'s> Results<'s> {
             there_are.extend(versions.flat_map(|version| version.metrics));
         }
         let is_there = wanted.iter().any(|metric| there_are.contains(metric));
-        if wanted.is_empty() || there_are.is_empty() || is_there {
+        if there_are.is_empty() || is_there {
             return Ok(());
         }
         there_are.sort();

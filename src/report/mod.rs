@@ -4,6 +4,7 @@ mod accepted;
 pub mod build;
 mod command_line;
 pub mod compare;
+mod csv;
 mod date;
 pub mod diagnose;
 pub mod diff;
@@ -33,7 +34,7 @@ pub mod visible;
 pub use accepted::idle_note;
 pub use command_line::CommandLine;
 
-use crate::failure::Result;
+use crate::failure::{Exit, Failure, Result};
 
 /// What a command reports. Each format of each report has a file of its own.
 pub trait Report {
@@ -47,6 +48,11 @@ pub trait Report {
     fn markdown(&self) -> String {
         let block = markdown::fenced(&style::plain(&self.text(PLAIN_COLUMNS)));
         block.trim_start().to_owned()
+    }
+
+    /// For spreadsheets: comma-separated values, if the report has them.
+    fn csv(&self) -> Result<String> {
+        Err(Failure::new(Exit::Usage, "this report has no comma-separated values"))
     }
 }
 
@@ -62,6 +68,8 @@ pub enum Format {
     Markdown,
     /// For programs.
     Json,
+    /// For spreadsheets.
+    Csv,
 }
 
 impl Format {
@@ -71,6 +79,7 @@ impl Format {
             Self::Text => Ok(report.text(columns)),
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
+            Self::Csv => report.csv(),
         }
     }
 }

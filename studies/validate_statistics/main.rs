@@ -12,6 +12,7 @@ use std::{process::ExitCode, time::Instant};
 use sheet::{HEADING, Precision, Row, Sheet};
 
 mod alarms;
+mod changes;
 mod intervals;
 mod levels;
 mod multiplicity;
@@ -75,6 +76,9 @@ fn validate(precision: Precision) -> Vec<Row> {
     robust::contaminated(&mut sheet);
     robust::power(&mut sheet);
     robust::known(&mut sheet);
+    changes::unchanged(&mut sheet);
+    changes::tied(&mut sheet);
+    changes::found(&mut sheet);
     sheet.rows
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Most of it needs many commits, so it is imported: lines as `export` writes them.
 
+mod changes;
+
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
+use super::{
+    Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, Series, SuspectedChange,
+};
 use crate::{
     failure::Result,
     model::Unmeasured,
@@ -21,7 +23,61 @@ struct History<'r> {
     criteria: Criteria,
     warnings: Vec<String>,
     hidden: usize,
+    /// Oldest first.
+    events: Vec<Event<'r>>,
     benchmarks: Vec<Benchmark<'r>>,
+}
+
+#[derive(Serialize)]
+struct Event<'r> {
+    #[serde(flatten)]
+    place: Place<'r>,
+    changes: Vec<EventChange<'r>>,
+}
+
+/// The commits after the first, up to the second, as `A..B` of git.
+#[derive(Serialize)]
+struct Place<'r> {
+    after: Version<'r>,
+    until: Version<'r>,
+    possible_after: Version<'r>,
+    possible_until: Version<'r>,
+}
+
+#[derive(Serialize)]
+struct EventChange<'r> {
+    #[serde(flatten)]
+    id: FullName<'r>,
+    #[serde(flatten)]
+    metric: MetricFields<'r>,
+    #[serde(flatten)]
+    change: SuspectedFields,
+}
+
+/// Relative: 0.05 is 5 %.
+#[derive(Serialize)]
+struct SuspectedFields {
+    estimate: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Serialize)]
+struct SeriesFields<'r> {
+    /// Absent where the course of values is not judged.
+    versions: Option<usize>,
+    p: Option<f64>,
+    /// Why it is not judged.
+    reason: Option<&'r str>,
+    changes: Vec<SeriesChange<'r>>,
+}
+
+#[derive(Serialize)]
+struct SeriesChange<'r> {
+    #[serde(flatten)]
+    place: Place<'r>,
+    #[serde(flatten)]
+    change: SuspectedFields,
 }
 
 #[derive(Serialize)]
@@ -31,6 +87,7 @@ struct Benchmark<'r> {
     #[serde(flatten)]
     metric: MetricFields<'r>,
     sessions: Option<Sessions>,
+    series: SeriesFields<'r>,
     versions: Vec<Row<'r>>,
 }
 
@@ -73,8 +130,21 @@ impl HistoryReport {
             criteria: (&self.criteria).into(),
             warnings: self.warnings(),
             hidden: self.hidden,
+            events: self.events.iter().map(|event| self.event_fields(event)).collect(),
             benchmarks: self.benchmarks.iter().map(|one| self.benchmark(one)).collect(),
         })
+    }
+
+    fn event_fields<'r>(&'r self, event: &'r super::Event) -> Event<'r> {
+        let mut changes = Vec::new();
+        for (history, change) in self.members(event) {
+            changes.push(EventChange {
+                id: (&history.benchmark).into(),
+                metric: Some(&history.metric).into(),
+                change: change.into(),
+            });
+        }
+        Event { place: (&event.place).into(), changes }
     }
 
     fn benchmark<'r>(&self, history: &'r BenchmarkHistory) -> Benchmark<'r> {
@@ -82,6 +152,7 @@ impl HistoryReport {
             id: (&history.benchmark).into(),
             metric: Some(&history.metric).into(),
             sessions: history.sessions.as_ref().map(Sessions::from),
+            series: (&history.series).into(),
             versions: history.versions.iter().map(|row| self.row(row)).collect(),
         }
     }
@@ -105,6 +176,40 @@ impl HistoryReport {
             skipped,
             against: row.against.as_ref().map(AgainstFields::from),
         }
+    }
+}
+
+impl<'r> From<&'r super::Place> for Place<'r> {
+    fn from(place: &'r super::Place) -> Self {
+        let ([after, until], [possible_after, possible_until]) = (&place.best, &place.possible);
+        Self {
+            after: after.into(),
+            until: until.into(),
+            possible_after: possible_after.into(),
+            possible_until: possible_until.into(),
+        }
+    }
+}
+
+impl From<&SuspectedChange> for SuspectedFields {
+    fn from(&SuspectedChange { estimate, low, high, .. }: &SuspectedChange) -> Self {
+        Self { estimate, low, high }
+    }
+}
+
+impl<'r> From<&'r Series> for SeriesFields<'r> {
+    fn from(series: &'r Series) -> Self {
+        let changes = series.changes().iter();
+        let change = |change: &'r SuspectedChange| SeriesChange {
+            place: (&change.place).into(),
+            change: change.into(),
+        };
+        let changes = changes.map(change).collect();
+        let (versions, p, reason) = match series {
+            Series::Judged { versions, p, .. } => (Some(*versions), Some(*p), None),
+            Series::NotJudged { reason } => (None, None, Some(reason.as_str())),
+        };
+        Self { versions, p, reason, changes }
     }
 }
 

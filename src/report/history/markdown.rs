@@ -4,7 +4,8 @@ use super::{Against, HistoryReport};
 use crate::report::{
     date,
     markdown::{code, code_in_table, escaped},
-    quantity::{estimate, percent},
+    names::metric_name,
+    quantity::{estimate, percent, range},
     verdict::VerdictKind,
 };
 
@@ -18,7 +19,9 @@ impl HistoryReport {
         for warning in self.warnings() {
             text += &format!("> **Warning:** {}\n\n", escaped(&warning));
         }
-        for history in &self.benchmarks {
+        text += &self.markdown_events();
+        let shown = self.benchmarks.iter().filter(|_| !self.events_only);
+        for history in shown {
             let place = format!(
                 "{} {}, {}",
                 history.benchmark.package, history.benchmark.target, history.metric.name
@@ -52,5 +55,35 @@ impl HistoryReport {
             text += "\n";
         }
         text
+    }
+
+    fn markdown_events(&self) -> String {
+        let mut text = String::new();
+        for event in &self.events {
+            text += &format!("**suspected since {}**", code(&event.place.best_range()));
+            let subject = &event.place.best[1].summary;
+            if !subject.is_empty() {
+                text += &format!(" ({})", escaped(subject));
+            }
+            text += "\n\n| benchmark | change | 95 % interval | or in |\n|---|--:|---|---|\n";
+            for (history, change) in self.members(event) {
+                let metric = match metric_name(Some(&history.metric)) {
+                    "" => String::new(),
+                    metric => format!(" ({})", escaped(metric)),
+                };
+                text += &format!(
+                    "| {}{metric} | {} | {} | {} |\n",
+                    code_in_table(&history.benchmark.name.id),
+                    percent(change.estimate),
+                    range(change.low, change.high),
+                    change
+                        .place
+                        .possible_range()
+                        .map_or(String::new(), |range| code_in_table(&range)),
+                );
+            }
+            text.push('\n');
+        }
+        text + &format!("{}\n\n", escaped(&self.judged()))
     }
 }

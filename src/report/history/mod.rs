@@ -1,14 +1,17 @@
 //! The report of `history`: benchmarks over the stored versions, each version compared with the one before
 //! it.
 
+mod csv;
 mod json;
 mod markdown;
+mod series;
 pub(super) mod sparkline;
 mod text;
 
 use std::{rc::Rc, time::SystemTime};
 
 use serde::Serialize;
+pub use series::{Event, Place, Series, SuspectedChange};
 
 use super::{CommandLine, Report, names::Names, quantity::count, verdict::VerdictKind};
 use crate::{
@@ -25,6 +28,8 @@ pub struct HistoryReport {
     pub criteria: Criteria,
     /// Whether people get one line for each benchmark, or all of its versions.
     pub overview: bool,
+    /// Whether only events are shown.
+    pub events_only: bool,
     /// How many stored versions are not shown.
     pub hidden: usize,
     /// How many experiments are left out because they are not finished.
@@ -33,6 +38,8 @@ pub struct HistoryReport {
     pub shallow: bool,
     /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
+    /// What is suspected to have changed, oldest first.
+    pub events: Vec<Event>,
     /// What writes the commands that are suggested.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -47,7 +54,9 @@ pub struct BenchmarkHistory {
     /// How much it varies between experiments; absent where nothing needs it, no version was measured twice,
     /// or the experiments that are compared were not all made under one set of conditions.
     pub sessions: Option<SessionVariance>,
-    /// The versions, oldest first.
+    /// What the course of its values says.
+    pub series: Series,
+    /// The versions, oldest first; none if only events are shown.
     pub versions: Vec<HistoryRow>,
 }
 
@@ -169,6 +178,10 @@ impl Report for HistoryReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn csv(&self) -> Result<String> {
+        Ok(self.write_csv())
     }
 }
 

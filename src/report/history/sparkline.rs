@@ -7,8 +7,37 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// look like news.
 const CALM: f64 = 1.05;
 
-/// One character for each value, `·` where there is none; the lowest bar is the least of them.
-pub fn sparkline(values: &[Option<f64>]) -> String {
+/// More values than these share bars, so that the drawing has room beside the rest of a line of 80 columns.
+const WIDEST: usize = 36;
+
+/// In front of the first value of a new level.
+const CHANGE: char = '|';
+
+/// One character for each value, `·` where there is none; the lowest bar is the least of them. A bar `|` stands in front of
+/// each value at which a change is suspected. Neighbours on one side of it share a bar where there are many; it is of
+/// their mean.
+pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
+    let bounds: Vec<usize> =
+        [0].into_iter().chain(changes.iter().copied()).chain([values.len()]).collect();
+    let each = values.len().div_ceil(WIDEST).max(1);
+    let segments: Vec<Vec<Option<f64>>> = bounds
+        .windows(2)
+        .map(|pair| values[pair[0]..pair[1]].chunks(each).map(mean).collect())
+        .collect();
+    let mut bars = bars(&segments.concat()).into_iter();
+    let drawn =
+        segments.iter().map(|segment| bars.by_ref().take(segment.len()).collect::<String>());
+    drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
+}
+
+/// The mean of those that are there.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let there = || values.iter().flatten();
+    let count = there().count();
+    (count > 0).then(|| there().sum::<f64>() / count as f64)
+}
+
+fn bars(values: &[Option<f64>]) -> Vec<char> {
     let there = || values.iter().flatten().copied();
     let (least, most) =
         there().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -33,14 +62,30 @@ mod tests {
 
     #[test]
     fn a_sparkline_reaches_from_the_least_to_the_most() {
-        assert_eq!(sparkline(&[Some(1.0), None, Some(1.5), Some(2.0)]), "▁·▅█");
-        assert_eq!(sparkline(&[]), "");
-        assert_eq!(sparkline(&[None]), "·");
+        assert_eq!(sparkline(&[Some(1.0), None, Some(1.5), Some(2.0)], &[]), "▁·▅█");
+        assert_eq!(sparkline(&[], &[]), "");
+        assert_eq!(sparkline(&[None], &[]), "·");
     }
 
     #[test]
     fn small_differences_stay_small_in_a_sparkline() {
-        assert_eq!(sparkline(&[Some(100.0), Some(101.0), Some(100.2)]), "▁▂▁");
-        assert_eq!(sparkline(&[Some(3.0), Some(3.0)]), "▁▁");
+        assert_eq!(sparkline(&[Some(100.0), Some(101.0), Some(100.2)], &[]), "▁▂▁");
+        assert_eq!(sparkline(&[Some(3.0), Some(3.0)], &[]), "▁▁");
+    }
+
+    #[test]
+    fn a_change_is_marked_in_front_of_the_first_value_of_the_new_level() {
+        let values = [1.0, 1.0, 2.0, 2.0].map(Some);
+        assert_eq!(sparkline(&values, &[2]), "▁▁|██");
+    }
+
+    #[test]
+    fn many_values_share_bars_and_those_of_two_levels_do_not() {
+        let values: Vec<Option<f64>> =
+            (0..1000).map(|index| Some(if index < 501 { 1.0 } else { 2.0 })).collect();
+        let drawn = sparkline(&values, &[501]);
+        assert!(drawn.chars().count() <= WIDEST + 3, "{drawn}");
+        let [before, after] = drawn.split('|').collect::<Vec<_>>()[..] else { panic!("{drawn}") };
+        assert!(before.chars().all(|bar| bar == '▁') && after.chars().all(|bar| bar == '█'));
     }
 }

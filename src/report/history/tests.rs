@@ -106,6 +106,19 @@ fn history(id: &str) -> BenchmarkHistory {
             freedom: 3.2,
             repeats: 4,
         }),
+        series: Series::Judged {
+            versions: 7,
+            p: 0.0002,
+            changes: vec![SuspectedChange {
+                place: Place {
+                    best: [begin.clone(), slower.clone()],
+                    possible: [begin.clone(), version("bbbb333", "Break it", false)],
+                },
+                estimate: 0.0491,
+                low: 0.0384,
+                high: 0.0611,
+            }],
+        },
         versions: vec![
             row(begin.clone(), Some(4000.0), None),
             row(
@@ -137,7 +150,13 @@ fn report(overview: bool) -> HistoryReport {
     if overview {
         benchmarks.push(history("lines/1024"));
     }
+    let event = |benchmark: &BenchmarkHistory| Event {
+        place: benchmark.series.changes()[0].place.clone(),
+        members: (0..benchmarks.len()).map(|index| [index, 0]).collect(),
+    };
     HistoryReport {
+        events_only: false,
+        events: vec![event(&benchmarks[0])],
         criteria: CRITERIA,
         overview,
         hidden: 3,
@@ -167,7 +186,10 @@ fn markdown_is_a_table_for_each_benchmark() {
 #[test]
 fn a_program_reads_what_the_schema_says() {
     assert_keeps(SCHEMA, &report(true));
-    assert_keeps(SCHEMA, &HistoryReport { benchmarks: Vec::new(), ..report(true) });
+    assert_keeps(
+        SCHEMA,
+        &HistoryReport { benchmarks: Vec::new(), events: Vec::new(), ..report(true) },
+    );
     let json = report(false).json().unwrap();
     assert!(json.contains("\"relation\": \"across_experiments\""), "{json}");
 }
@@ -292,6 +314,49 @@ fn the_sign_of_two_experiments_says_nothing_of_verdicts_where_nothing_was_judged
 }
 
 #[test]
+fn only_events_are_shown_where_nothing_else_is_wanted() {
+    let report = HistoryReport { events_only: true, ..report(true) };
+    insta::assert_snapshot!("events_80", style::plain(&report.text(80)));
+    insta::assert_snapshot!("events_csv", report.csv().unwrap());
+    let markdown = report.markdown();
+    assert!(
+        markdown.contains("`lines/1024` | +4.91 % |") && !markdown.contains("###"),
+        "{markdown}"
+    );
+    assert_keeps(SCHEMA, &report);
+}
+
+#[test]
+fn a_spreadsheet_has_a_line_for_each_version() {
+    insta::assert_snapshot!("versions_csv", report(false).csv().unwrap());
+}
+
+#[test]
+fn names_are_no_formulas_in_a_spreadsheet_and_do_not_end_its_fields() {
+    let mut history = history("=HYPERLINK(\"a\",\"b\")");
+    history.versions.truncate(1);
+    let report = HistoryReport { benchmarks: vec![history], ..report(false) };
+    let csv = report.csv().unwrap();
+    assert!(csv.contains("\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\""), "{csv}");
+}
+
+#[test]
+fn why_benchmarks_were_not_judged_is_told_once_for_each_reason() {
+    let mut report = report(true);
+    let few = |reason: &str| Series::NotJudged { reason: reason.to_owned() };
+    report.benchmarks[1].series = few("with 3 comparable versions of at least 5");
+    report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("a") });
+    report.benchmarks.push(BenchmarkHistory { series: few("other"), ..history("b") });
+    assert_eq!(
+        report.judged(),
+        "judged 1 of 4 benchmarks over up to 7 versions; not judged: 1 with 3 comparable versions of at \
+         least 5, 2 other"
+    );
+    report.events.clear();
+    assert!(report.judged().starts_with("no change is suspected: judged 1 of 4"));
+}
+
+#[test]
 fn nothing_from_elsewhere_steers_the_terminal() {
     let hostile = || HOSTILE.to_owned();
     for overview in [false, true] {
@@ -306,6 +371,17 @@ fn nothing_from_elsewhere_steers_the_terminal() {
         let refused = Verdict::NotComparable { reason: hostile() };
         history.versions[1].against.as_mut().unwrap().row = failed;
         history.versions[4].against.as_mut().unwrap().row.verdict = refused;
-        assert_harmless(&HistoryReport { benchmarks: vec![history], ..report(overview) });
+        let mut report = report(overview);
+        for event in &mut report.events {
+            event.place.best[1].summary = hostile();
+        }
+        report.benchmarks = vec![history];
+        let csv = report.csv().unwrap();
+        assert!(!csv.chars().any(|c| c != '\n' && crate::report::visible::is_hidden(c)), "{csv}");
+        assert_harmless(&report);
+        let unjudged = Series::NotJudged { reason: hostile() };
+        report.benchmarks[0].series = unjudged;
+        report.events.clear();
+        assert_harmless(&report);
     }
 }

@@ -34,10 +34,15 @@ impl HistoryReport {
         if !text.is_empty() {
             text.push('\n');
         }
-        if self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty()) {
+        let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
+        if self.benchmarks.is_empty() || !self.events_only && nothing() {
             return text + "none of these benchmarks was measured in a stored version\n";
         }
-        text += &if self.overview { self.overview(columns) } else { self.tables(columns) };
+        text += &self.write_events(columns);
+        if !self.events_only {
+            text.push('\n');
+            text += &if self.overview { self.overview(columns) } else { self.tables(columns) };
+        }
         if self.hidden > 0 {
             let versions = count(self.hidden, "other stored version");
             text += &format!("{versions} not shown: see --last and --since\n");
@@ -221,7 +226,13 @@ impl BenchmarkHistory {
         let value = |row: &HistoryRow| {
             row.summary.as_ref().filter(|_| row.like_newest).map(|summary| summary.values().mean)
         };
-        sparkline(&self.versions.iter().map(value).collect::<Vec<_>>())
+        let values: Vec<Option<f64>> = self.versions.iter().map(value).collect();
+        let begins = |row: &HistoryRow| {
+            self.series.changes().iter().any(|change| change.place.best[1] == row.version)
+        };
+        let changes: Vec<usize> =
+            (0..self.versions.len()).filter(|index| begins(&self.versions[*index])).collect();
+        sparkline(&values, &changes)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::{
     failure::{Exit, OrFail, Result},
     model::{Benchmark, Stage},
+    report::csv::quoted,
     store::Row,
 };
 
@@ -61,15 +62,6 @@ impl<'w> RawMeasurements<'w> {
 
     fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self.out, "{text}").or_fail(Exit::Usage, || "cannot write the measurements")
-    }
-}
-
-/// A field as RFC 4180 has it.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 

@@ -1,0 +1,195 @@
+//! Since when benchmarks are suspected to have changed: change points over the versions that can be compared.
+
+use std::collections::BTreeMap;
+
+use super::History;
+use crate::{
+    failure::Result,
+    judge::{TimelineEntry, VersionRef, obstacles},
+    model::{Interleave, Stage, Version},
+    report::history::{BenchmarkHistory, Event, Place, Series, SuspectedChange},
+    stats::{
+        changes::{self, FEWEST, LARGEST_P, Observation, Span},
+        discoveries,
+    },
+};
+
+/// The course of a benchmark's values in one metric, not yet judged.
+pub struct Course {
+    /// What can be judged, or why nothing can.
+    series: Result<changes::Series, String>,
+    /// The entries of the timeline that follow each other up to the newest, oldest first.
+    chain: Vec<usize>,
+    /// For each entry, the one whose measurements are its value.
+    sources: Vec<Option<usize>>,
+}
+
+/// A value of the benchmark that may be part of the course.
+struct Candidate {
+    entry: usize,
+    place: VersionRef,
+    interleave: Interleave,
+}
+
+impl History<'_> {
+    /// The values of the newest version and of its ancestors that can be compared with it.
+    pub(super) fn course(&self) -> Result<Course> {
+        let chain = chain(self.all.entries);
+        let (candidates, others) = self.candidates(&chain);
+        let mut observations = Vec::new();
+        for Candidate { entry, place, .. } in &candidates {
+            let (_, summary) =
+                self.all.judge.value(self.benchmark, *place, &self.metric, self.criteria)?;
+            let of = |summary| Observation::of(*entry, place.experiment, summary);
+            observations.extend(summary.as_ref().and_then(of));
+        }
+        let repeats = match candidates.last() {
+            Some(Candidate { place, interleave, .. }) => self.benchmark.session_variance(
+                place.experiment,
+                &self.metric,
+                *interleave,
+                self.criteria,
+            )?,
+            None => None,
+        };
+        let series = changes::Series::new(&observations, repeats.as_ref());
+        let series = series.ok_or_else(|| {
+            let mut versions: Vec<usize> = observations.iter().map(|one| one.place).collect();
+            versions.dedup();
+            too_few(versions.len(), others)
+        });
+        Ok(Course { series, chain, sources: self.sources.to_vec() })
+    }
+
+    /// Where the benchmark was measured like the newest version of the chain and interleaved like most; and how many
+    /// versions were measured otherwise.
+    fn candidates(&self, chain: &[usize]) -> (Vec<Candidate>, usize) {
+        let measured = |entry: &usize| -> Vec<Candidate> {
+            let usable = self.places[*entry].iter().filter_map(|place| {
+                let interleaving = self.benchmark.interleaving(&[*place], Stage::First).ok()??;
+                let is_measured = self.benchmark.unmeasured(*place).is_none()
+                    && self.benchmark.metrics(&[*place]).contains(&self.metric);
+                let interleave = interleaving.interleave;
+                is_measured.then_some(Candidate { entry: *entry, place: *place, interleave })
+            });
+            usable.collect()
+        };
+        let mut all: Vec<Candidate> = chain.iter().flat_map(measured).collect();
+        let versions = |all: &[Candidate]| {
+            let mut entries: Vec<usize> = all.iter().map(|one| one.entry).collect();
+            entries.dedup();
+            entries.len()
+        };
+        let measured = versions(&all);
+        let experiments = &self.all.results.experiments;
+        if let Some(newest) = all.last().map(|one| one.place).filter(|_| !self.all.allow_different)
+        {
+            all.retain(|one| {
+                one.place.experiment == newest.experiment
+                    || obstacles(experiments, [one.place, newest]).is_empty()
+            });
+        }
+        // Times of executions that took turns are not like times of those that ran alone.
+        let mut kinds: BTreeMap<String, (usize, Interleave)> = BTreeMap::new();
+        for one in &all {
+            let (count, _) =
+                kinds.entry(format!("{:?}", one.interleave)).or_insert((0, one.interleave));
+            *count += 1;
+        }
+        let usual = kinds.values().max_by_key(|(count, _)| *count).map(|(_, kind)| *kind);
+        all.retain(|one| Some(one.interleave) == usual);
+        let others = measured - versions(&all);
+        (all, others)
+    }
+}
+
+/// The newest entry and those before it that it follows, oldest first: a course has no branches.
+fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
+    let newest = entries.iter().rposition(|entry| entry.in_repository);
+    let mut chain: Vec<usize> =
+        std::iter::successors(newest, |index| entries[*index].follows).collect();
+    chain.reverse();
+    chain
+}
+
+fn too_few(versions: usize, others: usize) -> String {
+    let verb = |count: usize| if count == 1 { "version" } else { "versions" };
+    let mut text = match versions {
+        0 => "without two builds of any comparable version".to_owned(),
+        _ => format!("with {versions} comparable {} of at least {FEWEST}", verb(versions)),
+    };
+    if others > 0 {
+        text += &format!(" ({others} more measured in another way)");
+    }
+    text
+}
+
+/// Judges all courses together, and tells each benchmark's; the events are those of all.
+pub(super) fn judge(
+    benchmarks: &mut [BenchmarkHistory],
+    courses: &[Course],
+    entries: &[TimelineEntry],
+    false_alarm_rate: f64,
+) {
+    let p_values: Vec<Option<f64>> =
+        courses.iter().map(|course| course.series.as_ref().ok().map(changes::Series::p)).collect();
+    let level = discoveries(p_values.iter().flatten().copied(), false_alarm_rate.min(LARGEST_P));
+    for ((benchmark, course), p) in benchmarks.iter_mut().zip(courses).zip(p_values) {
+        benchmark.series = match (&course.series, p) {
+            (Ok(series), Some(p)) => {
+                let found = if p <= level { series.changes(level) } else { Vec::new() };
+                let change = |change: &changes::ChangePoint| SuspectedChange {
+                    place: place(&course.span(change), entries),
+                    estimate: change.estimate.exp_m1(),
+                    low: change.low.exp_m1(),
+                    high: change.high.exp_m1(),
+                };
+                let changes = found.iter().map(change).collect();
+                Series::Judged { versions: series.versions(), p, changes }
+            }
+            (Ok(_), None) => Series::NotJudged { reason: String::new() },
+            (Err(reason), _) => Series::NotJudged { reason: reason.clone() },
+        };
+    }
+}
+
+/// The changes of all benchmarks, those that may have one cause together.
+pub(super) fn events(benchmarks: &[BenchmarkHistory], entries: &[TimelineEntry]) -> Vec<Event> {
+    let index = |version: &Version| entries.iter().position(|entry| entry.version == *version);
+    let indices = |[after, until]: &[Version; 2]| Some([index(after)?, index(until)?]);
+    let mut spans = Vec::new();
+    let mut members = Vec::new();
+    for (number, benchmark) in benchmarks.iter().enumerate() {
+        for (change, SuspectedChange { place, .. }) in benchmark.series.changes().iter().enumerate()
+        {
+            if let (Some(best), Some(possible)) = (indices(&place.best), indices(&place.possible)) {
+                spans.push(Span { best, possible });
+                members.push([number, change]);
+            }
+        }
+    }
+    let event = |group: changes::Group| Event {
+        place: place(&group.span, entries),
+        members: group.members.into_iter().map(|member| members[member]).collect(),
+    };
+    changes::groups(&spans).into_iter().map(event).collect()
+}
+
+fn place(span: &Span, entries: &[TimelineEntry]) -> Place {
+    let versions = |range: [usize; 2]| range.map(|index| entries[index].version.clone());
+    Place { best: versions(span.best), possible: versions(span.possible) }
+}
+
+impl Course {
+    /// Where a change may be, without versions in which the benchmark is known to do the same as before.
+    fn span(&self, change: &changes::ChangePoint) -> Span {
+        let narrowed = |[after, until]: [usize; 2]| {
+            let between = self.chain.iter().filter(|index| (after..until).contains(index));
+            let mut same = between.filter(|index| self.sources[**index] == Some(after));
+            [same.next_back().copied().unwrap_or(after), until]
+        };
+        let best = narrowed(change.at);
+        let earliest = narrowed(change.earliest);
+        Span { best, possible: [earliest[0], change.latest[1]] }
+    }
+}

@@ -1,0 +1,88 @@
+//! The versions that a history shows.
+
+use std::collections::HashSet;
+
+use crate::{
+    cli::HistoryArgs,
+    failure::{Exit, Failure, Result},
+    judge::{KnownCommit, Results, TimelineEntry, timeline},
+    report::CommandLine as _,
+    source::Repository,
+};
+
+/// How many versions are shown unless something else is asked for.
+const SHOWN: usize = 20;
+
+/// How many versions are looked at where only changes are shown.
+const LOOKED_AT: usize = 200;
+
+/// The dates of commits choose so many times as many as are shown; the repository then orders them.
+const CANDIDATES: usize = 4;
+
+/// The versions to show, oldest first, and how many stored ones are not shown.
+pub(super) fn chosen(
+    args: &HistoryArgs,
+    repository: &Repository,
+    results: &Results<'_>,
+) -> Result<(Vec<TimelineEntry>, usize)> {
+    let shown = match (args.last, &args.since) {
+        (Some(last), _) => last as usize,
+        (None, Some(_)) => usize::MAX,
+        (None, None) if args.events || args.worst.is_some() => LOOKED_AT,
+        (None, None) => SHOWN,
+    };
+    let commits = commits_by_date(results);
+    let candidates = if let Some(revision) = &args.since {
+        repository.since(revision, commits.iter().copied())?
+    } else {
+        let newest = commits.iter().take(shown.saturating_mul(CANDIDATES));
+        newest.map(|commit| (*commit).to_owned()).collect()
+    };
+    let placed = repository.in_order(candidates.iter().map(String::as_str))?;
+    let known: Vec<KnownCommit> = placed
+        .into_iter()
+        .map(|place| KnownCommit { commit: place.commit, ancestor: place.ancestor })
+        .collect();
+    let entries = timeline(&results.experiments, &known);
+    let all = entries.len();
+    // What is older than the candidates, or not since the revision, has no place here.
+    let is_candidate = |entry: &TimelineEntry| {
+        let commit = entry.version.commit.as_ref();
+        commit.map_or(args.since.is_none(), |commit| candidates.contains(commit))
+    };
+    let kept: Vec<bool> = entries.iter().map(is_candidate).collect();
+    let count = kept.iter().filter(|kept| **kept).count();
+    if let (0, Some(revision)) = (count, &args.since) {
+        let measure = args.given.suggest("run", &[&format!("{revision}..HEAD")], &[]);
+        let what = format!("no results are stored since `{revision}`");
+        return Err(
+            Failure::new(Exit::Usage, what).hint(format!("measure newer commits with: {measure}"))
+        );
+    }
+    let skipped = count.saturating_sub(shown);
+    Ok((retain(entries, &kept, skipped), all - count + skipped))
+}
+
+/// The entries that are kept, less the first of them; what followed one that is not kept follows nothing.
+fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<TimelineEntry> {
+    let indices: Vec<usize> =
+        (0..entries.len()).filter(|index| kept[*index]).skip(skipped).collect();
+    let new_index = |old: usize| indices.binary_search(&old).ok();
+    entries
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| new_index(*index).is_some())
+        .map(|(_, entry)| TimelineEntry { follows: entry.follows.and_then(new_index), ..entry })
+        .collect()
+}
+
+/// Every stored commit once, the newest date first.
+fn commits_by_date<'r>(results: &'r Results<'_>) -> Vec<&'r str> {
+    let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
+    let mut dated: Vec<(Option<i64>, &str)> = versions
+        .filter_map(|planned| Some((planned.version.time, planned.version.commit.as_deref()?)))
+        .collect();
+    dated.sort_by(|one, other| other.cmp(one));
+    let mut met = HashSet::new();
+    dated.into_iter().map(|(_, commit)| commit).filter(|commit| met.insert(*commit)).collect()
+}

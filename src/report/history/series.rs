@@ -1,0 +1,190 @@
+//! What the course of a benchmark's values says: since when it is suspected to have changed.
+
+use super::HistoryReport;
+use crate::{
+    model::Version,
+    report::{
+        names::{Names, metric_name},
+        prose::filled,
+        quantity::{count, percent, range},
+        style::{self, paint},
+        table::{Cell, Column, Table},
+        visible::visible,
+    },
+};
+
+/// How the course of a benchmark's values was judged.
+#[derive(Clone, Debug)]
+pub enum Series {
+    /// By change points.
+    Judged {
+        /// How many versions it has.
+        versions: usize,
+        /// The probability that a series without a change looks as much as if it had one; 1 if that is more than
+        /// 5 %.
+        p: f64,
+        /// What is suspected, oldest first.
+        changes: Vec<SuspectedChange>,
+    },
+    /// Not at all.
+    NotJudged {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A change that the course of values suggests, and that no comparison has confirmed.
+#[derive(Clone, Debug)]
+pub struct SuspectedChange {
+    /// Where.
+    pub place: Place,
+    /// The relative change of the level: 0.05 is 5 % more than before.
+    pub estimate: f64,
+    /// The lower limit of its 95 % interval.
+    pub low: f64,
+    /// The upper limit.
+    pub high: f64,
+}
+
+/// The commits that may have changed something, as ranges `A..B` in the sense of git: those after `A`, up to `B`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The most likely range: `A` and `B` were measured, and nothing between them.
+    pub best: [Version; 2],
+    /// The range of all commits that are likely, with 95 % confidence.
+    pub possible: [Version; 2],
+}
+
+/// Changes of benchmarks that may have one cause.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Where.
+    pub place: Place,
+    /// The index of each benchmark in the report, and of its change.
+    pub members: Vec<[usize; 2]>,
+}
+
+impl Series {
+    /// What is suspected.
+    pub fn changes(&self) -> &[SuspectedChange] {
+        match self {
+            Self::Judged { changes, .. } => changes,
+            Self::NotJudged { .. } => &[],
+        }
+    }
+
+    /// All changes together, relative: 0.05 if the last level is 5 % above the first.
+    pub fn total(&self) -> f64 {
+        self.changes().iter().map(|change| 1.0 + change.estimate).product::<f64>() - 1.0
+    }
+}
+
+impl Place {
+    /// The most likely range, as git has it.
+    pub(super) fn best_range(&self) -> String {
+        text_of(&self.best)
+    }
+
+    /// The other range, where it is another.
+    pub(super) fn possible_range(&self) -> Option<String> {
+        (self.possible != self.best).then(|| text_of(&self.possible))
+    }
+}
+
+fn text_of([after, until]: &[Version; 2]) -> String {
+    format!("{}..{}", after.short(), until.short())
+}
+
+impl HistoryReport {
+    /// The benchmarks of an event with their changes, the largest first.
+    pub(super) fn members<'r>(
+        &'r self,
+        event: &Event,
+    ) -> Vec<(&'r super::BenchmarkHistory, &'r SuspectedChange)> {
+        let member = |[benchmark, change]: &[usize; 2]| {
+            let benchmark = self.benchmarks.get(*benchmark)?;
+            Some((benchmark, benchmark.series.changes().get(*change)?))
+        };
+        let mut members: Vec<_> = event.members.iter().filter_map(member).collect();
+        members.sort_by(|(_, one), (_, other)| other.estimate.abs().total_cmp(&one.estimate.abs()));
+        members
+    }
+
+    /// What is suspected, event by event, and what was judged.
+    pub(super) fn write_events(&self, columns: usize) -> String {
+        let names = self.names();
+        let mut text = String::new();
+        for event in &self.events {
+            text += &self.event(event, &names, columns);
+            text.push('\n');
+        }
+        if let Some(event) = self.events.last() {
+            let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
+            let command = self.command_line.suggest("compare", &[&base, &head], &[]);
+            text += &format!("confirm the newest: {}\n", visible(&command));
+        }
+        text + &filled(&visible(&self.judged()), columns)
+    }
+
+    fn event(&self, event: &Event, names: &Names<'_>, columns: usize) -> String {
+        let head = format!("suspected since {}", event.place.best_range());
+        let mut table = Table::new([
+            Column::left(visible(&head).into_owned()).names(),
+            Column::right("change"),
+            Column::left("").joined(),
+            Column::left("or in").dropped(0),
+        ]);
+        for (benchmark, change) in self.members(event) {
+            let name = names.name(&benchmark.benchmark);
+            let name = match metric_name(Some(&benchmark.metric)) {
+                "" => name,
+                metric => format!("{name} ({metric})"),
+            };
+            let kind = if change.estimate > 0.0 { style::BAD } else { style::GOOD };
+            table.row([
+                Cell::from(name),
+                Cell::styled(kind, percent(change.estimate)),
+                Cell::from(format!("({})", range(change.low, change.high))),
+                Cell::from(change.place.possible_range().unwrap_or_default()),
+            ]);
+        }
+        let until = &event.place.best[1];
+        let subject = if until.summary.is_empty() {
+            String::new()
+        } else {
+            let subject = format!("{}: {}", until.short(), until.summary);
+            filled(&paint(style::QUIET, &subject), columns)
+        };
+        format!("{}{subject}", table.fit(columns))
+    }
+
+    /// How many benchmarks were judged by the course of their values, and why others were not.
+    pub(super) fn judged(&self) -> String {
+        let all = self.benchmarks.len();
+        let mut reasons: Vec<(&str, usize)> = Vec::new();
+        let mut most = 0;
+        for benchmark in &self.benchmarks {
+            match &benchmark.series {
+                Series::Judged { versions, .. } => most = most.max(*versions),
+                Series::NotJudged { reason } => {
+                    match reasons.iter_mut().find(|(known, _)| known == reason) {
+                        Some((_, count)) => *count += 1,
+                        None => reasons.push((reason, 1)),
+                    }
+                }
+            }
+        }
+        let not: usize = reasons.iter().map(|(_, count)| count).sum();
+        let nothing =
+            if self.events.is_empty() && not < all { "no change is suspected: " } else { "" };
+        let mut text = format!("{nothing}judged {} of {}", all - not, count(all, "benchmark"));
+        if not < all {
+            text += &format!(" over up to {}", count(most, "version"));
+        }
+        for (index, (reason, count)) in reasons.iter().enumerate() {
+            text += if index == 0 { "; not judged: " } else { ", " };
+            text += &format!("{count} {reason}");
+        }
+        text
+    }
+}

@@ -1,0 +1,103 @@
+//! What changed is suspected since the commits after which it was first measured.
+
+use serde_json::Value;
+
+use super::{Lines, Session, import, project};
+use crate::support::TestProject;
+
+/// What sessions differ by, in thousandths; no two neighbours alike.
+const SHIFTS: [f64; 12] = [0.4, -1.1, 0.9, -0.2, 1.3, -0.8, 0.1, 0.7, -1.4, 0.3, -0.5, 1.0];
+
+/// Twelve commits, each in an experiment of its own but for the eighth, which is not measured; `parse/1` is slower from
+/// it on, `other` always the same.
+fn measured() -> (TestProject, Vec<String>) {
+    let (project, commits) = project(12);
+    let mut lines = Lines::new();
+    for (id, step) in [("parse/1", 1.06), ("other", 1.0)] {
+        lines.id = id;
+        for (index, (commit, tree)) in commits.iter().enumerate().filter(|(index, _)| *index != 7) {
+            let level = if index < 7 { 100.0 } else { 100.0 * step };
+            let versions = [(&**commit, &**tree, level * (1.0 + 0.001 * SHIFTS[index]))];
+            let identity = format!("{}{index}", if id == "other" { "a" } else { "b" });
+            lines.session(&Session { identity: &identity, machine: "A", versions: &versions });
+        }
+    }
+    import(&project, lines);
+    (project, commits.into_iter().map(|(commit, _)| commit).collect())
+}
+
+#[test]
+fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_else() {
+    let (project, commits) = measured();
+    let report = project.rbench(&["history", "--format", "json"]).ok().json("history");
+    let events = report["events"].as_array().unwrap();
+    assert_eq!(events.len(), 1, "{events:?}");
+    let commit = |field: &str| events[0][field]["commit"].as_str().unwrap().to_owned();
+    assert_eq!([commit("after"), commit("until")], [&*commits[6], &*commits[8]]);
+    let changes = events[0]["changes"].as_array().unwrap();
+    assert_eq!((changes.len(), &changes[0]["id"]), (1, &Value::from("parse/1")));
+    let [low, high] = ["low", "high"].map(|field| changes[0][field].as_f64().unwrap());
+    assert!(0.05 < low && low < 0.06 && 0.06 < high && high < 0.07, "{changes:?}");
+
+    let range = format!("{}..{}", &commits[6][..7], &commits[8][..7]);
+    let text = project.rbench(&["history"]).ok();
+    text.assert_stdout_has(&[
+        &format!("suspected since {range}"),
+        "+6.",
+        "▁▁▁▁▁▁▁|████",
+        "judged 2 of 2 benchmarks over up to 11 versions",
+        &format!(
+            "confirm the newest: cargo rbench compare {} {}",
+            &commits[6][..7],
+            &commits[8][..7]
+        ),
+    ]);
+    let only = project.rbench(&["history", "--events"]).ok();
+    only.assert_stdout_has(&["suspected since"]);
+    assert!(!only.stdout().contains("history  "), "{}", only.told());
+    let spreadsheet = project.rbench(&["history", "--events", "--format", "csv"]).ok();
+    let spreadsheet = spreadsheet.stdout();
+    let lines: Vec<&str> = spreadsheet.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[1].starts_with(&format!("1,p,t,parse/1,wall,{},{},", commits[6], commits[8])));
+    let worst =
+        project.rbench(&["history", "--worst", "1", "--format", "json"]).ok().json("history");
+    let shown = worst["benchmarks"].as_array().unwrap();
+    assert_eq!((shown.len(), &shown[0]["id"]), (1, &Value::from("parse/1")));
+}
+
+#[test]
+fn a_benchmark_that_does_not_change_has_no_event() {
+    let (project, _) = measured();
+    let text = project.rbench(&["history", "other"]).ok();
+    text.assert_stdout_has(&[
+        "no change is suspected: judged 1 of 1 benchmark over up to 11 versions",
+    ]);
+    let report = project.rbench(&["history", "other", "--format", "json"]).ok().json("history");
+    assert_eq!(report["events"], Value::Array(Vec::new()));
+    assert_eq!(report["benchmarks"][0]["series"]["versions"], 11);
+}
+
+#[test]
+fn too_few_comparable_versions_are_not_judged() {
+    let (project, _) = measured();
+    let text = project.rbench(&["history", "--last", "4"]).ok();
+    text.assert_stdout_has(&["judged 0 of 2 benchmarks; not judged: 2 with 4 comparable versions"]);
+}
+
+/// Six versions in one experiment: what a first user measures.
+#[test]
+fn one_experiment_on_six_versions_names_the_slow_one() {
+    let (project, commits) = project(6);
+    let mut lines = Lines::new();
+    let values = [100.0, 100.0, 100.0, 104.0, 104.0, 104.0];
+    let versions: Vec<(&str, &str, f64)> = commits
+        .iter()
+        .zip(values)
+        .map(|((commit, tree), value)| (&**commit, &**tree, value))
+        .collect();
+    lines.session(&Session { identity: "1", machine: "A", versions: &versions });
+    import(&project, lines);
+    let range = format!("suspected since {}..{}", &commits[2].0[..7], &commits[3].0[..7]);
+    project.rbench(&["history"]).ok().assert_stdout_has(&[&range, "▁▁▁|"]);
+}
