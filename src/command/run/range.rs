@@ -22,11 +22,10 @@ use crate::{
         CommandLine as _,
         compare::ComparisonReport,
         quantity::{count, duration},
-        show::RangeReport,
+        show::{RangeComparison, RangeReport},
     },
     settings::Patience,
     source::{Repository, is_range, range_ends},
-    stats::Verdict,
 };
 
 /// A range that was measured.
@@ -63,6 +62,8 @@ struct Versions {
     measured: Vec<bool>,
     /// Why those cannot be compared that were tried and cannot.
     failures: Vec<Failure>,
+    /// What the comparisons say.
+    comparisons: Vec<RangeComparison>,
 }
 
 impl Run<'_> {
@@ -80,6 +81,7 @@ impl Run<'_> {
             benchmarks: vec![Vec::new(); versions.len()],
             measured: vec![false; versions.len()],
             failures: Vec::new(),
+            comparisons: Vec::new(),
             all: versions,
         };
         let before = self.measured_before()?;
@@ -166,17 +168,15 @@ impl Run<'_> {
         };
         let both = [base, head];
         let rows = self.pair(&both);
+        let compared = both.each_ref().map(|listed| listed.version.clone());
         for (index, listed) in pair.into_iter().zip(both) {
             versions.listed[index] = Some(listed);
             versions.measured[index] = true;
         }
-        let has_changed = |row: &JudgedRow| {
-            matches!(
-                row.verdict,
-                Verdict::Regressed { .. } | Verdict::Accepted { .. } | Verdict::Improved { .. }
-            )
-        };
-        Ok(rows?.iter().any(has_changed))
+        let comparison = RangeComparison { versions: compared, rows: rows? };
+        let changed = comparison.changes().next().is_some();
+        versions.comparisons.push(comparison);
+        Ok(changed)
     }
 
     /// What a comparison of two versions says, which is measured unless it is stored.
@@ -238,7 +238,11 @@ impl Run<'_> {
         {
             return Err(failure);
         }
-        let mut report = RangeReport { versions: Vec::new(), command_line: self.given.clone() };
+        let mut report = RangeReport {
+            versions: Vec::new(),
+            comparisons: versions.comparisons,
+            command_line: self.given.clone(),
+        };
         let mut exit = Exit::Success;
         if self.only_plan {
             return Ok(RangeDone { report, exit });

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-pub use range::RangeReport;
+pub use range::{RangeComparison, RangeReport};
 pub use raw::RawMeasurements;
 
 use super::{CommandLine, Report, json::document};

@@ -7,11 +7,16 @@ use serde::Serialize;
 use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
     failure::Result,
+    judge::JudgedRow,
+    model::Version,
     report::{
         CommandLine, Report,
-        json::document,
+        json::{Change, FullName, Version as VersionFields, document},
+        names::{Names, metric_name},
+        quantity::{count, percent, range},
         style,
         table::{Cell, Column, Table},
+        verdict::VerdictKind,
         visible::visible,
     },
 };
@@ -21,8 +26,71 @@ use crate::{
 pub struct RangeReport {
     /// The versions, in the order in which they were measured.
     pub versions: Vec<ShowReport>,
+    /// The comparisons of two of them, in the order in which they were made.
+    pub comparisons: Vec<RangeComparison>,
     /// What writes the commands that are suggested.
     pub command_line: Rc<dyn CommandLine>,
+}
+
+/// Two versions of a range that were compared.
+#[derive(Clone, Debug)]
+pub struct RangeComparison {
+    /// The older one and the newer one.
+    pub versions: [Version; 2],
+    /// What is said of the benchmarks that were measured.
+    pub rows: Vec<JudgedRow>,
+}
+
+impl RangeComparison {
+    /// Whether a row says that something changed.
+    fn has_changed(row: &JudgedRow) -> bool {
+        use VerdictKind::{Accepted, Improved, Regressed};
+        matches!(VerdictKind::of(&row.verdict), Regressed | Accepted | Improved)
+    }
+
+    /// The rows that say that something changed.
+    pub fn changes(&self) -> impl Iterator<Item = &JudgedRow> {
+        self.rows.iter().filter(|row| Self::has_changed(row))
+    }
+
+    /// How many rows say neither that something changed nor that nothing did.
+    fn inconclusive(&self) -> usize {
+        let is_inconclusive =
+            |row: &&JudgedRow| VerdictKind::of(&row.verdict) == VerdictKind::Inconclusive;
+        self.rows.iter().filter(is_inconclusive).count()
+    }
+}
+
+impl RangeReport {
+    /// What changed between which versions.
+    fn changes(&self) -> String {
+        let rows = || self.comparisons.iter().flat_map(RangeComparison::changes);
+        let names = Names::of(rows().map(|row| &row.benchmark));
+        let mut text = String::new();
+        for comparison in &self.comparisons {
+            let [base, head] = comparison.versions.each_ref().map(Version::short);
+            for row in comparison.changes() {
+                let kind = VerdictKind::of(&row.verdict);
+                let size = row.decisive().map_or_else(String::new, |stage| {
+                    let change = &stage.assessment.change;
+                    format!(" {} ({})", percent(change.estimate), range(change.low, change.high))
+                });
+                let name = names.name(&row.benchmark);
+                let name = format!("{name} {}", metric_name(row.metric.as_ref()));
+                let name = visible(name.trim_end());
+                text += &format!("{base}..{head}: {name} {}{size}\n", kind.name());
+            }
+        }
+        if text.is_empty() && !self.comparisons.is_empty() {
+            let of = count(self.comparisons.len(), "comparison");
+            text = format!("no change was found in {of}\n");
+        }
+        let inconclusive: usize = self.comparisons.iter().map(RangeComparison::inconclusive).sum();
+        if inconclusive > 0 {
+            text += &format!("inconclusive: {}\n", count(inconclusive, "verdict"));
+        }
+        text
+    }
 }
 
 impl Report for RangeReport {
@@ -60,14 +128,57 @@ impl Report for RangeReport {
             return "no version was measured\n".to_owned();
         }
         let history = self.command_line.suggest("history", &[], &[]);
-        table.fit(columns) + &format!("\nhow benchmarks changed: {}\n", visible(&history))
+        let changes = self.changes();
+        let changes = if changes.is_empty() { changes } else { format!("\n{changes}") };
+        table.fit(columns)
+            + &changes
+            + &format!("\nhow benchmarks changed: {}\n", visible(&history))
     }
 
     fn json(&self) -> Result<String> {
         #[derive(Serialize)]
         struct Range<'r> {
             versions: Vec<Shown<'r>>,
+            comparisons: Vec<ComparisonFields<'r>>,
         }
-        document(&Range { versions: self.versions.iter().map(ShowReport::fields).collect() })
+        document(&Range {
+            versions: self.versions.iter().map(ShowReport::fields).collect(),
+            comparisons: self.comparisons.iter().map(ComparisonFields::from).collect(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct ComparisonFields<'r> {
+    base: VersionFields<'r>,
+    head: VersionFields<'r>,
+    changes: Vec<ChangedFields<'r>>,
+    inconclusive: usize,
+}
+
+#[derive(Serialize)]
+struct ChangedFields<'r> {
+    #[serde(flatten)]
+    id: FullName<'r>,
+    metric: Option<&'r str>,
+    verdict: VerdictKind,
+    change: Option<Change>,
+}
+
+impl<'r> From<&'r RangeComparison> for ComparisonFields<'r> {
+    fn from(comparison: &'r RangeComparison) -> Self {
+        let [base, head] = comparison.versions.each_ref().map(VersionFields::from);
+        let changed = |row: &'r JudgedRow| ChangedFields {
+            id: (&row.benchmark).into(),
+            metric: row.metric.as_ref().map(|metric| metric.name.as_str()),
+            verdict: VerdictKind::of(&row.verdict),
+            change: Change::of(row),
+        };
+        Self {
+            base,
+            head,
+            changes: comparison.changes().map(changed).collect(),
+            inconclusive: comparison.inconclusive(),
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::{
+    judge::Repetition,
     model::{Interleave, Metric, Obstacle},
     report::{
         style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory, summary,
-            version,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, given, inconclusive, judged,
+            machine, memory, summary, version,
         },
     },
     stats::Estimator,
@@ -121,7 +122,11 @@ fn report(detailed: bool) -> ShowReport {
 }
 
 fn range(versions: Vec<ShowReport>) -> RangeReport {
-    RangeReport { versions, command_line: given("run A..B --bench work -l 3") }
+    RangeReport {
+        versions,
+        comparisons: Vec::new(),
+        command_line: given("run A..B --bench work -l 3"),
+    }
 }
 
 #[test]
@@ -166,6 +171,25 @@ fn a_range_has_a_line_for_each_version() {
          how benchmarks changed: cargo rbench history --bench work\n"
     );
     assert_eq!(range(Vec::new()).text(80), "no version was measured\n");
+}
+
+#[test]
+fn a_range_tells_what_changed_between_which_versions() {
+    let compared =
+        |rows| RangeComparison { versions: [version("HEAD~1", 'c'), version("HEAD", 'b')], rows };
+    let slower = judged("parse", 100.0, &[1.05, 1.05], 0.001, 0.001);
+    let same = judged("write", 100.0, &[1.0, 1.0], 0.001, 0.001);
+    let unclear = inconclusive("read", Repetition::Builds, 20, 0.05);
+    let mut report = range(vec![report(false)]);
+    report.comparisons = vec![compared(vec![same.clone()])];
+    assert!(report.text(80).contains("\n\nno change was found in 1 comparison\n\n"));
+    report.comparisons.push(compared(vec![slower, same, unclear]));
+    let text = report.text(80);
+    assert!(text.contains("\n\nccccccc..bbbbbbb: parse regressed +5.00 % ("), "{text}");
+    assert!(text.contains("\ninconclusive: 1 verdict\n"), "{text}");
+    assert_keeps(RANGE_SCHEMA, &report);
+    report.comparisons[1].rows[0].benchmark = benchmark(HOSTILE);
+    assert_harmless(&report);
 }
 
 #[test]
