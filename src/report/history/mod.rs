@@ -1,6 +1,7 @@
 //! The report of `history`: benchmarks over the stored versions, each version compared with the one before
 //! it.
 
+mod compared;
 mod csv;
 mod json;
 mod markdown;

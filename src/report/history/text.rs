@@ -38,6 +38,9 @@ impl HistoryReport {
         if self.benchmarks.is_empty() || !self.events_only && nothing() {
             return text + "none of these benchmarks was measured in a stored version\n";
         }
+        if !self.events_only && self.overview {
+            text += &self.write_compared(columns);
+        }
         text += &self.write_events(columns);
         if !self.events_only {
             text.push('\n');

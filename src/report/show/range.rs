@@ -97,7 +97,7 @@ impl Report for RangeReport {
     fn text(&self, columns: usize) -> String {
         let mut table = Table::new([
             Column::left("version"),
-            Column::right("benchmarks"),
+            Column::right("measured"),
             Column::right("failed"),
             Column::left("subject").shortened().dropped(0),
         ]);

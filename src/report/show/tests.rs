@@ -165,9 +165,9 @@ fn a_range_has_a_line_for_each_version() {
     let both = range(vec![report(false), other]);
     assert_eq!(
         style::plain(&both.text(80)),
-        "version  benchmarks  failed  subject\n\
-         bbbbbbb           1       1  Parse faster\n\
-         ccccccc           1          Parse faster\n\n\
+        "version  measured  failed  subject\n\
+         bbbbbbb         1       1  Parse faster\n\
+         ccccccc         1          Parse faster\n\n\
          how benchmarks changed: cargo rbench history --bench work\n"
     );
     assert_eq!(range(Vec::new()).text(80), "no version was measured\n");

@@ -1,0 +1,99 @@
+//! What comparisons of two versions showed to have changed.
+
+use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
+use crate::{
+    judge::JudgedRow,
+    model::Version,
+    report::{
+        names::metric_name,
+        prose::filled,
+        quantity::{percent, range},
+        style::{self, paint},
+        table::{Cell, Column, Table},
+        verdict::VerdictKind,
+        visible::visible,
+    },
+};
+
+/// A change of a benchmark between two versions that were measured in one experiment.
+struct Shown<'r> {
+    history: &'r BenchmarkHistory,
+    base: &'r Version,
+    head: &'r Version,
+    row: &'r JudgedRow,
+}
+
+impl HistoryReport {
+    /// A table for each two versions between which benchmarks changed, the oldest first; nothing if there are none.
+    pub(super) fn write_compared(&self, columns: usize) -> String {
+        let mut shown: Vec<Shown<'_>> = self.shown().collect();
+        let mut text = String::new();
+        // All benchmarks have the versions in one order; those that a benchmark lacks are not in its rows.
+        while let Some(first) = shown.iter().min_by_key(|one| self.place(one.head)) {
+            let (base, head) = (first.base, first.head);
+            let is_meant = |one: &Shown<'_>| one.base == base && one.head == head;
+            let (meant, rest): (Vec<_>, Vec<_>) = shown.into_iter().partition(is_meant);
+            text += &self.table_of([base, head], &meant, columns);
+            shown = rest;
+        }
+        text
+    }
+
+    fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.benchmarks.iter().flat_map(|history| {
+            history.versions.iter().filter_map(
+                move |HistoryRow { version: head, against, .. }| {
+                    use VerdictKind::{Accepted, Improved, Regressed};
+                    let Against { version: base, relation, row } = against.as_ref()?;
+                    let kind = VerdictKind::of(&row.verdict);
+                    let has_changed = matches!(kind, Regressed | Accepted | Improved);
+                    let is_shown = has_changed && *relation == Relation::SameExperiment;
+                    is_shown.then_some(Shown { history, base, head, row })
+                },
+            )
+        })
+    }
+
+    /// The place of a version in the order of all.
+    fn place(&self, version: &Version) -> Option<usize> {
+        let longest = self.benchmarks.iter().max_by_key(|history| history.versions.len())?;
+        longest.versions.iter().position(|row| row.version == *version)
+    }
+
+    fn table_of(&self, versions: [&Version; 2], shown: &[Shown<'_>], columns: usize) -> String {
+        let names = self.names();
+        let [base, head] = versions.map(Version::short);
+        let title = format!("changed in {base}..{head}");
+        let mut table = Table::new([
+            Column::left(visible(&title).into_owned()).names(),
+            Column::right("change"),
+            Column::left("").joined(),
+            Column::left("verdict"),
+        ]);
+        for Shown { history, row, .. } in shown {
+            let name = names.name(&history.benchmark);
+            let name = match metric_name(Some(&history.metric)) {
+                "" => name,
+                metric => format!("{name} ({metric})"),
+            };
+            let kind = VerdictKind::of(&row.verdict);
+            let change = row.decisive().map(|stage| &stage.assessment.change);
+            let estimate = change.map_or_else(String::new, |change| percent(change.estimate));
+            let interval = change
+                .map_or_else(String::new, |change| format!("({})", range(change.low, change.high)));
+            table.row([
+                Cell::from(name),
+                Cell::styled(kind.style(), estimate),
+                Cell::from(interval),
+                Cell::styled(kind.style(), kind.name().to_owned()),
+            ]);
+        }
+        let subject = if versions[1].summary.is_empty() {
+            String::new()
+        } else {
+            let subject = format!("{head}: {}", versions[1].summary);
+            filled(&paint(style::QUIET, &subject), columns)
+        };
+        format!("{}{subject}\n", table.fit(columns))
+    }
+}
