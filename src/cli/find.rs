@@ -1,11 +1,18 @@
 //! The command line of `find`.
 
-use std::time::Duration;
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    time::Duration,
+};
 
-use clap::Args;
+use clap::{Args, Parser as _};
 
-use super::{CriteriaOptions, ExperimentArgs, GivenOptions, ReportArgs, values};
-use crate::model::Interleave;
+use super::{Cli, Command, CriteriaOptions, ExperimentArgs, GivenOptions, ReportArgs, values};
+use crate::{
+    failure::{Exit, Failure, OrFail as _, Result},
+    model::{Benchmark, Interleave},
+};
 
 /// `cargo rbench find`.
 #[derive(Debug, Args)]
@@ -39,8 +46,65 @@ pub struct FindArgs {
 }
 
 impl FindArgs {
+    /// As if it was typed for these benchmarks and this range, in this workspace.
+    ///
+    /// Fails if clap does not understand that, as a range of a revision that looks like a flag.
+    pub fn of<'b>(
+        range: &str,
+        benchmarks: impl IntoIterator<Item = &'b Benchmark>,
+        manifest_path: Option<&Path>,
+    ) -> Result<Self> {
+        let mut words: Vec<OsString> =
+            ["cargo-rbench", "find", "--exact"].map(OsString::from).to_vec();
+        let mut add = |flag: &str, value: &OsStr| {
+            let mut word = OsString::from(flag);
+            word.push("=");
+            word.push(value);
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        };
+        for Benchmark { package, target, name } in benchmarks {
+            add("--package", package.as_ref());
+            add("--bench", target.as_ref());
+            add("--filter", name.id.as_ref());
+        }
+        if let Some(path) = manifest_path {
+            add("--manifest-path", path.as_os_str());
+        }
+        words.extend(["--".into(), range.into()]);
+        let what = || format!("cannot search `{range}`");
+        match Cli::try_parse_from(words).or_fail(Exit::Usage, what)?.command {
+            Command::Find(args) => Ok(args),
+            _ => Err(Failure::new(Exit::Internal, what())),
+        }
+    }
+
     /// All filters.
     pub fn patterns(&self) -> Vec<String> {
         self.positional.iter().chain(&self.experiment.patterns).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Name;
+
+    #[test]
+    fn benchmarks_whose_names_look_like_flags_are_searched_like_others() {
+        let benchmark = |id: &str| Benchmark {
+            package: "p".into(),
+            target: "work".into(),
+            name: Name::plain(id),
+        };
+        let both = [benchmark("--exact"), benchmark("a, b")];
+        let args = FindArgs::of("a..b", &both, Some(Path::new("x/Cargo.toml"))).unwrap();
+        assert_eq!((args.range.as_str(), args.experiment.exact), ("a..b", true));
+        assert_eq!(args.patterns(), ["--exact", "a, b"]);
+        assert_eq!(
+            (&args.experiment.target.package[..], &args.experiment.target.bench[..]),
+            (&["p".to_owned()][..], &["work".to_owned()][..])
+        );
     }
 }

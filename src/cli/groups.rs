@@ -137,7 +137,7 @@ pub struct ExperimentArgs {
 #[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
     /// Judge HEAD against this release as well: a tag or any other revision, `last-release` for the newest release
-    /// before HEAD, or `none` [default: none, or what [gate] in bench.toml says]
+    /// before HEAD, or `none` [default: none, or `against` of the table `gate` in bench.toml]
     #[arg(long, value_name = "REV")]
     pub also_against: Option<String>,
     /// Smallest change since that release to report [default: as for BASE]

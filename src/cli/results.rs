@@ -45,6 +45,9 @@ pub struct HistoryArgs {
     /// Also compare results from different machines, compilers or settings.
     #[arg(long)]
     pub allow_different: bool,
+    /// Then search the commits of each change that is suspected, as `find` does: by measuring.
+    #[arg(long = "confirm", conflicts_with = "format")]
+    pub search: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: HistoryFormat,

@@ -8,9 +8,9 @@ use std::{collections::HashSet, rc::Rc};
 use changes::Course;
 use versions::chosen;
 
-use super::{accepted::Acceptances, output::Output, stored};
+use super::{accepted::Acceptances, find, output::Output, stored};
 use crate::{
-    cli::HistoryArgs,
+    cli::{FindArgs, HistoryArgs},
     console::Console,
     failure::{Exit, Result},
     harness::Filter,
@@ -18,7 +18,7 @@ use crate::{
         BenchmarkResults, Judge, JudgeOptions, Relation, Results, TimelineEntry, VersionRef,
         obstacles,
     },
-    model::{Benchmark, Metric, Stage},
+    model::{Benchmark, Metric, Stage, Version},
     project::Project,
     report::{
         self,
@@ -50,7 +50,25 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     if let Some(note) = report::idle_note(&acceptances.not_in_history()?) {
         console.line(&format!("note: {note}"));
     }
-    Ok(Exit::Success)
+    if args.search { confirm(args, &report, &console) } else { Ok(Exit::Success) }
+}
+
+/// Searches the commits of each event for the changes of its benchmarks.
+fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Result<Exit> {
+    if report.events.is_empty() {
+        console.line("no change is suspected: there is nothing to confirm");
+    }
+    let mut exit = Exit::Success;
+    for event in &report.events {
+        let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
+        let benchmarks = report.members(event).into_iter().map(|(history, _)| &history.benchmark);
+        let path = args.target.manifest_path.as_deref();
+        let of_event = find::run(&FindArgs::of(&format!("{base}..{head}"), benchmarks, path)?)?;
+        if exit == Exit::Success {
+            exit = of_event;
+        }
+    }
+    Ok(exit)
 }
 
 fn report(

@@ -258,7 +258,7 @@ impl Member {
         })
     }
 
-    /// What the first thread of the process, which has ended, read last from the monotonic clock: at most [`READINGS`]
+    /// What the first thread of the process, which has ended, read last from the monotonic clock: at most `READINGS`
     /// times in ns, in the order in which they were read. They are those that the process itself saw. Processes that it
     /// forked add theirs, so whoever uses them makes sure that they are what they are taken for.
     pub fn readings(&self) -> Result<Vec<i64>> {

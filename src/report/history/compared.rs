@@ -85,7 +85,7 @@ impl HistoryReport {
                 Cell::from(name),
                 Cell::styled(kind.style(), estimate),
                 Cell::from(interval),
-                Cell::styled(kind.style(), kind.name().to_owned()),
+                Cell::styled(kind.style(), kind.name()),
             ]);
         }
         let subject = if versions[1].summary.is_empty() {

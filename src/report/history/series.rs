@@ -97,7 +97,7 @@ fn text_of([after, until]: &[Version; 2]) -> String {
 
 impl HistoryReport {
     /// The benchmarks of an event with their changes, the largest first.
-    pub(super) fn members<'r>(
+    pub fn members<'r>(
         &'r self,
         event: &Event,
     ) -> Vec<(&'r super::BenchmarkHistory, &'r SuspectedChange)> {

@@ -67,6 +67,18 @@ fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_
 }
 
 #[test]
+fn what_is_suspected_is_searched_when_it_is_to_be_confirmed() {
+    let (project, _) = measured();
+    let nothing = project.rbench(&["history", "other", "--confirm"]).ok();
+    nothing.assert_stderr_has(&["no change is suspected: there is nothing to confirm"]);
+    // It is not measured for real, so the search does not find the benchmark.
+    let searched = project.rbench(&["history", "--confirm"]).run();
+    searched.assert_stdout_has(&["suspected since"]);
+    searched.assert_stderr_has(&["searching 2 commits after "]);
+    project.rbench(&["history", "--confirm", "--format", "json"]).fails_with(2);
+}
+
+#[test]
 fn a_benchmark_that_does_not_change_has_no_event() {
     let (project, _) = measured();
     let text = project.rbench(&["history", "other"]).ok();
