@@ -109,14 +109,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Notes that a child with this group runs, until the guard is dropped; that must be before the
+    /// Notes that a child is about to start or runs, until the guard is dropped; that must be before the
     /// child is reaped.
     /// `None` if as many run already as there may be.
-    pub(super) fn running(&self, group: Pid) -> Option<RunningGuard<'_>> {
-        let (free, group) = (0, group.as_raw_pid());
+    pub(super) fn starting(&self) -> Option<RunningGuard<'_>> {
         let (all, order) = (&self.running.0, Ordering::SeqCst);
         let place =
-            all.iter().find(|place| place.compare_exchange(free, group, order, order).is_ok());
+            all.iter().find(|place| place.compare_exchange(FREE, STARTING, order, order).is_ok());
         place.map(RunningGuard)
     }
 
@@ -168,24 +167,25 @@ impl AtomicKept {
     }
 }
 
-/// The process groups of the children that run: one, or two of each benchmark that takes turns. 0 where none does.
-/// A signal handler reads them, so there is a fixed number of them.
+/// The process groups of the children that run: one, or two of each benchmark that takes turns; or [`FREE`] or
+/// [`STARTING`]. A signal handler reads them, so there is a fixed number of them.
 #[derive(Debug)]
 struct Running([AtomicI32; 2 * MOST_LANES as usize]);
 
 impl Default for Running {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| AtomicI32::new(0)))
+        Self(std::array::from_fn(|_| AtomicI32::new(FREE)))
     }
 }
 
 impl Running {
     fn groups(&self) -> impl Iterator<Item = Pid> {
-        self.0.iter().filter_map(|group| Pid::from_raw(group.load(Ordering::SeqCst)))
+        let places = self.0.iter().map(|group| group.load(Ordering::SeqCst));
+        places.filter(|group| *group != STARTING).filter_map(Pid::from_raw)
     }
 
     fn is_any(&self) -> bool {
-        self.groups().next().is_some()
+        self.0.iter().any(|group| group.load(Ordering::SeqCst) != FREE)
     }
 
     fn kill(&self) {
@@ -199,11 +199,24 @@ impl Running {
 /// Dropped when the child no longer runs.
 pub(super) struct RunningGuard<'r>(&'r AtomicI32);
 
-impl Drop for RunningGuard<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Ordering::SeqCst);
+impl RunningGuard<'_> {
+    /// The child runs, with this group.
+    pub(super) fn started(&self, group: Pid) {
+        self.0.store(group.as_raw_pid(), Ordering::SeqCst);
     }
 }
+
+impl Drop for RunningGuard<'_> {
+    fn drop(&mut self) {
+        self.0.store(FREE, Ordering::SeqCst);
+    }
+}
+
+/// No child.
+const FREE: i32 = 0;
+/// A child that may run already, and whose group is not known yet. A signal that comes meanwhile must not end this
+/// process at once, which would leave the child behind. No group has this number.
+const STARTING: i32 = -1;
 
 /// Whether a signal to this process has no effect.
 fn is_ignored(signal: libc::c_int) -> bool {
@@ -252,7 +265,8 @@ mod tests {
         let interrupt = Interrupt::on_signals(Kept::Nothing).unwrap();
         assert!(!interrupt.is_set());
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let running = interrupt.running(Pid::from_child(&child));
+        let running = interrupt.starting().unwrap();
+        running.started(Pid::from_child(&child));
         // A second one means the same.
         for _ in 0..2 {
             kill_process(getpid(), Signal::TERM).unwrap();
@@ -266,6 +280,18 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(noticed);
+    }
+
+    #[test]
+    fn a_child_counts_as_running_before_its_group_is_known() {
+        let interrupt = Interrupt::new().unwrap();
+        let guard = interrupt.starting().unwrap();
+        assert!(interrupt.running.is_any());
+        assert_eq!(interrupt.running.groups().count(), 0, "nobody can be killed yet");
+        guard.started(Pid::from_raw(12345).unwrap());
+        assert_eq!(interrupt.running.groups().collect::<Vec<_>>(), [Pid::from_raw(12345).unwrap()]);
+        drop(guard);
+        assert!(!interrupt.running.is_any());
     }
 
     #[test]

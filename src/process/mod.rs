@@ -130,10 +130,11 @@ pub fn run(
     let start = whole_millis(SystemTime::now());
     let clock = Instant::now();
     let own_before = own_time(member)?.unwrap_or_default();
-    let (child, report) = spawn(invocation, member, &mut capture)?;
     let running = interrupt
-        .running(child.id())
+        .starting()
         .ok_or_else(|| Failure::new(Exit::Internal, "cannot run more processes at a time"))?;
+    let (child, report) = spawn(invocation, member, &mut capture)?;
+    running.started(child.id());
     let watch =
         ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };

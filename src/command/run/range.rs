@@ -205,7 +205,7 @@ impl Run<'_> {
             console.line(&format!("{added} of the newer version cannot be compared"));
         }
         if missing.is_empty() && unmeasured.is_empty() {
-            console.line("is already measured");
+            console.line("what changed between them is already measured");
             return Ok(rows);
         }
         announcement::unaffected(console, unmeasured.len(), chosen.common.len());
