@@ -138,10 +138,10 @@ fn duration(pair: &[&Resources]) -> Duration {
 /// How long an execution warmed up and measured.
 fn inside(benchmark: &Benchmark, execution: &Execution) -> Duration {
     let Execution { asked, warm_up, .. } = execution;
-    // Divan gives one median for all of its samples, and does not warm up.
+    // Divan gives one median for all of its samples unless it takes turns, and does not warm up.
     if benchmark.target == format!("by_{}", HarnessKind::Divan.name()) {
-        let samples = u32::try_from(asked.measurements).unwrap_or(u32::MAX);
-        return execution.measured_time().saturating_mul(samples);
+        let of_each = asked.measurements as f64 / execution.measurements().max(1) as f64;
+        return execution.measured_time().mul_f64(of_each);
     }
     execution.measured_time() + warm_up.unwrap_or(asked.warm_up)
 }
