@@ -256,11 +256,10 @@ pub fn of_all(
     console: &Console,
     report: &mut ComparisonReport,
 ) -> Result<Vec<JudgedRow>> {
-    let builds = runner.link(versions, measured, runner.first_look(measured))?;
-    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
     let (patience, budget) = (Patience::OneLook, None);
     let unmeasured = &[];
     let stages =
         Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
+    let builds = stages.link(report)?;
     stages.measure_and_finish(&builds, report)
 }

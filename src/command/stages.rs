@@ -102,7 +102,15 @@ impl Stages<'_> {
         Ok((begun, rows))
     }
 
-    /// The same, and finishes the experiment.
+    /// Links the first builds of the benchmarks that are measured, and warns where some are the same.
+    pub fn link(&self, report: &mut ComparisonReport) -> Result<Builds> {
+        let Self { runner, versions, measured, .. } = *self;
+        let builds = runner.link(versions, measured, runner.first_look(measured))?;
+        report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        Ok(builds)
+    }
+
+    /// Measures as [`measure`](Self::measure) does, and finishes the experiment.
     pub fn measure_and_finish(
         &self,
         builds: &Builds,

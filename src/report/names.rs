@@ -27,6 +27,14 @@ impl<'b> Names<'b> {
     }
 }
 
+/// A name with the metric in brackets, where a reader must be told it.
+pub fn with_metric(name: String, metric: Option<&Metric>) -> String {
+    match metric_name(metric) {
+        "" => name,
+        metric => format!("{name} ({metric})"),
+    }
+}
+
 /// The name of a metric where a reader must be told it: wall time is what everybody expects.
 pub fn metric_name(metric: Option<&Metric>) -> &str {
     metric.filter(|metric| **metric != Metric::wall()).map_or("", |metric| &metric.name)

@@ -63,6 +63,11 @@ impl VerdictKind {
         }
     }
 
+    /// Whether it says that something changed.
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Regressed | Self::Accepted | Self::Improved)
+    }
+
     /// Its name for people.
     pub const fn name(self) -> &'static str {
         match self {

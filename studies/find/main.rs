@@ -5,7 +5,7 @@
 //! `cargo run --release --example find -- --keep DIR` prints a line for each history, and what it comes to. With
 //! `--simulate`, only the search itself is tried, with comparisons that are drawn. `docs/find.md` has the results.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::{
     error::Error,
@@ -53,17 +53,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: a target is missed");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    rbench::end(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<bool, Box<dyn Error>> {

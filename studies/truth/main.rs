@@ -76,17 +76,7 @@ impl All {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: a target is missed");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    rbench::end(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<bool, Box<dyn Error>> {

@@ -6,14 +6,14 @@ use std::{
 };
 
 use super::{
-    Finder, stored,
+    Finder,
+    stored::Stored,
     versions::{Versions, why_missing},
 };
 use crate::{
     command::{
         selection::{Selection, common_benchmarks},
         stages::Stages,
-        suspicious_builds,
     },
     experiment::ListedVersion,
     failure::{Failure, Result},
@@ -291,7 +291,7 @@ fn rows(
     verdicts: &VerdictSettings,
     effort: &mut Effort,
 ) -> Result<Vec<JudgedRow>> {
-    let mut rows = stored::rows(finder.runner, versions, benchmarks, verdicts)?;
+    let mut rows = Stored::of(finder.runner, versions)?.rows(benchmarks, verdicts)?;
     let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
     let missing: Vec<Benchmark> =
         benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();
@@ -304,8 +304,6 @@ fn rows(
     let (criteria, command_line) = (verdicts.criteria, finder.command_line.clone());
     let mut report = ComparisonReport::new(base, head, criteria, command_line);
     let runner = finder.runner;
-    let builds = runner.link(versions, &missing, runner.first_look(&missing))?;
-    report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
     let unmeasured: &[(Benchmark, Sameness)] = &[];
     let stages = Stages {
         runner,
@@ -317,6 +315,7 @@ fn rows(
         budget: None,
         console: finder.console,
     };
+    let builds = stages.link(&mut report)?;
     let begun = Instant::now();
     rows.extend(stages.measure_and_finish(&builds, &mut report)?);
     effort.spent += begun.elapsed();

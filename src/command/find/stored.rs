@@ -11,50 +11,61 @@ use crate::{
     stats::{Doubt, Verdict},
 };
 
-/// What finished experiments on exactly these versions, measured as this runner measures, say of benchmarks: by the
-/// newest of those that say something of each.
-///
-/// What a budget left without fresh builds is not taken: it is measured again.
-pub fn rows(
-    runner: &Runner<'_>,
-    versions: &[ListedVersion; 2],
-    benchmarks: &[&Benchmark],
-    verdicts: &VerdictSettings,
-) -> Result<Vec<JudgedRow>> {
-    let results = Results::finished(&runner.store)?;
-    let places = places(&results, runner, versions);
-    let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
-    let judge = Judge::new(&results, options);
-    let mut found = Vec::new();
-    for benchmark in benchmarks {
-        for versions in &places {
-            let of_benchmark = results.of_benchmark(benchmark, [versions[0].experiment])?;
-            if versions.iter().any(|place| of_benchmark.rows(*place).is_empty()) {
-                continue;
-            }
-            let relation = Relation::SameExperiment(*versions);
-            let rows = judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?;
-            if rows.iter().all(is_complete) {
-                found.extend(rows);
-                break;
-            }
-        }
-    }
-    Ok(found)
+/// The finished experiments on exactly two versions, measured as a runner measures.
+pub struct Stored<'r> {
+    runner: &'r Runner<'r>,
+    results: Results<'r>,
+    /// Where the versions are in them, the newest first.
+    places: Vec<[VersionRef; 2]>,
 }
 
-/// The benchmarks that finished experiments on exactly these versions did not measure, as both do the same.
-pub fn unmeasured(
-    runner: &Runner<'_>,
-    versions: &[ListedVersion; 2],
-) -> Result<HashSet<Benchmark>> {
-    let results = Results::finished(&runner.store)?;
-    let mut unmeasured = HashSet::new();
-    for [base, _] in places(&results, runner, versions) {
-        let id = results.experiments[base.experiment].id;
-        unmeasured.extend(runner.store.unmeasured(id)?.into_iter().map(|(benchmark, _)| benchmark));
+impl<'r> Stored<'r> {
+    /// Reads which there are.
+    pub fn of(runner: &'r Runner<'r>, versions: &[ListedVersion; 2]) -> Result<Self> {
+        let results = Results::finished(&runner.store)?;
+        let places = places(&results, runner, versions);
+        Ok(Self { runner, results, places })
     }
-    Ok(unmeasured)
+
+    /// What they say of benchmarks: the newest of those that say something of each.
+    ///
+    /// What a budget left without fresh builds is not taken: it is measured again.
+    pub fn rows(
+        &self,
+        benchmarks: &[&Benchmark],
+        verdicts: &VerdictSettings,
+    ) -> Result<Vec<JudgedRow>> {
+        let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
+        let judge = Judge::new(&self.results, options);
+        let mut found = Vec::new();
+        for benchmark in benchmarks {
+            for versions in &self.places {
+                let of_benchmark =
+                    self.results.of_benchmark(benchmark, [versions[0].experiment])?;
+                if versions.iter().any(|place| of_benchmark.rows(*place).is_empty()) {
+                    continue;
+                }
+                let relation = Relation::SameExperiment(*versions);
+                let rows = judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?;
+                if rows.iter().all(is_complete) {
+                    found.extend(rows);
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The benchmarks that they did not measure, as both versions do the same.
+    pub fn unmeasured(&self) -> Result<HashSet<Benchmark>> {
+        let mut unmeasured = HashSet::new();
+        for [base, _] in &self.places {
+            let id = self.results.experiments[base.experiment].id;
+            let of_experiment = self.runner.store.unmeasured(id)?;
+            unmeasured.extend(of_experiment.into_iter().map(|(benchmark, _)| benchmark));
+        }
+        Ok(unmeasured)
+    }
 }
 
 /// Where exactly these versions were compared, measured as this runner measures: the newest first.

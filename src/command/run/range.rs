@@ -9,7 +9,7 @@ use super::{
 use crate::{
     command::{
         announcement,
-        find::stored,
+        find::stored::Stored,
         selection::{Selection, benchmarks_only_in},
         show,
         stages::Stages,
@@ -58,8 +58,6 @@ struct Versions {
     listed: Vec<Option<ListedVersion>>,
     /// The benchmarks that are asked for, of those that were listed.
     benchmarks: Vec<Vec<Benchmark>>,
-    /// Those that gave a comparison.
-    measured: Vec<bool>,
     /// Why those cannot be compared that were tried and cannot.
     failures: Vec<Failure>,
     /// What the comparisons say.
@@ -79,7 +77,6 @@ impl Run<'_> {
         let mut versions = Versions {
             listed: versions.iter().map(|_| None).collect(),
             benchmarks: vec![Vec::new(); versions.len()],
-            measured: vec![false; versions.len()],
             failures: Vec::new(),
             comparisons: Vec::new(),
             all: versions,
@@ -171,7 +168,6 @@ impl Run<'_> {
         let compared = both.each_ref().map(|listed| listed.version.clone());
         for (index, listed) in pair.into_iter().zip(both) {
             versions.listed[index] = Some(listed);
-            versions.measured[index] = true;
         }
         let comparison = RangeComparison { versions: compared, rows: rows? };
         let changed = comparison.changes().next().is_some();
@@ -186,11 +182,12 @@ impl Run<'_> {
         let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
         let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
-        let mut rows = stored::rows(runner, versions, &wanted, verdicts)?;
+        let stored = Stored::of(runner, versions)?;
+        let mut rows = stored.rows(&wanted, verdicts)?;
         let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
         let missing: Vec<Benchmark> =
             wanted.into_iter().filter(|one| !is_stored(one)).cloned().collect();
-        let known = stored::unmeasured(runner, versions)?;
+        let known = stored.unmeasured()?;
         let is_unmeasured =
             |one: &&Benchmark| !chosen.measured.contains(one) && !known.contains(one);
         let unmeasured: Vec<(Benchmark, Sameness)> = chosen
@@ -213,7 +210,6 @@ impl Run<'_> {
         if self.only_plan {
             return Ok(rows);
         }
-        let builds = runner.link(versions, &missing, runner.first_look(&missing))?;
         let stages = Stages {
             runner,
             versions,
@@ -224,6 +220,7 @@ impl Run<'_> {
             budget: None,
             console,
         };
+        let builds = stages.link(&mut report)?;
         rows.extend(stages.measure_and_finish(&builds, &mut report)?);
         for warning in report.warning_sentences() {
             console.line(&format!("warning: {warning}"));
@@ -234,7 +231,7 @@ impl Run<'_> {
     /// What is stored of the versions by now, the newest first, if any two could be compared.
     fn report_range(&self, mut versions: Versions) -> Result<RangeDone> {
         if let Some(failure) = versions.failures.pop()
-            && !versions.measured.contains(&true)
+            && versions.comparisons.is_empty()
         {
             return Err(failure);
         }
@@ -248,7 +245,8 @@ impl Run<'_> {
             return Ok(RangeDone { report, exit });
         }
         for (index, version) in versions.all.iter().enumerate().rev() {
-            if !versions.measured[index] {
+            let is_of = |one: &RangeComparison| one.versions.contains(version);
+            if !report.comparisons.iter().any(is_of) {
                 continue;
             }
             let (store, given) = (&self.runner.store, self.given.clone());

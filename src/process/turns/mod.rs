@@ -265,9 +265,10 @@ impl Member {
         let read = offset_of!(Page, read) + size_of::<u64>() * self.index;
         let read = usize::try_from(u64::from_ne_bytes(self.ring.read(read)?)).unwrap_or(usize::MAX);
         let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
-        let at = |index: usize| all + size_of::<i64>() * (index % READINGS);
+        let bytes: [u8; size_of::<i64>() * READINGS] = self.ring.read(all)?;
+        let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
         let kept = read.saturating_sub(READINGS)..read;
-        kept.map(|index| Ok(i64::from_ne_bytes(self.ring.read(at(index))?))).collect()
+        Ok(kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect())
     }
 
     fn has(&self, flags: usize) -> Result<bool> {

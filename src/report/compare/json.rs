@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    ComparisonReport, StoredExperiment,
+    ComparisonReport, StoredExperiment, Warning, WarningFields,
     advice::NextStep,
     summary::{Counts, GeometricMean},
 };
@@ -35,7 +35,7 @@ struct Comparison<'r> {
     dimensions: Option<Dimensions>,
     machine: Option<Machine<'r>>,
     stored: Vec<Stored<'r>>,
-    warnings: Vec<Warning>,
+    warnings: Vec<WarningFields>,
     counts: Counts,
     geometric_means: Vec<GeometricMean>,
     functions: Vec<Functions<'r>>,
@@ -54,14 +54,6 @@ struct Stored<'r> {
     identity: &'r str,
     begun_seconds: f64,
     dimensions: Dimensions,
-}
-
-#[derive(Serialize)]
-struct Warning {
-    kind: &'static str,
-    text: String,
-    /// The number in the text, if it is about one.
-    value: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -164,11 +156,10 @@ impl ComparisonReport {
         }
     }
 
-    fn warning_fields(&self) -> Vec<Warning> {
-        let fields = |warning: super::Warning| Warning {
-            kind: warning.kind(),
+    fn warning_fields(&self) -> Vec<WarningFields> {
+        let fields = |warning: Warning| WarningFields {
             text: self.warning_text(&warning),
-            value: warning.value(),
+            ..WarningFields::from(&warning)
         };
         self.all_warnings().into_iter().map(fields).collect()
     }

@@ -14,7 +14,7 @@ use std::{rc::Rc, time::SystemTime};
 
 pub use advice::NextStep;
 pub use summary::{Counts, GeometricMean};
-pub(super) use warning::sentence as warning_sentence;
+pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
 use super::{CommandLine, Report};
 use crate::{

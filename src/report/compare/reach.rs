@@ -68,8 +68,5 @@ fn is_told(row: &JudgedRow) -> bool {
 }
 
 fn has_changed(row: &JudgedRow) -> bool {
-    matches!(
-        VerdictKind::of(&row.verdict),
-        VerdictKind::Regressed | VerdictKind::Accepted | VerdictKind::Improved
-    )
+    VerdictKind::of(&row.verdict).is_change()
 }

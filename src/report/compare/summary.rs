@@ -10,7 +10,7 @@ use crate::{
     judge::JudgedRow,
     model::Metric,
     report::{
-        names::{Names, metric_name},
+        names::{Names, with_metric},
         quantity,
         verdict::VerdictKind,
     },
@@ -217,9 +217,5 @@ impl ComparisonReport {
 
 /// The name of a row: of its benchmark, and of its metric where that is not wall time.
 pub(super) fn name(names: &Names<'_>, row: &JudgedRow) -> String {
-    let name = names.name(&row.benchmark);
-    match metric_name(row.metric.as_ref()) {
-        "" => name,
-        metric => format!("{name} ({metric})"),
-    }
+    with_metric(names.name(&row.benchmark), row.metric.as_ref())
 }

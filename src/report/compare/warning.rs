@@ -1,5 +1,7 @@
 //! Warnings of a comparison, as sentences and as values.
 
+use serde::Serialize;
+
 use super::{ComparisonReport, Warning};
 use crate::{
     machine::{disturbance::Disturbance, state::MANY_SWITCHES},
@@ -14,6 +16,21 @@ use crate::{
 /// Of so many benchmarks whose work differs the amounts are shown, with names of so many columns at most.
 const MOST_AMOUNTS: usize = 3;
 const LONGEST_NAME: usize = 60;
+
+/// A warning in JSON.
+#[derive(Serialize)]
+pub(in crate::report) struct WarningFields {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+    /// The number in the text, if it is about one.
+    pub(super) value: Option<f64>,
+}
+
+impl From<&Warning> for WarningFields {
+    fn from(warning: &Warning) -> Self {
+        Self { kind: warning.kind(), text: sentence(warning), value: warning.value() }
+    }
+}
 
 impl ComparisonReport {
     /// All warnings. Those that follow from the rows come first: they are about what was compared at all.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     failure::Result,
     report::{
-        compare::warning_sentence,
+        compare::WarningFields,
         json::{Criteria, FailedTarget, FullName, Machine, Version, document},
         reach::ReachFields,
     },
@@ -26,14 +26,7 @@ struct Find<'r> {
     stored_comparisons: usize,
     stopped: bool,
     line: Line<'r>,
-    warnings: Vec<Warning>,
-}
-
-#[derive(Serialize)]
-struct Warning {
-    kind: &'static str,
-    text: String,
-    value: Option<f64>,
+    warnings: Vec<WarningFields>,
 }
 
 #[derive(Serialize)]
@@ -107,11 +100,6 @@ struct Change {
 
 impl FindReport {
     pub(super) fn write_json(&self) -> Result<String> {
-        let warning = |warning: &super::Warning| Warning {
-            kind: warning.kind(),
-            text: warning_sentence(warning),
-            value: warning.value(),
-        };
         document(&Find {
             rbench: env!("CARGO_PKG_VERSION"),
             range: &self.range,
@@ -121,7 +109,7 @@ impl FindReport {
             stored_comparisons: self.stored,
             stopped: self.stopped,
             line: (&self.line).into(),
-            warnings: self.warnings.iter().map(warning).collect(),
+            warnings: self.warnings.iter().map(WarningFields::from).collect(),
         })
     }
 }

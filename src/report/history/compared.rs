@@ -5,7 +5,7 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
-        names::metric_name,
+        names::with_metric,
         prose::filled,
         quantity::{percent, range},
         style::{self, paint},
@@ -43,10 +43,8 @@ impl HistoryReport {
         self.benchmarks.iter().flat_map(|history| {
             history.versions.iter().filter_map(
                 move |HistoryRow { version: head, against, .. }| {
-                    use VerdictKind::{Accepted, Improved, Regressed};
                     let Against { version: base, relation, row } = against.as_ref()?;
-                    let kind = VerdictKind::of(&row.verdict);
-                    let has_changed = matches!(kind, Regressed | Accepted | Improved);
+                    let has_changed = VerdictKind::of(&row.verdict).is_change();
                     let is_shown = has_changed && *relation == Relation::SameExperiment;
                     is_shown.then_some(Shown { history, base, head, row })
                 },
@@ -71,11 +69,7 @@ impl HistoryReport {
             Column::left("verdict"),
         ]);
         for Shown { history, row, .. } in shown {
-            let name = names.name(&history.benchmark);
-            let name = match metric_name(Some(&history.metric)) {
-                "" => name,
-                metric => format!("{name} ({metric})"),
-            };
+            let name = with_metric(names.name(&history.benchmark), Some(&history.metric));
             let kind = VerdictKind::of(&row.verdict);
             let change = row.decisive().map(|stage| &stage.assessment.change);
             let estimate = change.map_or_else(String::new, |change| percent(change.estimate));

@@ -4,7 +4,7 @@ use super::HistoryReport;
 use crate::{
     model::Version,
     report::{
-        names::{Names, metric_name},
+        names::{Names, with_metric},
         prose::filled,
         quantity::{count, percent, range},
         style::{self, paint},
@@ -135,11 +135,7 @@ impl HistoryReport {
             Column::left("or in").dropped(0),
         ]);
         for (benchmark, change) in self.members(event) {
-            let name = names.name(&benchmark.benchmark);
-            let name = match metric_name(Some(&benchmark.metric)) {
-                "" => name,
-                metric => format!("{name} ({metric})"),
-            };
+            let name = with_metric(names.name(&benchmark.benchmark), Some(&benchmark.metric));
             let kind = if change.estimate > 0.0 { style::BAD } else { style::GOOD };
             table.row([
                 Cell::from(name),

@@ -6,7 +6,7 @@ use crate::{
     model::{Interleave, Metric, Version},
     report::{
         date,
-        names::metric_name,
+        names::with_metric,
         prose::{filled, first_line_filled},
         quantity::{self, count, percent},
         sentence,
@@ -56,13 +56,8 @@ impl HistoryReport {
     /// One line for each benchmark.
     fn overview(&self, columns: usize) -> String {
         let names = self.names();
-        let name = |one: &BenchmarkHistory| {
-            let name = names.name(&one.benchmark);
-            match metric_name(Some(&one.metric)) {
-                "" => name,
-                metric => format!("{name} ({metric})"),
-            }
-        };
+        let name =
+            |one: &BenchmarkHistory| with_metric(names.name(&one.benchmark), Some(&one.metric));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::left("history").dropped(2),

@@ -8,7 +8,7 @@ use crate::{
     judge::fitness::{BUILDS, Finding, Floor},
     model::{BenchTarget, Dimensions, Interleave},
     report::{
-        compare::warning_sentence,
+        compare::WarningFields,
         json::{Criteria, FailedTarget, FullName, Machine, Version, document},
     },
     stats::{self, noise},
@@ -25,7 +25,7 @@ struct Selftest<'r> {
     benchmarks: Vec<FullName<'r>>,
     left_out: Vec<FullName<'r>>,
     same_programs: Vec<Target<'r>>,
-    warnings: Vec<Warning>,
+    warnings: Vec<WarningFields>,
     ways: Vec<WayFields<'r>>,
     against: Option<Against>,
     failed_targets: Vec<FailedTarget<'r>>,
@@ -41,13 +41,6 @@ impl<'r> From<&'r BenchTarget> for Target<'r> {
     fn from(BenchTarget { package, target }: &'r BenchTarget) -> Self {
         Self { package, target }
     }
-}
-
-#[derive(Serialize)]
-struct Warning {
-    kind: &'static str,
-    text: String,
-    value: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -142,7 +135,7 @@ impl SelftestReport {
             benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
             left_out: self.left_out.iter().map(FullName::from).collect(),
             same_programs: self.same_programs.iter().map(Target::from).collect(),
-            warnings: self.warnings.iter().map(Warning::from).collect(),
+            warnings: self.warnings.iter().map(WarningFields::from).collect(),
             ways: self.ways.iter().map(WayFields::from).collect(),
             against: self.criterion.map(|criterion| Against {
                 tool: "criterion",
@@ -153,12 +146,6 @@ impl SelftestReport {
             }),
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
         })
-    }
-}
-
-impl From<&super::Warning> for Warning {
-    fn from(warning: &super::Warning) -> Self {
-        Self { kind: warning.kind(), text: warning_sentence(warning), value: warning.value() }
     }
 }
 

@@ -42,15 +42,9 @@ pub struct RangeComparison {
 }
 
 impl RangeComparison {
-    /// Whether a row says that something changed.
-    fn has_changed(row: &JudgedRow) -> bool {
-        use VerdictKind::{Accepted, Improved, Regressed};
-        matches!(VerdictKind::of(&row.verdict), Regressed | Accepted | Improved)
-    }
-
     /// The rows that say that something changed.
     pub fn changes(&self) -> impl Iterator<Item = &JudgedRow> {
-        self.rows.iter().filter(|row| Self::has_changed(row))
+        self.rows.iter().filter(|row| VerdictKind::of(&row.verdict).is_change())
     }
 
     /// How many rows say neither that something changed nor that nothing did.
