@@ -117,6 +117,17 @@ impl Comparison {
         Self { project, warm_up }
     }
 
+    /// One whose executions go on for a minute. The iterations of a measurement are known, so that it begins
+    /// with an execution that counts.
+    fn long() -> Self {
+        let long = Self::new("60000ms");
+        let short = ["compare", "--strategy", "relink", "-l", "2", "-m", "1", "-n", "1"];
+        let rest = ["--filter", "changing", "--warm-up", "1ms", "--no-confirm"];
+        let outcome = long.project.rbench(&[&short[..], &rest].concat()).run();
+        assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+        long
+    }
+
     fn start(&self) -> Running {
         self.start_by(PROGRAM)
     }
@@ -231,8 +242,7 @@ fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
 
 #[test]
 fn a_killed_run_takes_the_benchmark_with_it() {
-    // It would go on for a minute.
-    let comparison = Comparison::new("60000ms");
+    let comparison = Comparison::long();
     let mut running = comparison.start();
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);
@@ -243,7 +253,7 @@ fn a_killed_run_takes_the_benchmark_with_it() {
 
 #[test]
 fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
-    let comparison = Comparison::new("60000ms");
+    let comparison = Comparison::long();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut running = comparison.start();
         running.wait_until_it_says("plan: ");
@@ -271,7 +281,7 @@ fn a_signal_that_is_to_be_ignored_is() {
 
 #[test]
 fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
-    let comparison = Comparison::new("60000ms");
+    let comparison = Comparison::long();
     let mut running = comparison.start();
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);

@@ -88,16 +88,18 @@ fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
 
 #[test]
 fn criterion_is_asked_the_same_about_its_own_benchmarks() {
-    let project = TestProject::shared("selftest", "criterion-0-8", |project| {
-        project.fetch();
-        let shortly = "criterion_group! {\n    name = benches;\n    config = Criterion::default()\n        \
-                       .sample_size(10)\n        .warm_up_time(std::time::Duration::from_millis(1))\n        \
-                       .measurement_time(std::time::Duration::from_millis(10));\n    targets = same\n}";
-        project.replace("benches/same.rs", "criterion_group!(benches, same);", shortly);
-        project.commit("Measure shortly");
-    });
-    let arguments =
-        ["--bench", "same", "--interleave", "turns", "--floor", "100us", "--format", "json"];
+    let project = TestProject::criterion();
+    let arguments = [
+        "short",
+        "--bench",
+        "same",
+        "--interleave",
+        "turns",
+        "--floor",
+        "100us",
+        "--format",
+        "json",
+    ];
     let more = ["--against", "criterion", "--filter", "count"];
     let outcome = project.rbench(&[&QUICK[..], &arguments, &more].concat()).run();
     assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());

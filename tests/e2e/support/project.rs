@@ -75,9 +75,19 @@ impl TestProject {
         Self::shared("native", "native", |_| {})
     }
 
-    /// Criterion.rs with good and bad benchmarks, for whoever changes nothing.
+    /// Criterion.rs with good and bad benchmarks, for whoever changes nothing. On the branch `short`, benchmarks
+    /// measure for a moment also where Criterion.rs itself decides for how long.
     pub fn criterion() -> Self {
-        Self::shared("criterion", "criterion-0-8", Self::fetch)
+        Self::shared("criterion", "criterion-0-8", |project| {
+            project.fetch();
+            project.git(&["checkout", "--quiet", "-b", "short"]);
+            let shortly = "criterion_group! {\n    name = benches;\n    config = Criterion::default()\n        \
+                           .sample_size(10)\n        .warm_up_time(std::time::Duration::from_millis(1))\n        \
+                           .measurement_time(std::time::Duration::from_millis(10));\n    targets = same\n}";
+            project.replace("benches/same.rs", "criterion_group!(benches, same);", shortly);
+            project.commit("Measure shortly");
+            project.git(&["checkout", "--quiet", "main"]);
+        })
     }
 
     /// Divan with good and bad benchmarks, for whoever changes nothing but its results.
