@@ -36,6 +36,9 @@ const BLOCKS: usize = 7;
 /// number, about three standard errors, and by so many times the inverse of it, since few blocks have a heavier tail.
 const CLEARLY: [f64; 2] = [8.0, 40.0];
 
+/// A difference of neighbouring blocks that exceeds their usual difference by so many times is a change of level.
+const JUMP: f64 = 4.0;
+
 /// A value that exceeds both values beside it by more standard deviations is a spike.
 const SPIKE: f64 = 4.0;
 
@@ -132,8 +135,9 @@ fn mean_of_smallest(values: &mut [f64]) -> f64 {
 /// By how much slow wandering makes means of many values more variable than their standard errors say; 1 if it does not
 /// clearly.
 ///
-/// For values in units of their standard deviation. Means of neighbouring blocks of 4, 8, 16, … values are compared; a
-/// change of level spoils one of these differences, of which the median is used.
+/// For values in units of their standard deviation. Means of neighbouring blocks of 4, 8, 16, … values are compared. A
+/// change of level spoils one or two of these differences, of which the median is used; and it is taken out before the
+/// blocks become longer and fewer, where a few changes would spoil most of them.
 pub(super) fn wandering(standardized: &[f64]) -> f64 {
     if standardized.len() < SHORTEST_WANDERING {
         return 1.0;
@@ -146,14 +150,21 @@ pub(super) fn wandering(standardized: &[f64]) -> f64 {
         if block < BLOCK {
             continue;
         }
-        let mut differences: Vec<f64> =
-            means.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+        let differences: Vec<f64> = means.windows(2).map(|pair| pair[1] - pair[0]).collect();
         // The median of |N(0, 1)| is .6745, and a difference has twice the variance of a block.
-        let deviation = median(&mut differences) / 0.674_490;
+        let mut sizes: Vec<f64> = differences.iter().map(|difference| difference.abs()).collect();
+        let deviation = median(&mut sizes) / 0.674_490;
         let ratio = block as f64 * deviation * deviation / 2.0;
         let blocks = means.len() as f64;
         if ratio > 1.0 + CLEARLY[0] / blocks.sqrt() + CLEARLY[1] / blocks {
             factor = factor.max(ratio);
+        }
+        let mut jumps = 0.0;
+        for (mean, difference) in means[1..].iter_mut().zip(differences) {
+            if difference.abs() > JUMP * deviation {
+                jumps += difference;
+            }
+            *mean -= jumps;
         }
     }
     factor

@@ -94,6 +94,38 @@ fn a_step_up_and_later_down_are_two_changes() {
     );
 }
 
+/// Four steps in a thousand versions are most of what blocks of a hundred versions differ by.
+#[test]
+fn several_steps_in_a_long_series_are_not_taken_for_wandering() {
+    let mut random = Random::new(7);
+    for (versions, size) in [(1000, 0.1), (1000, 0.03), (200, 0.05)] {
+        let level = |index: usize| (5 * index / versions) as f64 * size;
+        let logs: Vec<f64> =
+            (0..versions).map(|index| level(index) + 0.01 * random.normal()).collect();
+        let found = starts(&plain(&logs));
+        let true_places = [1, 2, 3, 4].map(|step| step * versions / 5);
+        let is_found = |at: &usize| found.iter().any(|one| one.abs_diff(*at) <= 3);
+        assert!(found.len() == 4 && true_places.iter().all(is_found), "{versions}: {found:?}");
+    }
+}
+
+#[test]
+fn what_wanders_slowly_is_hardly_ever_taken_for_steps() {
+    let mut random = Random::new(8);
+    let flagged = (0..100).filter(|_| {
+        let mut wandering = 0.0;
+        let logs: Vec<f64> = (0..300)
+            .map(|_| {
+                wandering = 0.98 * wandering + 0.005 * random.normal();
+                wandering + 0.01 * random.normal()
+            })
+            .collect();
+        !starts(&plain(&logs)).is_empty()
+    });
+    let flagged = flagged.count();
+    assert!(flagged <= 40, "{flagged} of 100");
+}
+
 #[test]
 fn few_versions_are_no_series() {
     assert!(Series::new(&plain(&[0.0; 4]), None).is_none());
