@@ -4,7 +4,8 @@
 //!
 //! A process lives in a time of its own that stands still while it waits for its turn. So it makes no
 //! difference whether a reading begins or ends a measurement. Points in time until which Rust's own locks and
-//! channels wait, or a thread sleeps, are translated to the real time.
+//! channels wait, or a thread sleeps, are translated to the real time. It also stands still while others have the
+//! CPU: other processes, and, on a virtual machine, its host.
 #![no_std]
 
 use core::{
@@ -21,6 +22,12 @@ use core::{
 use page::{Page, READINGS};
 use system::*;
 
+/// A shorter time between two readings has no interruption that would be worth asking for, in ns.
+const SHORTEST_EXAMINED: i64 = 50_000;
+
+/// Clocks that differ by less, in ns, only were not read at the same time.
+const LEAST_TAKEN: i64 = 2_000;
+
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 /// Which of the two processes this is.
 static MEMBER: AtomicUsize = AtomicUsize::new(0);
@@ -36,6 +43,13 @@ static TIME: AtomicI64 = AtomicI64::new(0);
 static TAKES_TURNS: AtomicBool = AtomicBool::new(false);
 /// When the present turn began, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
+/// When the first thread read the clock last, by the real clock.
+static LAST: AtomicI64 = AtomicI64::new(0);
+/// When the CPU time of the first thread was asked for, by the real clock, and what it was.
+static ASKED: AtomicI64 = AtomicI64::new(0);
+static CPU_TIME: AtomicI64 = AtomicI64::new(0);
+/// How often the first thread had given up the CPU of its own accord, when that was asked for.
+static WAITS: AtomicI64 = AtomicI64::new(0);
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -69,7 +83,8 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     let page = unsafe { &*page };
     let is_owner = is_owner();
     if is_owner {
-        let now = nanoseconds(CLOCK_MONOTONIC);
+        let mut now = nanoseconds(CLOCK_MONOTONIC);
+        leave_out_interruptions(now);
         if now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
             && page.gone[partner()].load(Acquire) == 0
             && thread() == OWNER.load(Relaxed)
@@ -77,6 +92,16 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         {
             take_turns(page, now);
             TAKES_TURNS.store(false, Release);
+            now = nanoseconds(CLOCK_MONOTONIC);
+        }
+        let time = TIME.load(Relaxed);
+        // It stands still for a signal handler that interrupts a change of turns.
+        if id == CLOCK_MONOTONIC && time & 1 == 0 {
+            let reading = now - (time >> 1);
+            keep(page, reading);
+            // SAFETY: the caller has a place for the time there.
+            unsafe { *out = Timespec::of(reading) };
+            return 0;
         }
     }
     let mut time = TIME.load(Acquire);
@@ -103,10 +128,45 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
         // Clocks differ by what they show, and not by how fast they go.
         (time >> 1) + out.total() - nanoseconds(CLOCK_MONOTONIC)
     });
-    if is_owner && id == CLOCK_MONOTONIC {
-        keep(page, out.total());
-    }
     0
+}
+
+/// Leaves out of the process's own time what others took of the CPU since the clock was read last. By the kernel's
+/// account, that is no CPU time of the thread; nor is what the thread waited of its own accord, for a lock, a disk or a
+/// timer, which stays. All of this happens after the end of a measurement is known, and before the next one begins.
+fn leave_out_interruptions(now: i64) {
+    let last = LAST.swap(now, Relaxed);
+    if now - last < SHORTEST_EXAMINED {
+        return;
+    }
+    let cpu_time = nanoseconds(CLOCK_THREAD_CPUTIME);
+    let passed = now - ASKED.swap(now, Relaxed);
+    let taken = passed - (cpu_time - CPU_TIME.swap(cpu_time, Relaxed));
+    if taken < LEAST_TAKEN {
+        return;
+    }
+    let waits = waits();
+    if waits == WAITS.swap(waits, Relaxed) {
+        // Never more than has passed since the last reading: time does not go back.
+        TIME.fetch_add(taken.min(now - last) << 1, Release);
+    }
+}
+
+/// Begins to count anew what others take.
+fn forget_interruptions() {
+    WAITS.store(waits(), Relaxed);
+    CPU_TIME.store(nanoseconds(CLOCK_THREAD_CPUTIME), Relaxed);
+    let now = nanoseconds(CLOCK_MONOTONIC);
+    ASKED.store(now, Relaxed);
+    LAST.store(now, Relaxed);
+}
+
+/// How often this thread has given up the CPU of its own accord.
+fn waits() -> i64 {
+    let mut usage = [0; 18];
+    // SAFETY: the place is as large as the type that libc fills.
+    unsafe { getrusage(RUSAGE_THREAD, addr_of_mut!(usage)) };
+    usage[VOLUNTARY_SWITCHES]
 }
 
 /// Keeps what the first thread has read. A process that it forks writes there too.
@@ -143,6 +203,7 @@ fn stand_still(now: i64) {
 /// Goes on from the time at which it stood still.
 fn go_on(page: &Page) {
     let stood = TIME.load(Relaxed) >> 1;
+    forget_interruptions();
     let now = nanoseconds(CLOCK_MONOTONIC);
     TIME.store((now - stood) << 1, Release);
     BEGAN.store(now, Relaxed);

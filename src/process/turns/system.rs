@@ -50,6 +50,9 @@ pub const FUTEX_COMMAND: c_long = 0x7f;
 pub const SCHED_BATCH: c_int = 3;
 pub const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 pub const RUSAGE_CHILDREN: c_int = -1;
+pub const RUSAGE_THREAD: c_int = 1;
+/// Where `struct rusage` has how often the CPU was given up of one's own accord.
+pub const VOLUNTARY_SWITCHES: usize = 16;
 pub const TIMER_ABSTIME: c_int = 1;
 
 #[cfg(target_arch = "x86_64")]

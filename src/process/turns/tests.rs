@@ -3,7 +3,10 @@
 use std::{
     fs,
     process::{Child, Stdio},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Instant,
 };
@@ -11,7 +14,11 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::{Ending, Interrupt, Invocation, Limits, run};
+use crate::process::{
+    Ending, Interrupt, Invocation, Limits,
+    pin::{Pinned, cpus},
+    run,
+};
 
 /// The library, and a program that reads the clock until 60 ms have gone by, and then prints how long a message
 /// took that never came, for which it waited at most 20 ms, and what its directory has.
@@ -36,6 +43,26 @@ fn main() {
 }
 "#;
 
+/// Prints how long work took that reads no clock, and how much CPU time it needed, in ns; and how long a sleep of 30 ms
+/// took, in ms.
+const WORK: &str = r#"
+use std::{hint::black_box, time::{Duration, Instant}};
+fn cpu_time() -> u64 {
+    let all = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    all.split(' ').next().unwrap().parse().unwrap()
+}
+fn main() {
+    let (begin, before) = (Instant::now(), cpu_time());
+    for round in 0..30_000_000_u64 {
+        black_box(round);
+    }
+    let (took, needed) = (begin.elapsed(), cpu_time() - before);
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_millis(30));
+    println!("{}\n{needed}\n{}", took.as_nanos(), begin.elapsed().as_millis());
+}
+"#;
+
 /// All that is compiled here takes turns at being alone, so it is compiled once.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -50,6 +77,7 @@ fn built() -> &'static Built {
         };
         rustc(LIBRARY_SOURCE, "library", LIBRARY_FLAGS);
         rustc(PROGRAM, "program", "--edition 2024");
+        rustc(WORK, "work", "--edition 2024");
         Built { directory }
     })
 }
@@ -66,7 +94,11 @@ fn member(ring: &Arc<Ring>, index: usize) -> Member {
 }
 
 fn start(member: &Member) -> Child {
-    let mut command = Command::new(built().directory.path().join("program"));
+    start_program(member, "program")
+}
+
+fn start_program(member: &Member, name: &str) -> Child {
+    let mut command = Command::new(built().directory.path().join(name));
     member.apply(&mut command);
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
@@ -125,6 +157,29 @@ fn what_a_process_read_last_from_the_clock_is_kept_in_its_own_time() {
         let waited = readings[READINGS - 1] - readings[READINGS - 10];
         assert!((20_000_000..2_000_000_000).contains(&waited), "{waited}");
     }
+}
+
+#[test]
+fn what_other_processes_take_of_the_cpu_is_not_part_of_the_own_time_and_sleep_is() {
+    let ring = ring();
+    member(&ring, 1).leave().unwrap();
+    let worker = member(&ring, 0);
+    let is_done = AtomicBool::new(false);
+    let lines = thread::scope(|scope| {
+        let crowd = scope.spawn(|| {
+            // What is started from here has one CPU together.
+            let _pinned = Pinned::to(cpus().unwrap().first().copied()).unwrap();
+            let busy = || while !is_done.load(Ordering::Relaxed) {};
+            let _others = [scope.spawn(busy), scope.spawn(busy)];
+            printed(start_program(&worker, "work"))
+        });
+        let lines = crowd.join().unwrap();
+        is_done.store(true, Ordering::Relaxed);
+        lines
+    });
+    let [took, needed, slept] = [0, 1, 2].map(|line| lines[line].parse::<u64>().unwrap());
+    assert!(took < needed + needed / 5, "{took} {needed}");
+    assert!(slept >= 30, "{slept}");
 }
 
 #[test]
