@@ -51,7 +51,8 @@ fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for
         // In each of two repetitions, three pairs of executions of each benchmark.
         assert_eq!(way["order"]["pairs"], 2 * 3 * benchmarks);
         // On a quiet machine, most pairs of a benchmark may be equal to the nanosecond: it has no scale then.
-        let neighbours = way["serial"]["neighbours"].as_u64().unwrap_or(0) as usize;
+        let neighbours: usize =
+            way["serial"]["neighbours"].as_u64().unwrap_or(0).try_into().unwrap();
         let of_varying = |varying: usize| 2 * (3 * varying).saturating_sub(1);
         assert!((0..=benchmarks).any(|varying| neighbours == of_varying(varying)), "{neighbours}");
         assert_eq!(way["noise_floors"].as_array().unwrap().len(), benchmarks);

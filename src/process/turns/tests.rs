@@ -169,7 +169,11 @@ fn what_other_processes_take_of_the_cpu_is_not_part_of_the_own_time_and_sleep_is
         let crowd = scope.spawn(|| {
             // What is started from here has one CPU together.
             let _pinned = Pinned::to(cpus().unwrap().first().copied()).unwrap();
-            let busy = || while !is_done.load(Ordering::Relaxed) {};
+            let busy = || {
+                while !is_done.load(Ordering::Relaxed) {
+                    std::hint::black_box(0);
+                }
+            };
             let _others = [scope.spawn(busy), scope.spawn(busy)];
             printed(start_program(&worker, "work"))
         });
