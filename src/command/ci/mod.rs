@@ -1,0 +1,110 @@
+//! `cargo rbench ci`: a comparison in a job of continuous integration, told where the job's readers look.
+
+mod comment;
+mod commenter;
+mod job;
+mod versions;
+
+use std::fs;
+
+use self::{comment::comment, commenter::Commenter, job::Job};
+use super::compare;
+use crate::{
+    ci::{self, Comparison, Provider},
+    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
+    console::Console,
+    failure::{Exit, OrFail, Result},
+    process::{Interrupt, Kept},
+    project::Project,
+    report::{Report as _, compare::ComparisonReport},
+};
+
+/// Compares, or does what else was asked for.
+pub fn run(args: &CiArgs) -> Result<Exit> {
+    match &args.command {
+        None => compared(&args.run),
+        Some(CiCommand::Comment(args)) => comment(args),
+        Some(CiCommand::Merge(args)) => merged(args),
+    }
+}
+
+/// Finds the versions, compares them, and tells the verdicts.
+fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
+    let console = Console::new(args.report.verbose);
+    let mut job = Job::new(place, &console)?;
+    job.stop_commands();
+    let result = told(args, &mut job, &console);
+    if let Err(failure) = &result {
+        job.tell_failure(failure)?;
+    }
+    result
+}
+
+fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
+    let manifest = args.experiment.target.manifest_path.as_deref();
+    let versions = versions::find(&job.surroundings, args.versions.typed(), manifest, console)?;
+    let args = CompareArgs { versions: RevisionPair::of(versions), ..args.clone() };
+    let output = super::output::Output::with_files(args.report.format, &args.report.output.files)?;
+    if !args.experiment.dry_run {
+        job.mark_stale();
+    }
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let project = Project::find(manifest)?;
+    project.check_tables(&args.versions.names()?, console)?;
+    let Some(report) = compare::report(&project, &args, console, &interrupt)? else {
+        return Ok(Exit::Success);
+    };
+    output.write(&report)?;
+    let (advisory, fails) = (args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive);
+    let exit = report.exit(advisory, fails);
+    let sources = sources(&project, &report, console);
+    job.write_report(&report)?;
+    job.tell(&report.json()?, exit, advisory, |name| ci::definition(&sources, name))?;
+    Ok(exit)
+}
+
+/// The sources in which functions that changed are looked for. Without them annotations have no place.
+fn sources(
+    project: &Project,
+    report: &ComparisonReport,
+    console: &Console,
+) -> Vec<(String, String)> {
+    match project.repository.changed_sources(&report.base, &report.head) {
+        Ok(sources) => sources,
+        Err(failure) => {
+            console.line(&format!("warning: {failure}"));
+            Vec::new()
+        }
+    }
+}
+
+/// Joins the comparisons of all parts, and tells them as one.
+fn merged(args: &CiMergeArgs) -> Result<Exit> {
+    let console = Console::new(false);
+    let mut job = Job::new(&args.place, &console)?;
+    let result = (|| {
+        let read = |path: &std::path::PathBuf| {
+            fs::read_to_string(path)
+                .or_fail(Exit::Usage, || format!("cannot read {}", path.display()))
+        };
+        let parts: Vec<String> = args.files.iter().map(read).collect::<Result<_>>()?;
+        let document = ci::merge(&parts)?;
+        let exit =
+            Comparison::parse(&document)?.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
+        job.tell(&document, exit, args.advisory, |_| None)?;
+        Ok(exit)
+    })();
+    if let Err(failure) = &result {
+        job.tell_failure(failure)?;
+    }
+    result
+}
+
+/// The host of comments of a service.
+const fn host(provider: Provider) -> Option<crate::forge::Host> {
+    match provider {
+        Provider::Github => Some(crate::forge::Host::Github),
+        Provider::Gitlab => Some(crate::forge::Host::Gitlab),
+        Provider::None => None,
+    }
+}

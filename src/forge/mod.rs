@@ -1,0 +1,12 @@
+//! The APIs of services that host repositories, as far as comments on pull requests need them.
+
+mod comments;
+mod http;
+
+#[cfg(test)]
+pub mod fake;
+#[cfg(test)]
+mod tests;
+
+pub use comments::{Comments, Found, Host, Request};
+pub use http::{Token, Trouble};
