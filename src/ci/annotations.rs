@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Comparison, Row};
+use super::{Comparison, Place, Places, Row};
 use crate::report::{
     quantity::{percent, range, value},
     verdict::VerdictKind,
@@ -14,15 +14,6 @@ pub const MOST_ANNOTATIONS: usize = 10;
 
 /// The longest message, in characters.
 const LONGEST: usize = 1_000;
-
-/// A place in the source, by its path in the repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The path of the file.
-    pub path: String,
-    /// The line; 1 is the first.
-    pub line: u32,
-}
 
 /// How loud an annotation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +37,8 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// What regressed and what failed, the worst first. `place` is where a function is defined.
-pub fn annotations(
-    comparison: &Comparison,
-    advisory: bool,
-    place: impl Fn(&str) -> Option<Place>,
-) -> Vec<Annotation> {
+/// What regressed and what failed, the worst first.
+pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> Vec<Annotation> {
     let mut all = Vec::new();
     for one in comparison.both() {
         let names = one.names();
@@ -69,7 +56,7 @@ pub fn annotations(
             let name = row.name(&names);
             let has_failed = row.verdict == VerdictKind::Failed;
             let functions = row.functions();
-            let place = functions.iter().find_map(|function| place(&function.name));
+            let place = functions.iter().find_map(|function| places.of_function(&function.name));
             let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
             let title = format!("benchmark {}{against}", row.verdict.name());
             let message = if has_failed {

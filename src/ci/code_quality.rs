@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Comparison, Place, Row};
+use super::{Comparison, Place, Places, Row};
 use crate::{
     failure::{Exit, OrFail as _, Result},
     report::{quantity::percent, verdict::VerdictKind},
@@ -28,12 +28,9 @@ struct Lines {
     begin: u32,
 }
 
-/// What regressed and what failed. `place` is where a function is defined. GitLab wants a place of everything: what
-/// has none is shown at the manifest.
-pub fn code_quality(
-    comparison: &Comparison,
-    place: impl Fn(&str) -> Option<Place>,
-) -> Result<String> {
+/// What regressed and what failed. GitLab wants a place of everything: what executes no function that is known to
+/// have changed is shown where its bench target begins, or else at the manifest.
+pub fn code_quality(comparison: &Comparison, places: &Places) -> Result<String> {
     let mut issues = Vec::new();
     for (number, one) in comparison.both().enumerate() {
         let names = one.names();
@@ -43,7 +40,9 @@ pub fn code_quality(
                 VerdictKind::Failed => ("benchmark failed", "critical"),
                 _ => continue,
             };
-            let place = row.functions().iter().find_map(|function| place(&function.name));
+            let functions = row.functions();
+            let place = functions.iter().find_map(|function| places.of_function(&function.name));
+            let place = place.or_else(|| places.of_bench_target(&row.benchmark.target));
             let Place { path, line } =
                 place.unwrap_or_else(|| Place { path: "Cargo.toml".to_owned(), line: 1 });
             let change = row.change.and_then(|change| change.estimate);

@@ -16,7 +16,7 @@ use crate::{
 const SCHEMA_VERSION: u32 = 2;
 
 /// The largest document, in bytes.
-const LARGEST: usize = 64 << 20;
+pub const LARGEST: usize = 64 << 20;
 
 /// The most rows, and the most of anything else that there is a list of.
 const MOST: usize = 100_000;

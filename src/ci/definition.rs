@@ -1,10 +1,44 @@
-//! Where a function is defined, as far as its name and the sources that changed tell.
+//! Where something is defined, as far as names and the sources that changed tell.
 
-use super::Place;
+/// A place in the source, by its path in the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The path of the file.
+    pub path: String,
+    /// The line; 1 is the first.
+    pub line: u32,
+}
+
+/// What is known of the sources.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The paths and texts of those that changed.
+    pub changed: Vec<(String, String)>,
+    /// The paths of those that bench targets begin with.
+    pub benches: Vec<String>,
+}
+
+impl Places {
+    /// Where a function is defined that changed.
+    pub fn of_function(&self, name: &str) -> Option<Place> {
+        definition(&self.changed, name)
+    }
+
+    /// The file that a bench target begins with.
+    pub fn of_bench_target(&self, target: &str) -> Option<Place> {
+        let ends = [format!("/{target}.rs"), format!("/{target}/main.rs")];
+        let mut paths = self.benches.iter().filter(|path| {
+            let path = format!("/{path}");
+            ends.iter().any(|end| path.ends_with(end))
+        });
+        let path = paths.next()?.clone();
+        paths.next().is_none().then_some(Place { path, line: 1 })
+    }
+}
 
 /// The place of a function's definition in these files, which are paths and texts; none unless there is exactly one
 /// that it can be.
-pub fn definition(sources: &[(String, String)], name: &str) -> Option<Place> {
+fn definition(sources: &[(String, String)], name: &str) -> Option<Place> {
     let segments = segments(name);
     let word = segments.last()?;
     let mut places = Vec::new();
@@ -95,6 +129,16 @@ mod tests {
     fn of_several_functions_of_one_name_the_module_tells_which_it_is() {
         assert_eq!(place("ryu::pretty::both"), Some(("src/pretty/mod.rs".to_owned(), 1)));
         assert_eq!(place("ryu::other::both"), None);
+    }
+
+    #[test]
+    fn a_bench_target_begins_with_the_file_of_its_name() {
+        let benches = ["benches/a.rs", "one/benches/b/main.rs", "x/c.rs", "y/c.rs"];
+        let places = Places { benches: benches.map(str::to_owned).to_vec(), ..Places::default() };
+        let path = |target: &str| places.of_bench_target(target).map(|place| place.path);
+        assert_eq!(path("a").as_deref(), Some("benches/a.rs"));
+        assert_eq!(path("b").as_deref(), Some("one/benches/b/main.rs"));
+        assert_eq!((path("c"), path("d"), path("")), (None, None, None));
     }
 
     #[test]

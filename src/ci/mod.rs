@@ -21,11 +21,11 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, Place, annotations, resume, stop};
+pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
 pub use code_quality::code_quality;
 pub use comment::{COMMENT_ROOM, Comment, marker};
-pub use comparison::{Comparison, Row};
-pub use definition::definition;
+pub use comparison::{Comparison, LARGEST, Row};
+pub use definition::{Place, Places};
 pub use event::{Event, WorkflowRun};
 pub use junit::junit;
 pub use merge::merge;

@@ -1,6 +1,8 @@
 //! A comparison as Markdown, for a comment or a summary: what changed first, whole rows only, and no longer than there
 //! is room. Text from elsewhere stands in spans and blocks of code, where nothing is a mention, a link or markup.
 
+use std::collections::HashMap;
+
 use super::{
     Comparison, Row,
     comparison::{FailedTarget, Function, Warning},
@@ -25,8 +27,9 @@ const LONGEST: usize = 100;
 const LARGEST: usize = 300;
 const LONGEST_REASON: usize = 400;
 
-/// So many functions of a benchmark are named.
+/// So many functions of a benchmark are named, and so many benchmarks that execute the same.
 const MOST_FUNCTIONS: usize = 3;
+const MOST_NAMES: usize = 8;
 
 /// Headings and sentences of a section, in bytes, beside its lists.
 const AROUND: usize = 1_500;
@@ -62,7 +65,7 @@ impl Links {
 pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
     let mut text = headline(comparison);
     let footer = format!(
-        "\n<sub>By cargo rbench{}. Each change is shown by several builds with different code layouts.</sub>\n",
+        "\n<sub>cargo rbench compared builds with several code layouts{}</sub>\n",
         links.text()
     );
     let sections = comparison.both().count();
@@ -137,8 +140,9 @@ impl Comparison {
             text += &table(&names, &news, of_room(50));
         }
         text += &list(self.failed_targets.iter().map(failed_target), of_room(5), "bench targets");
-        let reasons = news.iter().filter_map(|row| reason(&names, row));
-        text += &list(reasons, of_room(19), "benchmarks");
+        let reasons = news.iter().filter_map(|row| failure(&names, row));
+        text += &list(reasons, of_room(9), "failed benchmarks");
+        text += &list(executed(&names, &news).into_iter(), of_room(10), "notes");
         if !others.is_empty() {
             let kinds =
                 [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
@@ -186,23 +190,49 @@ fn line(names: &Names<'_>, row: &Row) -> String {
     format!("| {name} | {base} | {head} | {change} | {interval} | {verdict} |\n")
 }
 
-/// What a benchmark that changed executes, or why it failed.
-fn reason(names: &Names<'_>, row: &Row) -> Option<String> {
+/// Why a benchmark failed.
+fn failure(names: &Names<'_>, row: &Row) -> Option<String> {
+    let reason = row.reason.text.lines().next().unwrap_or_default();
+    let reason = code(&limited(&visible(reason), LONGEST_REASON));
     let name = code(&clipped(&row.name(names)));
-    if row.verdict == VerdictKind::Failed {
-        let reason = row.reason.text.lines().next().unwrap_or_default();
-        return Some(format!("- {name}: {}\n", code(&limited(&visible(reason), LONGEST_REASON))));
+    (row.verdict == VerdictKind::Failed).then(|| format!("- {name}: {reason}\n"))
+}
+
+/// What benchmarks that changed execute of what differs: those together that execute the same.
+fn executed(names: &Names<'_>, rows: &[&Row]) -> Vec<String> {
+    let mut alike: Vec<(String, Vec<String>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for row in rows.iter().filter(|row| row.verdict != VerdictKind::Failed) {
+        let functions = row.functions();
+        let named = |function: &&Function| {
+            format!("{} ({})", code(&clipped(&function.name)), function.sizes())
+        };
+        let what = listed(functions.iter().map(named), functions.len(), MOST_FUNCTIONS);
+        let name = code(&clipped(&row.name(names)));
+        if functions.is_empty() {
+            continue;
+        }
+        let place = *places.entry(what.clone()).or_insert(alike.len());
+        match alike.get_mut(place) {
+            Some((_, whose)) => whose.push(name),
+            None => alike.push((what, vec![name])),
+        }
     }
-    let functions = row.functions();
-    let named =
-        |function: &&Function| format!("{} ({})", code(&clipped(&function.name)), function.sizes());
-    let named: Vec<String> = functions.iter().take(MOST_FUNCTIONS).map(named).collect();
-    let more = match functions.len().saturating_sub(MOST_FUNCTIONS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
+    let note = |(what, whose): (String, Vec<String>)| {
+        let verb = if whose.len() == 1 { "executes" } else { "execute" };
+        let number = whose.len();
+        format!("- {} {verb} {what}\n", listed(whose.into_iter(), number, MOST_NAMES))
     };
-    let functions = named.join(", ");
-    (!functions.is_empty()).then(|| format!("- {name} executes {functions}{more}\n"))
+    alike.into_iter().map(note).collect()
+}
+
+/// The first of some things, and how many more there are.
+fn listed(things: impl Iterator<Item = String>, number: usize, most: usize) -> String {
+    let shown: Vec<String> = things.take(most).collect();
+    match number.saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 fn failed_target(FailedTarget { package, target, error }: &FailedTarget) -> String {

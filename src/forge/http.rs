@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use ureq::{
     Agent,
-    http::{HeaderMap, Request, Response},
+    http::{HeaderMap, Request},
     tls::{RootCerts, TlsConfig},
 };
 
@@ -198,11 +198,10 @@ impl Http {
                 self.agent.run(request)
             }
         };
-        let mut response: Response<ureq::Body> = sent.map_err(|error| unreachable(&error))?;
-        let status = response.status().as_u16();
-        let wait = wait(response.headers());
-        let body = response.body_mut().with_config().limit(LARGEST).read_to_string();
+        let (head, mut body) = sent.map_err(|error| unreachable(&error))?.into_parts();
+        let body = body.with_config().limit(LARGEST).read_to_string();
         let body = body.map_err(|error| Trouble::Answer(error.to_string()))?;
+        let (status, wait) = (head.status.as_u16(), wait(&head.headers));
         Ok(Answer { status, wait, body })
     }
 }

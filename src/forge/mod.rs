@@ -4,7 +4,8 @@ mod comments;
 mod http;
 
 #[cfg(test)]
-pub mod fake;
+#[path = "../../tests/e2e/support/api.rs"]
+mod api;
 #[cfg(test)]
 mod tests;
 

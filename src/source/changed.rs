@@ -1,6 +1,6 @@
 //! What two versions have in common, and which sources differ.
 
-use git2::{Delta, DiffOptions, Oid};
+use git2::{DiffOptions, Oid};
 
 use super::Repository;
 use crate::{
@@ -43,11 +43,10 @@ impl Repository {
         for delta in diff.deltas().take(MOST_FILES) {
             let file = delta.new_file();
             let Some(path) = file.path().and_then(|path| path.to_str()) else { continue };
-            if delta.status() == Delta::Deleted || !path.ends_with(".rs") {
-                continue;
-            }
+            // Of a file that the head has not, there is no blob.
             let Ok(blob) = self.git().find_blob(file.id()) else { continue };
-            if let Ok(text) = std::str::from_utf8(blob.content())
+            if path.ends_with(".rs")
+                && let Ok(text) = std::str::from_utf8(blob.content())
                 && text.len() <= LARGEST
             {
                 sources.push((path.to_owned(), text.to_owned()));

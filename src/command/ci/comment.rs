@@ -2,11 +2,11 @@
 //! wrote, so nothing that it left behind is believed or run: the comparison has to be about the commit of the event,
 //! whose request the API knows, and its text is shown as text.
 
-use std::{fs, time::Duration};
+use std::{fs::File, io::Read as _, path::Path};
 
 use super::{Commenter, host, job::surroundings};
 use crate::{
-    ci::{Comment, Comparison, Surroundings},
+    ci::{Comment, Comparison, LARGEST, Surroundings},
     cli::CiCommentArgs,
     console::Console,
     failure::{Exit, Failure, OrFail as _, Result},
@@ -17,9 +17,7 @@ use crate::{
 pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let console = Console::new(false);
     let (surroundings, token) = surroundings(None)?;
-    let what = || format!("cannot read {}", args.from.display());
-    let document = fs::read_to_string(&args.from).or_fail(Exit::Usage, what)?;
-    let comparison = Comparison::parse(&document)?;
+    let comparison = Comparison::parse(&read(&args.from)?)?;
     let Surroundings { provider, project, api, links, .. } = &surroundings;
     let missing = |what: &str| {
         Failure::new(Exit::Usage, "cannot write the comment")
@@ -51,6 +49,16 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
+/// The text of a comparison, if it can be one.
+pub fn read(path: &Path) -> Result<String> {
+    let what = || format!("cannot read {}", path.display());
+    let file = File::open(path).or_fail(Exit::Usage, what)?;
+    let mut text = String::new();
+    // One byte more than a comparison may have is enough to tell that it is none.
+    file.take(LARGEST as u64 + 1).read_to_string(&mut text).or_fail(Exit::Usage, what)?;
+    Ok(text)
+}
+
 /// The number of the pull request that the run before this one was about.
 fn request(
     surroundings: &Surroundings,
@@ -66,8 +74,8 @@ fn request(
             &"only jobs of GitHub follow others; here, the job needs a merge request",
         ));
     }
-    let comments = Comments::new(host, api, token, |time: Duration| std::thread::sleep(time))
-        .map_err(|trouble| failure(&trouble))?;
+    let comments =
+        Comments::new(host, api, token, std::thread::sleep).map_err(|trouble| failure(&trouble))?;
     comments
         .request_of_commit(project, commit, surroundings.branch())
         .map_err(|trouble| failure(&trouble))

@@ -11,8 +11,8 @@ use std::{
 use super::{Commenter, host};
 use crate::{
     ci::{
-        Comment, Comparison, Event, Outputs, Place, Provider, SUMMARY_ROOM, Surroundings,
-        annotations, code_quality, junit, outputs, page, resume, stop,
+        Annotation, Comment, Comparison, Event, Outputs, Places, Provider, SUMMARY_ROOM,
+        Surroundings, annotations, code_quality, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, OutputFile},
     console::Console,
@@ -75,7 +75,13 @@ impl<'c> Job<'c> {
         fs::create_dir_all(directory)
             .or_fail(Exit::Usage, || format!("cannot create {}", directory.display()))?;
         let mut job = Self { surroundings, console, place, commenter: None, silence: None };
-        job.commenter = token.filter(|_| !place.no_comment).and_then(|token| job.commenter(&token));
+        if !place.no_comment {
+            job.commenter = token.as_ref().and_then(|token| job.commenter(token));
+            if token.is_none() && job.surroundings.request.is_some() {
+                let variables = job.surroundings.provider.token_variables().join(" or ");
+                console.line(&format!("note: there is no comment, since {variables} is not set"));
+            }
+        }
         Ok(job)
     }
 
@@ -90,19 +96,25 @@ impl<'c> Job<'c> {
 
     /// From now on the runner takes nothing that is printed for a command: neither what benchmarks are called, nor
     /// what they print.
-    pub fn stop_commands(&mut self) {
+    pub fn stop_commands(&mut self) -> Result<()> {
         if self.surroundings.provider == Provider::Github {
             let random = || RandomState::new().hash_one(0);
             let token = format!("rbench-{:016x}{:016x}", random(), random());
-            self.console.line(&stop(&token));
+            // Beside the report: the runner reads the other stream at another time.
+            Console::result(&(stop(&token) + "\n"))?;
             self.silence = Some(token);
         }
+        Ok(())
     }
 
-    fn resume_commands(&mut self) {
+    /// Gives the runner these commands. After a failure it is never told to take commands again: the end of what
+    /// failed is still to be printed.
+    fn command(&mut self, annotations: &[Annotation]) -> Result<()> {
         if let Some(token) = self.silence.take() {
-            self.console.line(&resume(&token));
+            Console::result(&(resume(&token) + "\n"))?;
         }
+        let lines = annotations.iter().map(|annotation| format!("{annotation}\n"));
+        Console::result(&lines.collect::<String>())
     }
 
     /// Marks the comment of an earlier run.
@@ -122,24 +134,21 @@ impl<'c> Job<'c> {
         super::super::output::write_files(&OutputFiles::check(&files)?, report)
     }
 
-    /// Tells a comparison everywhere. `place` is where a function is defined.
+    /// Tells a comparison everywhere.
     pub fn tell(
         &mut self,
         document: &str,
         exit: Exit,
         advisory: bool,
-        place: impl Fn(&str) -> Option<Place>,
+        places: &Places,
     ) -> Result<()> {
-        self.resume_commands();
         let comparison = Comparison::parse(document)?;
         let comparison = &comparison;
         self.write("compare.json", document)?;
         self.write("junit.xml", &junit(comparison)?)?;
-        self.write("code-quality.json", &code_quality(comparison, &place)?)?;
+        self.write("code-quality.json", &code_quality(comparison, places)?)?;
         if self.surroundings.provider == Provider::Github {
-            for annotation in annotations(comparison, advisory, &place) {
-                self.console.line(&annotation.to_string());
-            }
+            self.command(&annotations(comparison, advisory, places))?;
         }
         let links = self.surroundings.links.clone();
         self.summarize(|room| page(comparison, &links, room))?;
@@ -152,7 +161,6 @@ impl<'c> Job<'c> {
 
     /// Tells that there is no comparison.
     pub fn tell_failure(&mut self, failure: &Failure) -> Result<()> {
-        self.resume_commands();
         let links = self.surroundings.links.clone();
         let text = format!("### Benchmarks: not compared\n{}", fenced(&format!("{failure}\n")));
         self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;

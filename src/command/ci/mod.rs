@@ -5,15 +5,13 @@ mod commenter;
 mod job;
 mod versions;
 
-use std::fs;
-
 use self::{comment::comment, commenter::Commenter, job::Job};
 use super::compare;
 use crate::{
-    ci::{self, Comparison, Provider},
+    ci::{self, Comparison, Places, Provider},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     console::Console,
-    failure::{Exit, OrFail, Result},
+    failure::{Exit, Result},
     process::{Interrupt, Kept},
     project::Project,
     report::{Report as _, compare::ComparisonReport},
@@ -32,7 +30,7 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
 fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let mut job = Job::new(place, &console)?;
-    job.stop_commands();
+    job.stop_commands()?;
     let result = told(args, &mut job, &console);
     if let Err(failure) = &result {
         job.tell_failure(failure)?;
@@ -57,25 +55,21 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
     output.write(&report)?;
     let (advisory, fails) = (args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive);
     let exit = report.exit(advisory, fails);
-    let sources = sources(&project, &report, console);
+    let places = places(&project, &report, console);
     job.write_report(&report)?;
-    job.tell(&report.json()?, exit, advisory, |name| ci::definition(&sources, name))?;
+    job.tell(&report.json()?, exit, advisory, &places)?;
     Ok(exit)
 }
 
 /// The sources in which functions that changed are looked for. Without them annotations have no place.
-fn sources(
-    project: &Project,
-    report: &ComparisonReport,
-    console: &Console,
-) -> Vec<(String, String)> {
-    match project.repository.changed_sources(&report.base, &report.head) {
-        Ok(sources) => sources,
-        Err(failure) => {
-            console.line(&format!("warning: {failure}"));
-            Vec::new()
-        }
-    }
+fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Places {
+    let changed = project.repository.changed_sources(&report.base, &report.head);
+    let changed = changed.unwrap_or_else(|failure| {
+        console.line(&format!("warning: {failure}"));
+        Vec::new()
+    });
+    let benches = project.bench_roots.iter().map(|path| path.to_string_lossy().into_owned());
+    Places { changed, benches: benches.collect() }
 }
 
 /// Joins the comparisons of all parts, and tells them as one.
@@ -83,15 +77,13 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
     let console = Console::new(false);
     let mut job = Job::new(&args.place, &console)?;
     let result = (|| {
-        let read = |path: &std::path::PathBuf| {
-            fs::read_to_string(path)
-                .or_fail(Exit::Usage, || format!("cannot read {}", path.display()))
-        };
-        let parts: Vec<String> = args.files.iter().map(read).collect::<Result<_>>()?;
+        let parts: Vec<String> =
+            args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
         let document = ci::merge(&parts)?;
-        let exit =
-            Comparison::parse(&document)?.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
-        job.tell(&document, exit, args.advisory, |_| None)?;
+        let comparison = Comparison::parse(&document)?;
+        let exit = comparison.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
+        Console::result(&ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM))?;
+        job.tell(&document, exit, args.advisory, &Places::default())?;
         Ok(exit)
     })();
     if let Err(failure) = &result {
