@@ -52,8 +52,6 @@ pub(super) struct Repository {
 pub struct WorkflowRun {
     /// The commit that it was about.
     pub head_sha: String,
-    /// The event that started it.
-    pub event: String,
     /// Its branch.
     pub head_branch: Option<String>,
     /// The repository of that branch, which may be a fork.

@@ -57,7 +57,12 @@ pub struct Surroundings {
     pub links: Links,
     /// The run that this job follows.
     followed: Option<WorkflowRun>,
+    /// The event, where its jobs have a token that may write whoever's code they are about.
+    privileged: Option<String>,
 }
+
+/// Events of GitHub that start jobs for forks with the rights of the repository.
+const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 impl Provider {
     /// The service whose variables are there.
@@ -127,9 +132,19 @@ impl Surroundings {
                 outputs: None,
                 links: Links::default(),
                 followed: None,
+                privileged: None,
             },
         };
         surroundings.checked()
+    }
+
+    /// Fails in a job that must not build and run what it is about.
+    pub fn may_run(&self) -> Result<()> {
+        let Some(event) = &self.privileged else { return Ok(()) };
+        let what = format!("a job for `{event}` runs no benchmarks");
+        Err(Failure::new(Exit::Usage, what)
+            .because("it would run the code of a fork with the rights of this repository")
+            .hint("compare in a job for `pull_request`, and let this one run `ci comment`: docs/ci.md has both"))
     }
 
     /// The commit that was judged, by the event: of a job that follows another, that of the other.
@@ -174,6 +189,8 @@ impl Surroundings {
             outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
             links: Links::to_run(run().as_deref()),
             followed: event.workflow_run,
+            privileged: variable("GITHUB_EVENT_NAME")
+                .filter(|event| PRIVILEGED.contains(&event.as_str())),
         }
     }
 
@@ -203,6 +220,7 @@ impl Surroundings {
             outputs: None,
             links: Links::to_run(variable("CI_JOB_URL").as_deref()),
             followed: None,
+            privileged: None,
         }
     }
 

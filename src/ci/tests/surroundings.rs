@@ -81,11 +81,21 @@ fn a_queue_and_a_schedule_have_bases_of_their_own() {
 fn a_job_that_follows_another_is_about_its_commit() {
     let head = commit('b');
     let it = github(&format!(
-        r#"{{"workflow_run":{{"head_sha":"{head}","event":"pull_request","head_branch":"topic",
+        r#"{{"workflow_run":{{"head_sha":"{head}","head_branch":"topic",
             "head_repository":{{"owner":{{"login":"stranger"}}}}}}}}"#
     ));
     assert_eq!((it.judged(), it.request), (Some(head.as_str()), None));
     assert_eq!(it.branch(), Some(("stranger", "topic")));
+}
+
+#[test]
+fn a_job_with_rights_for_forks_runs_nothing_of_theirs() {
+    let may_run = |event: &str| {
+        let variables = [("GITHUB_EVENT_NAME", event)];
+        read(Provider::Github, &variables, "").unwrap().may_run().is_ok()
+    };
+    assert!(may_run("pull_request") && may_run("push"));
+    assert!(!may_run("pull_request_target") && !may_run("workflow_run"));
 }
 
 #[test]

@@ -42,7 +42,12 @@ impl<'c> Commenter<'c> {
         let result = self.found().and_then(|found| {
             let (Some(found), Some(comments)) = (found, &self.comments) else { return Ok(()) };
             let stale = Comment::stale(&found.body, commit, &self.links);
-            comments.update(&self.request, found.id, &stale).map(drop)
+            match comments.update(&self.request, found.id, &stale) {
+                // Somebody has just removed it.
+                Err(Trouble::Status { status: 404, .. }) => self.found = Some(None),
+                other => drop(other?),
+            }
+            Ok(())
         });
         self.warn(result);
     }

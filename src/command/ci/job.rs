@@ -4,7 +4,7 @@ use std::{
     env,
     fs::{self, OpenOptions},
     hash::{BuildHasher as _, RandomState},
-    io::Write as _,
+    io::{ErrorKind, Write as _},
     path::Path,
 };
 
@@ -23,7 +23,14 @@ use crate::{
 };
 
 /// The files that a report is written to in every format that there is.
-const REPORTS: [&str; 2] = ["report.md", "report.html"];
+pub const REPORT: &str = "report.md";
+const REPORTS: [&str; 3] = [REPORT, "report.txt", "report.html"];
+
+/// The other files.
+const COMPARISON: &str = "compare.json";
+const JUNIT: &str = "junit.xml";
+const CODE_QUALITY: &str = "code-quality.json";
+const FILES: [&str; 3] = [COMPARISON, JUNIT, CODE_QUALITY];
 
 /// Where a comparison is told.
 pub struct Job<'c> {
@@ -117,6 +124,21 @@ impl<'c> Job<'c> {
         Console::result(&lines.collect::<String>())
     }
 
+    /// Removes the reports of an earlier run: where this one fails, there must be none.
+    pub fn clear(&self) -> Result<()> {
+        for name in REPORTS.iter().chain(&FILES) {
+            let path = self.place.output_dir.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    let what = format!("cannot remove {}", path.display());
+                    return Err(Failure::new(Exit::Usage, what).because(error.to_string()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Marks the comment of an earlier run.
     pub fn mark_stale(&mut self) {
         let commit = self.surroundings.head.clone().unwrap_or_default();
@@ -144,9 +166,9 @@ impl<'c> Job<'c> {
     ) -> Result<()> {
         let comparison = Comparison::parse(document)?;
         let comparison = &comparison;
-        self.write("compare.json", document)?;
-        self.write("junit.xml", &junit(comparison)?)?;
-        self.write("code-quality.json", &code_quality(comparison, places)?)?;
+        self.write(COMPARISON, document)?;
+        self.write(JUNIT, &junit(comparison)?)?;
+        self.write(CODE_QUALITY, &code_quality(comparison, places)?)?;
         if self.surroundings.provider == Provider::Github {
             self.command(&annotations(comparison, advisory, places))?;
         }
@@ -171,7 +193,8 @@ impl<'c> Job<'c> {
         Ok(())
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<()> {
+    /// Writes a file into the directory of the reports.
+    pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.place.output_dir.join(name);
         fs::write(&path, text).or_fail(Exit::Usage, || format!("cannot write {}", path.display()))
     }

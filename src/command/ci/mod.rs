@@ -5,8 +5,14 @@ mod commenter;
 mod job;
 mod versions;
 
-use self::{comment::comment, commenter::Commenter, job::Job};
-use super::compare;
+use std::time::SystemTime;
+
+use self::{
+    comment::comment,
+    commenter::Commenter,
+    job::{Job, REPORT},
+};
+use super::{announcement, compare, output::Output};
 use crate::{
     ci::{self, Comparison, Places, Provider},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
@@ -30,6 +36,7 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
 fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
     let console = Console::new(args.report.verbose);
     let mut job = Job::new(place, &console)?;
+    job.surroundings.may_run()?;
     job.stop_commands()?;
     let result = told(args, &mut job, &console);
     if let Err(failure) = &result {
@@ -39,11 +46,13 @@ fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
 }
 
 fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
+    let start = SystemTime::now();
     let manifest = args.experiment.target.manifest_path.as_deref();
     let versions = versions::find(&job.surroundings, args.versions.typed(), manifest, console)?;
     let args = CompareArgs { versions: RevisionPair::of(versions), ..args.clone() };
-    let output = super::output::Output::with_files(args.report.format, &args.report.output.files)?;
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
     if !args.experiment.dry_run {
+        job.clear()?;
         job.mark_stale();
     }
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
@@ -57,6 +66,9 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
     let exit = report.exit(advisory, fails);
     let places = places(&project, &report, console);
     job.write_report(&report)?;
+    if !args.stored {
+        announcement::finished(console, start);
+    }
     job.tell(&report.json()?, exit, advisory, &places)?;
     Ok(exit)
 }
@@ -79,10 +91,13 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
     let result = (|| {
         let parts: Vec<String> =
             args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
+        job.clear()?;
         let document = ci::merge(&parts)?;
         let comparison = Comparison::parse(&document)?;
         let exit = comparison.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
-        Console::result(&ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM))?;
+        let page = ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM);
+        Console::result(&page)?;
+        job.write(REPORT, &page)?;
         job.tell(&document, exit, args.advisory, &Places::default())?;
         Ok(exit)
     })();

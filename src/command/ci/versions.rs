@@ -25,7 +25,7 @@ pub fn find(
         std::env::current_dir().or_fail(Exit::Usage, || "cannot find the current directory")?;
     let directory =
         manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
-    let clone = Clone { surroundings, directory: &directory, console };
+    let clone = LocalClone { surroundings, directory: &directory, console };
     let head = match (head, &surroundings.head) {
         (Some(typed), _) => typed.to_owned(),
         (None, Some(commit)) => commit.clone(),
@@ -57,13 +57,13 @@ pub fn find(
 }
 
 /// The clone of the job, which may lack commits.
-struct Clone<'c> {
+struct LocalClone<'c> {
     surroundings: &'c Surroundings,
     directory: &'c Path,
     console: &'c Console,
 }
 
-impl Clone<'_> {
+impl LocalClone<'_> {
     /// Anew each time: what git fetches is only seen by who opens the repository afterwards.
     fn repository(&self) -> Result<Repository> {
         Repository::discover(self.directory)
@@ -125,7 +125,11 @@ impl Clone<'_> {
     fn fetch(&self, words: &[&str]) -> Result<()> {
         let provider = self.surroundings.provider;
         let mut command = Command::new("git");
-        command.current_dir(self.directory).args(["fetch", "--quiet", "--no-tags"]).args(words);
+        command
+            .current_dir(self.directory)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .args(["fetch", "--quiet", "--no-tags"])
+            .args(words);
         self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
         run_tool_or(&mut command, Exit::Usage, || {
             "cannot fetch the history that is needed".to_owned()

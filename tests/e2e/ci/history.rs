@@ -77,3 +77,14 @@ fn without_a_service_flags_say_everything() {
     assert!(!outcome.stdout().contains("::"), "{}", outcome.told());
     assert!(directory.join("junit.xml").exists());
 }
+
+#[test]
+fn a_job_with_rights_for_forks_is_refused_before_anything_is_fetched_or_built() {
+    let project = super::compared();
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let job = Job::new(&project, "privileged", &pull_request(&base, &head));
+    let outcome =
+        job.ci(&["--stored"]).env("GITHUB_EVENT_NAME", "pull_request_target").fails_with(2);
+    outcome.assert_stderr_has(&["runs no benchmarks", "the code of a fork"]);
+    assert!(job.api.asked().is_empty());
+}

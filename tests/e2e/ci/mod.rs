@@ -213,10 +213,9 @@ fn a_comment_that_was_removed_meanwhile_is_written_anew() {
     let job = Job::of_request(&project, "removed");
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     job.api.fails("PATCH", "", 404);
-    job.api.fails("PATCH", "", 404);
-    job.ci(&["--stored"]).run().assert_exit(1);
-    // It could not be marked, which ends the attempts: one warning, and all else is told.
-    assert!(job.read("summary.md").contains("regressed"));
+    let outcome = job.ci(&["--stored"]).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());
+    assert!(job.api.comments()[1].body.contains("### Benchmarks: regressed"));
 }
 
 #[test]
@@ -277,4 +276,31 @@ fn a_version_that_does_not_compile_is_told_and_its_output_is_no_command() {
     assert!(job.read("output.txt").contains("exit-code=3\n"));
     assert!(job.read("summary.md").starts_with("### Benchmarks: not compared\n"));
     assert!(job.api.comments()[0].body.contains("### Benchmarks: not compared"));
+}
+
+#[test]
+fn the_page_shows_the_workflows_that_are_checked() {
+    let docs = crate::support::sources::project().join("docs");
+    let page = fs::read_to_string(docs.join("ci.md")).unwrap();
+    let mut shown = 0;
+    for entry in fs::read_dir(docs.join("workflows")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let block = format!("```yaml\n{text}```\n");
+        assert!(page.contains(&block), "docs/ci.md does not show {}", path.display());
+        shown += 1;
+    }
+    assert_eq!(shown, 6);
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_report_of_an_earlier_one() {
+    let project = compared();
+    let job = Job::of_request(&project, "earlier");
+    job.ci(&["--stored"]).run().assert_exit(1);
+    assert!(job.path("report/compare.json").exists());
+    job.ci(&["--stored", "--filter", "no such benchmark"]).fails_with(2);
+    for name in ["compare.json", "junit.xml", "report.md"] {
+        assert!(!job.path("report").join(name).exists(), "{name} is still there");
+    }
 }
