@@ -1,4 +1,6 @@
-//! A comparison as JUnit XML: a benchmark is a test case.
+//! A comparison as `JUnit` XML: a benchmark is a test case.
+
+use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -19,18 +21,10 @@ pub fn junit(comparison: &Comparison) -> Result<String> {
         } else {
             format!(" (since {})", one.base.short())
         };
-        let mut suites: Vec<(BenchTarget, TestSuite)> = Vec::new();
+        let mut suites: BTreeMap<BenchTarget, TestSuite> = BTreeMap::new();
         let mut add = |target: BenchTarget, case: TestCase| {
-            let suite = match suites.iter_mut().find(|(known, _)| *known == target) {
-                Some((_, suite)) => suite,
-                None => {
-                    let name = format!("{}::{}{against}", target.package, target.target);
-                    suites.push((target, TestSuite::new(name)));
-                    let Some((_, suite)) = suites.last_mut() else { return };
-                    suite
-                }
-            };
-            suite.add_test_case(case);
+            let name = format!("{}::{}{against}", target.package, target.target);
+            suites.entry(target).or_insert_with(|| TestSuite::new(name)).add_test_case(case);
         };
         for row in &one.benchmarks {
             let target = row.benchmark.bench_target();
@@ -44,7 +38,7 @@ pub fn junit(comparison: &Comparison) -> Result<String> {
             status.set_message(failed.error.clone());
             add(BenchTarget { package, target }, TestCase::new("benchmarks can be listed", status));
         }
-        report.add_test_suites(suites.into_iter().map(|(_, suite)| suite));
+        report.add_test_suites(suites.into_values());
     }
     report.to_string().or_fail(Exit::Internal, || "cannot write JUnit XML")
 }

@@ -42,10 +42,11 @@ impl Repository {
         let mut sources = Vec::new();
         for delta in diff.deltas().take(MOST_FILES) {
             let file = delta.new_file();
-            let Some(path) = file.path().and_then(|path| path.to_str()) else { continue };
+            let Some(path) = file.path() else { continue };
             // Of a file that the head has not, there is no blob.
             let Ok(blob) = self.git().find_blob(file.id()) else { continue };
-            if path.ends_with(".rs")
+            if path.extension().is_some_and(|extension| extension == "rs")
+                && let Some(path) = path.to_str()
                 && let Ok(text) = std::str::from_utf8(blob.content())
                 && text.len() <= LARGEST
             {

@@ -13,9 +13,18 @@ pub struct Commenter<'c> {
     name: String,
     links: Links,
     provider: Provider,
-    /// The comment, as far as it was looked for.
-    found: Option<Option<Found>>,
+    known: Known,
     console: &'c Console,
+}
+
+/// What is known of the comment.
+enum Known {
+    /// It was not looked for.
+    Nothing,
+    /// There is none.
+    Absent,
+    /// There is one.
+    There(Found),
 }
 
 impl<'c> Commenter<'c> {
@@ -29,7 +38,7 @@ impl<'c> Commenter<'c> {
     ) -> Self {
         let name = name.to_owned();
         let mut commenter =
-            Self { comments: None, request, name, links, provider, found: None, console };
+            Self { comments: None, request, name, links, provider, known: Known::Nothing, console };
         match Comments::new(commenter.request.host, api, token, std::thread::sleep) {
             Ok(comments) => commenter.comments = Some(comments),
             Err(trouble) => commenter.give_up(&trouble),
@@ -44,7 +53,7 @@ impl<'c> Commenter<'c> {
             let stale = Comment::stale(&found.body, commit, &self.links);
             match comments.update(&self.request, found.id, &stale) {
                 // Somebody has just removed it.
-                Err(Trouble::Status { status: 404, .. }) => self.found = Some(None),
+                Err(Trouble::Status { status: 404, .. }) => self.known = Known::Absent,
                 other => drop(other?),
             }
             Ok(())
@@ -73,18 +82,20 @@ impl<'c> Commenter<'c> {
             }
         }
         if comment.is_news {
-            self.found = Some(Some(comments.create(&self.request, body)?));
+            self.known = Known::There(comments.create(&self.request, body)?);
         }
         Ok(())
     }
 
     fn found(&mut self) -> Result<Option<Found>, Trouble> {
-        if self.found.is_none()
-            && let Some(comments) = &self.comments
-        {
-            self.found = Some(comments.find(&self.request, &marker(&self.name))?);
+        if let (Known::Nothing, Some(comments)) = (&self.known, &self.comments) {
+            let found = comments.find(&self.request, &marker(&self.name))?;
+            self.known = found.map_or(Known::Absent, Known::There);
         }
-        Ok(self.found.clone().flatten())
+        Ok(match &self.known {
+            Known::There(found) => Some(found.clone()),
+            Known::Nothing | Known::Absent => None,
+        })
     }
 
     fn warn(&mut self, result: Result<(), Trouble>) {
