@@ -1,6 +1,7 @@
 //! The command line: the clap structs, and nothing that touches files or processes.
 
 mod accept;
+mod ci;
 mod diagnose;
 mod find;
 mod given;
@@ -15,6 +16,7 @@ pub(crate) mod values;
 use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 
 pub use accept::AcceptArgs;
+pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use find::FindArgs;
@@ -69,6 +71,8 @@ pub enum Command {
     /// Compare two versions: measure both, and give a verdict on every benchmark.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Compare in a job of continuous integration, and tell it there: summary, annotations, comment, reports.
+    Ci(CiArgs),
     /// Find the commits of a range that changed benchmarks, by comparing two of them at a time.
     #[command(after_help = FIND_EXAMPLES)]
     Find(FindArgs),
@@ -142,7 +146,7 @@ pub struct BuildArgs {
 }
 
 /// `cargo rbench compare`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// The options among all these that were given.
     #[command(flatten)]

@@ -16,6 +16,7 @@ compile_error!(
 );
 
 pub mod build;
+pub mod ci;
 pub mod cli;
 pub mod code;
 pub mod command;
@@ -24,6 +25,7 @@ pub mod demo;
 pub mod diagnosis;
 pub mod experiment;
 pub mod failure;
+pub mod forge;
 pub mod harness;
 pub mod judge;
 pub mod machine;

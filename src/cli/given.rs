@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "format",
     "output",
     "verbose",
@@ -27,6 +27,7 @@ const OWN: [&str; 10] = [
     "allow-different",
     "also-against",
     "also-min-effect",
+    "partition",
 ];
 
 /// The id of the filters that are given without a flag.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{CriteriaOptions, EffortOptions, values};
-use crate::model::{Layout, Strategy};
+use crate::model::{Layout, Partition, Strategy};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub struct LayoutArgs {
 }
 
 /// How versions are measured.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct MeasureArgs {
     /// A quick first look: 5 builds, 1 execution, and 20 measurements in turns, otherwise 5.
@@ -107,7 +107,7 @@ pub struct MeasureArgs {
 }
 
 /// What an experiment measures, and how.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ExperimentArgs {
     /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long = "filter", value_name = "REGEX")]
@@ -115,6 +115,10 @@ pub struct ExperimentArgs {
     /// Match filters against whole benchmark ids, not as regular expressions.
     #[arg(long)]
     pub exact: bool,
+    /// Only the benchmarks of one of several parts, such as hash:1/3: each is in one part, in every version and on
+    /// every machine.
+    #[arg(long, value_name = "PART")]
+    pub partition: Option<Partition>,
     /// Print the plan with its minimum duration, without measuring (compiles to list benchmarks).
     #[arg(long)]
     pub dry_run: bool,
@@ -146,7 +150,7 @@ pub struct GateArgs {
 }
 
 /// How benchmarks are judged, and how verdicts affect the exit code.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
     /// The criteria.
@@ -183,7 +187,7 @@ pub struct OutputArgs {
 }
 
 /// How comparisons are reported.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct ReportArgs {
     /// The format of the report on standard output.
@@ -198,7 +202,7 @@ pub struct ReportArgs {
 }
 
 /// The files that a report is written to.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct OutputFileArgs {
     /// Write the report to this file too, in the format of its ending: .json, .md or .txt; may be
     /// repeated.
@@ -242,7 +246,8 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    fn parse(path: &str) -> Result<Self, String> {
+    /// The file at this path, if its extension is known.
+    pub fn parse(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let ending = path.extension().and_then(|ending| ending.to_str());
         let known = ReportFormat::ENDINGS.iter().find(|(known, _)| ending == Some(known));

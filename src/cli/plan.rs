@@ -71,6 +71,7 @@ impl PlanArgs {
         ExperimentArgs {
             patterns: self.patterns.clone(),
             exact: self.exact,
+            partition: None,
             dry_run: false,
             measure: MeasureArgs { quick: false, effort, cpu: self.cpu },
             layout: self.layout.clone(),

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The base and the head of a comparison.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RevisionPair {
     /// The version to compare with, or a range BASE..HEAD [default: HEAD~1]
     #[arg(value_name = "BASE")]
@@ -19,6 +19,16 @@ pub struct RevisionPair {
 }
 
 impl RevisionPair {
+    /// Base and head, as if they had been typed.
+    pub fn of([base, head]: [String; 2]) -> Self {
+        Self { base: Some(base), head: Some(head) }
+    }
+
+    /// What was typed for base and head.
+    pub fn typed(&self) -> [Option<&str>; 2] {
+        [self.base.as_deref(), self.head.as_deref()]
+    }
+
     /// The revisions of base and head.
     pub fn names(&self) -> Result<[&str; 2]> {
         match (self.base.as_deref(), self.head.as_deref()) {

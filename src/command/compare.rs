@@ -41,17 +41,27 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(kept)?;
     let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
     project.check_tables(&args.versions.names()?, &console)?;
-    let report = if args.stored {
-        Some(stored::report(&project, args, &console)?)
-    } else {
-        measured(&project, args, &console, &interrupt)?
+    let Some(report) = report(&project, args, &console, &interrupt)? else {
+        return Ok(Exit::Success);
     };
-    let Some(report) = report else { return Ok(Exit::Success) };
     output.write(&report)?;
     if !args.stored {
         announcement::finished(&console, start);
     }
     Ok(report.exit(args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive))
+}
+
+/// The comparison as it was typed, in this project, of what is stored or by measuring; none if only the plan is wanted.
+pub fn report(
+    project: &Project,
+    args: &CompareArgs,
+    console: &Console,
+    interrupt: &Interrupt,
+) -> Result<Option<ComparisonReport>> {
+    if args.stored {
+        return stored::report(project, args, console).map(Some);
+    }
+    measured(project, args, console, interrupt)
 }
 
 /// The comparison as it was typed, in this project, by measuring; none if only the plan is wanted.
@@ -74,6 +84,7 @@ pub fn measured(
         args,
         verdicts,
         acceptances,
+        comparisons: 1,
         // Before rbench itself keeps the machine busy.
         idle: MachineState::now(),
         console,
@@ -92,6 +103,11 @@ const fn patience(args: &CompareArgs) -> Patience {
     }
 }
 
+/// How many parts share the rate of false regressions: all that is measured elsewhere belongs to one comparison.
+pub fn parts(args: &CompareArgs) -> usize {
+    args.experiment.partition.map_or(1, |partition| partition.of as usize)
+}
+
 /// What measures and judges pairs of versions.
 struct Comparison<'e> {
     project: &'e Project,
@@ -99,6 +115,8 @@ struct Comparison<'e> {
     args: &'e CompareArgs,
     verdicts: VerdictSettings,
     acceptances: Acceptances<'e>,
+    /// How many pairs of versions are compared.
+    comparisons: usize,
     /// The machine before anything was done.
     idle: MachineState,
     console: &'e Console,
@@ -119,8 +137,8 @@ impl Comparison<'_> {
         let versions = [self.runner.list(base)?, self.runner.list(head)?];
         let limit = gate.and_then(|gate| gate.min_effect);
         let release = release.map(|release| self.runner.list(release)).transpose()?;
-        let judgements = if release.is_some() { 2 } else { 1 };
-        self.verdicts = self.verdicts.shared_by(judgements);
+        self.comparisons = if release.is_some() { 2 } else { 1 };
+        self.verdicts = self.verdicts.shared_by(self.comparisons * parts(self.args));
         // Both experiments are finished together, so an interrupted comparison is resumed as a whole.
         let mut begun = Vec::new();
         let mut report = self.pair(&versions, &self.verdicts, &mut begun)?;
@@ -177,7 +195,7 @@ impl Comparison<'_> {
             report.add_disturbances(self.idle.disturbances());
             report.machine = Some(this_machine());
             report.dimensions = Some(outline.dimensions);
-            let judgements = u32::try_from(self.verdicts.criteria.judgements).unwrap_or(1);
+            let comparisons = u32::try_from(self.comparisons).unwrap_or(1);
             let stages = Stages {
                 runner,
                 versions,
@@ -185,7 +203,7 @@ impl Comparison<'_> {
                 unmeasured: &unmeasured,
                 verdicts,
                 patience: patience(args),
-                budget: args.budget.map(|budget| budget / judgements),
+                budget: args.budget.map(|budget| budget / comparisons),
                 console,
             };
             let (experiment, judged) = stages.measure(&builds, &mut report)?;
@@ -218,6 +236,7 @@ fn report_of(
         verdicts.criteria,
         args.command_line(),
     );
+    report.partition = args.experiment.partition;
     report.added = benchmarks_only_in(head, base);
     report.removed = benchmarks_only_in(base, head);
     report.dependencies = changed_dependencies(&base.locked, &head.locked);
@@ -232,6 +251,7 @@ fn all_benchmarks(version: &ListedVersion, args: &CompareArgs) -> Option<Vec<Ben
     let ExperimentArgs { patterns, target, .. } = &args.experiment;
     let TargetArgs { package, bench, exclude, .. } = target;
     let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty());
+    let is_all = is_all && args.experiment.partition.is_none();
     (is_all && version.listing.failures.is_empty()).then(|| version.benchmarks())
 }
 

@@ -5,6 +5,7 @@ mod accepted;
 mod announcement;
 mod budget;
 mod build;
+mod ci;
 mod compare;
 mod demo;
 mod diagnose;
@@ -37,6 +38,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Accept(args) => accept::run(args),
         Command::Build(args) => build::run(args),
+        Command::Ci(args) => ci::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Find(args) => find::run(args),
         Command::Run(args) => run::run(args),

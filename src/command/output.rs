@@ -28,8 +28,13 @@ impl<'p> Output<'p> {
     /// Prints the report first, so that it is not lost if a file cannot be written any more.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         Console::result(&self.format.render(report, Console::result_columns())?)?;
-        self.files.write(|format| for_file(report, format.into()))
+        write_files(&self.files, report)
     }
+}
+
+/// Writes the report to these files.
+pub fn write_files(files: &OutputFiles<'_>, report: &dyn Report) -> Result<()> {
+    files.write(|format| for_file(report, format.into()))
 }
 
 /// The report without any style.

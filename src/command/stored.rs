@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, rc::Rc};
 
-use super::{accepted::Acceptances, release};
+use super::{accepted::Acceptances, compare::parts, release};
 use crate::{
     cli::CompareArgs,
     console::Console,
@@ -45,7 +45,8 @@ pub fn report(
     let results = finished(&store, &*command_line)?;
     let benchmarks = benchmarks(&store, args)?;
     results.check_metrics(&verdicts.metrics, &benchmarks)?;
-    let verdicts = verdicts.shared_by(if release.is_some() { 2 } else { 1 });
+    let comparisons = if release.is_some() { 2 } else { 1 };
+    let verdicts = verdicts.shared_by(comparisons * parts(args));
     let stored = Stored { args, results: &results, benchmarks, acceptances };
     let of_release = release.map(|release| [release, versions[1].clone()]);
     let mut report = stored.report(versions, &verdicts)?;
@@ -139,9 +140,12 @@ fn benchmarks(store: &Store<'_>, args: &CompareArgs) -> Result<Vec<Benchmark>> {
     let experiment = &args.experiment;
     let target = &experiment.target;
     let filter =
-        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench);
+        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)
+            .within(experiment.partition);
     let mut benchmarks = filter.choose(store.benchmarks()?)?;
-    benchmarks.retain(|benchmark| !target.exclude.contains(&benchmark.package));
+    let is_meant =
+        |one: &Benchmark| !target.exclude.contains(&one.package) && filter.has_in_part(one);
+    benchmarks.retain(is_meant);
     Ok(benchmarks)
 }
 

@@ -220,7 +220,8 @@ impl Listing {
             return Err(failure);
         }
         for target in &mut self.targets {
-            target.benchmarks.retain(|benchmark| filter.matches(benchmark));
+            let is_meant = |one: &Benchmark| filter.matches(one) && filter.has_in_part(one);
+            target.benchmarks.retain(is_meant);
         }
         self.targets.retain(|target| !target.benchmarks.is_empty());
         Ok(())

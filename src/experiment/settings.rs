@@ -37,7 +37,8 @@ impl ExperimentSettings {
     /// versions are interleaved.
     pub fn resolve(file: &BenchToml, typed: &ExperimentArgs, purpose: Purpose) -> Self {
         let ExperimentArgs { patterns, exact, measure, layout, target, compile, .. } = typed;
-        Self::of(file, (patterns, *exact), (target, compile), (measure, layout, purpose))
+        let all = Self::of(file, (patterns, *exact), (target, compile), (measure, layout, purpose));
+        Self { filter: all.filter.within(typed.partition), ..all }
     }
 
     /// What file and defaults say of all benchmarks of these bench targets, for a command that compiles and

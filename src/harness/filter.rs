@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::{
     failure::{Exit, Failure, Result},
-    model::Benchmark,
+    model::{Benchmark, Partition},
     shell::cargo,
 };
 
@@ -14,6 +14,7 @@ pub struct Filter {
     patterns: Vec<Pattern>,
     packages: Vec<String>,
     targets: Vec<String>,
+    partition: Option<Partition>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +61,15 @@ impl Filter {
             patterns: patterns.iter().map(|pattern| Pattern::new(pattern, exact)).collect(),
             packages: packages.to_vec(),
             targets: targets.to_vec(),
+            partition: None,
         }
+    }
+
+    /// The same, of one part of all benchmarks. That it has none of those that are meant is no failure: another
+    /// part has them.
+    #[must_use]
+    pub fn within(self, partition: Option<Partition>) -> Self {
+        Self { partition, ..self }
     }
 
     /// Whether the filter can mean a benchmark of this bench target: others need not be listed.
@@ -77,7 +86,12 @@ impl Filter {
             && (self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id)))
     }
 
-    /// The benchmarks of `all` that are meant, in their order; that there is none is a failure that
+    /// Whether a benchmark is in the part that is wanted.
+    pub fn has_in_part(&self, benchmark: &Benchmark) -> bool {
+        self.partition.is_none_or(|partition| partition.has(benchmark))
+    }
+
+    /// The benchmarks of `all` that are meant, whatever part they are in, in their order; that there is none is a failure that
     /// names some whose names are near.
     pub fn choose(&self, all: Vec<Benchmark>) -> Result<Vec<Benchmark>> {
         let (chosen, others): (Vec<_>, Vec<_>) =

@@ -47,6 +47,8 @@ pub fn fenced(text: &str) -> String {
 pub fn code(text: &str) -> String {
     let text = visible(text);
     match longest_run(&text) {
+        // Without anything in it, it would be no span.
+        _ if text.is_empty() => "` `".to_owned(),
         0 => format!("`{text}`"),
         run => {
             let fence = "`".repeat(run + 1);
@@ -69,15 +71,24 @@ pub fn escaped(text: &str) -> String {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => {
                 out.push('\\');
                 out.push(character);
+            }
+            // GitHub looks for mentions and references when Markdown is rendered, and the backslash gone.
+            '#' | '@' => {
+                out.push('\\');
+                out.push(character);
+                out.push(WORD_JOINER);
             }
             character => out.push(character),
         }
     }
     out
 }
+
+/// It is not seen, and no part of a name or a number.
+const WORD_JOINER: char = '\u{2060}';
 
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
@@ -97,7 +108,10 @@ mod tests {
 
     #[test]
     fn prose_has_no_markup_and_no_line_breaks() {
-        assert_eq!(escaped("<b> *x* @me\n# y"), r"&lt;b&gt; \*x\* \@me\\n\# y");
+        assert_eq!(
+            escaped("<b> *x* @me\n# y"),
+            "&lt;b&gt; \\*x\\* \\@\u{2060}me\\\\n\\#\u{2060} y"
+        );
     }
 
     #[test]

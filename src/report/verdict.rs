@@ -1,13 +1,13 @@
 //! The kinds of verdicts: their names, their styles, and which matters most.
 
 use anstyle::Style;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::style;
 use crate::stats::Verdict;
 
 /// A verdict without its reason. What matters most comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     /// It costs more.

@@ -7,6 +7,7 @@
 
 mod ancestry;
 mod appended;
+mod changed;
 mod checkout;
 mod files;
 mod left_out;

@@ -14,6 +14,7 @@ mod accept;
 mod bad_input;
 mod bad_results;
 mod cache;
+mod ci;
 mod command_line;
 mod compare;
 mod compare_report;

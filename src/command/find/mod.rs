@@ -67,7 +67,8 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
             args.experiment.exact,
             &target.package,
             &target.bench,
-        ),
+        )
+        .within(args.experiment.partition),
         ..ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;

@@ -6,6 +6,7 @@ use super::{ComparisonReport, summary};
 use crate::{
     diagnosis::two_groups,
     judge::{Advice, JudgedRow, Repetition},
+    model::Version,
     report::{quantity, verdict::VerdictKind},
 };
 
@@ -28,7 +29,7 @@ impl ComparisonReport {
         let rows = self.ordered();
         if !rows.is_empty() && !self.functions_are_equal() {
             steps.push(NextStep {
-                command: self.command_line.suggest("diff", &self.revisions(), &[]),
+                command: self.suggest_of_both("diff", &[]),
                 purpose: "the functions whose machine code differs".to_owned(),
             });
         }
@@ -40,7 +41,7 @@ impl ComparisonReport {
             let id = row.benchmark.name.id.as_str();
             let options = [("exact", None), ("filter", Some(id))];
             steps.push(NextStep {
-                command: self.command_line.suggest("show", &[&self.head.revision], &options),
+                command: self.command_line.suggest("show", &[&self.head.to_type()], &options),
                 purpose: format!("the values of {} in every build", self.name(row)),
             });
         }
@@ -62,7 +63,8 @@ impl ComparisonReport {
     fn acceptable(&self) -> Option<NextStep> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
         let row = rows.next().filter(|_| !self.head.dirty)?;
-        let arguments = [self.head.revision.as_str(), row.benchmark.name.id.as_str()];
+        let head = self.head.to_type();
+        let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
         Some(NextStep {
             command: self.command_line.suggest("accept", &arguments, &reason),
@@ -85,14 +87,19 @@ impl ComparisonReport {
         let id = row.benchmark.name.id.as_str();
         let options = [("exact", None), ("filter", Some(id))];
         Some(NextStep {
-            command: self.command_line.suggest("diagnose", &[&self.head.revision], &options),
+            command: self.command_line.suggest("diagnose", &[&self.head.to_type()], &options),
             purpose: format!("why the builds of {} fall into two groups", self.name(row)),
         })
     }
 
-    /// The two revisions as they were typed.
-    pub(super) fn revisions(&self) -> [&str; 2] {
-        [&self.base.revision, &self.head.revision]
+    /// A command about both versions, as they were typed, or by the first digits of whole hashes.
+    pub(super) fn suggest_of_both(
+        &self,
+        subcommand: &str,
+        options: &[(&str, Option<&str>)],
+    ) -> String {
+        let [base, head] = [&self.base, &self.head].map(Version::to_type);
+        self.command_line.suggest(subcommand, &[&base, &head], options)
     }
 
     fn name(&self, row: &JudgedRow) -> String {
@@ -133,7 +140,7 @@ impl ComparisonReport {
             options.extend(ids.into_iter().map(|id| ("filter", Some(id))));
         }
         options.push((flag, Some(number.as_str())));
-        let command = self.command_line.suggest("compare", &self.revisions(), &options);
+        let command = self.suggest_of_both("compare", &options);
         Some(NextStep { command, purpose })
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     failure::Result,
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
-    model::{DependencyChange, Dimensions},
+    model::{DependencyChange, Dimensions, Partition},
     report::{
         accepted::IdleFields,
         json::{
@@ -40,6 +40,8 @@ struct Comparison<'r> {
     geometric_means: Vec<GeometricMean>,
     functions: Vec<Functions<'r>>,
     dependencies: Vec<Dependency<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition: Option<Partition>,
     benchmarks: Vec<Row<'r>>,
     added: Vec<FullName<'r>>,
     removed: Vec<FullName<'r>>,
@@ -146,6 +148,7 @@ impl ComparisonReport {
             geometric_means: self.geometric_means(),
             functions: self.function_fields(),
             dependencies: self.dependencies.iter().map(Dependency::from).collect(),
+            partition: self.partition,
             benchmarks: self.rows.iter().map(|row| self.row(row)).collect(),
             added: self.added.iter().map(FullName::from).collect(),
             removed: self.removed.iter().map(FullName::from).collect(),

@@ -24,7 +24,7 @@ use crate::{
     machine::disturbance::Disturbance,
     model::{
         BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
-        Throughput, Version,
+        Partition, Throughput, Version,
     },
     stats::Criteria,
 };
@@ -53,6 +53,8 @@ pub struct ComparisonReport {
     /// The packages from elsewhere of which the versions use other versions, in the order of names; empty for
     /// stored results, of which that is not known.
     pub dependencies: Vec<DependencyChange>,
+    /// Which part of all benchmarks this is about; absent where it is about all.
+    pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
     /// Benchmarks that only the head has.
@@ -87,6 +89,7 @@ impl ComparisonReport {
             warnings: Vec::new(),
             functions: Vec::new(),
             dependencies: Vec::new(),
+            partition: None,
             rows: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),

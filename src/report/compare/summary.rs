@@ -59,11 +59,11 @@ pub struct GeometricMean {
     pub benchmarks: usize,
 }
 
-impl ComparisonReport {
-    /// How many there are of each kind.
-    pub fn counts(&self) -> Counts {
-        let of = |kind: VerdictKind| self.with_verdict(kind).count();
-        Counts {
+impl Counts {
+    /// How many there are of each of these kinds.
+    pub fn of(kinds: &[VerdictKind]) -> Self {
+        let of = |kind| kinds.iter().filter(|one| **one == kind).count();
+        Self {
             regressed: of(VerdictKind::Regressed),
             accepted: of(VerdictKind::Accepted),
             improved: of(VerdictKind::Improved),
@@ -74,9 +74,64 @@ impl ComparisonReport {
             unchanged: of(VerdictKind::Unchanged),
             unaffected: of(VerdictKind::Unaffected),
             identical: of(VerdictKind::Identical),
+            ..Self::default()
+        }
+    }
+
+    /// How many rows have this verdict.
+    pub const fn with_verdict(&self, kind: VerdictKind) -> usize {
+        match kind {
+            VerdictKind::Regressed => self.regressed,
+            VerdictKind::Failed => self.failed,
+            VerdictKind::Accepted => self.accepted,
+            VerdictKind::Improved => self.improved,
+            VerdictKind::NotComparable => self.not_comparable,
+            VerdictKind::Inconclusive => self.inconclusive,
+            VerdictKind::Unchanged => self.unchanged,
+            VerdictKind::Unaffected => self.unaffected,
+            VerdictKind::Identical => self.identical,
+            VerdictKind::Skipped => self.skipped,
+        }
+    }
+
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        VerdictKind::ALL.into_iter().map(|kind| self.with_verdict(kind)).sum()
+    }
+
+    /// The exit code of comparisons with these counts, as [`ComparisonReport::exit`] has it.
+    pub fn exit(
+        comparisons: impl Iterator<Item = Self>,
+        advisory: bool,
+        inconclusive_counts: bool,
+    ) -> Exit {
+        let all: Vec<Self> = comparisons.collect();
+        let any = |is_so: fn(&Self) -> bool| all.iter().any(is_so);
+        if any(|counts| counts.regressed > 0) && !advisory {
+            Exit::Regression
+        } else if any(|counts| counts.failed + counts.failed_targets > 0) {
+            Exit::Benchmark
+        } else if inconclusive_counts
+            && any(|counts| {
+                counts.inconclusive + counts.not_comparable > 0 || counts.skipped == counts.rows()
+            })
+        {
+            Exit::Inconclusive
+        } else {
+            Exit::Success
+        }
+    }
+}
+
+impl ComparisonReport {
+    /// How many there are of each kind.
+    pub fn counts(&self) -> Counts {
+        let kinds: Vec<_> = self.rows.iter().map(|row| VerdictKind::of(&row.verdict)).collect();
+        Counts {
             added: self.added.len(),
             removed: self.removed.len(),
             failed_targets: self.failed_targets.len(),
+            ..Counts::of(&kinds)
         }
     }
 
@@ -102,22 +157,7 @@ impl ComparisonReport {
     /// and that more than a verdict that says neither, or no verdict at all, where that counts. A comparison with a
     /// release counts as much as that with the base.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        let any = |is_so: fn(&Self, &Counts) -> bool| {
-            self.both().any(|report| is_so(report, &report.counts()))
-        };
-        if any(|_, counts| counts.regressed > 0) && !advisory {
-            Exit::Regression
-        } else if any(|_, counts| counts.failed + counts.failed_targets > 0) {
-            Exit::Benchmark
-        } else if inconclusive_counts
-            && any(|report, counts| {
-                counts.inconclusive + counts.not_comparable > 0 || report.has_compared_nothing()
-            })
-        {
-            Exit::Inconclusive
-        } else {
-            Exit::Success
-        }
+        Counts::exit(self.both().map(Self::counts), advisory, inconclusive_counts)
     }
 
     /// The geometric mean of the changes in each metric.

@@ -74,7 +74,7 @@ impl ComparisonReport {
             warning,
             Warning::AcrossExperiments { .. } | Warning::NotComparableAcrossExperiments { .. }
         );
-        is_across.then(|| self.command_line.suggest("compare", &self.revisions(), &[]))
+        is_across.then(|| self.suggest_of_both("compare", &[]))
     }
 }
 

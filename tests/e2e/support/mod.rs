@@ -1,5 +1,6 @@
 //! What every test needs: a project, the program under test, and what it says.
 
+pub mod api;
 pub mod builds;
 pub mod fixture;
 pub mod history;

@@ -1,0 +1,142 @@
+//! Commands for the runner of GitHub Actions: annotations, and that what benchmarks print is no command.
+
+use std::fmt;
+
+use super::{Comparison, Place, Places, Row};
+use crate::report::{
+    quantity::{percent, range, value},
+    verdict::VerdictKind,
+    visible::visible,
+};
+
+/// A step shows so many annotations.
+pub const MOST_ANNOTATIONS: usize = 10;
+
+/// The longest message, in characters.
+const LONGEST: usize = 1_000;
+
+/// How loud an annotation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// For what makes the job fail.
+    Error,
+    /// For what does not.
+    Warning,
+}
+
+/// A message of the runner. Written as text it is one command, whatever its parts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// How loud it is.
+    pub level: Level,
+    /// Where it is shown.
+    pub place: Option<Place>,
+    /// Its heading.
+    pub title: String,
+    /// What it says.
+    pub message: String,
+}
+
+/// What regressed and what failed, the worst first.
+pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> Vec<Annotation> {
+    let mut all = Vec::new();
+    for one in comparison.both() {
+        let names = one.names();
+        let against = if all.is_empty() && std::ptr::eq(one, comparison) {
+            String::new()
+        } else {
+            format!(" since {}", one.base.short())
+        };
+        let is_told =
+            |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
+        let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_told).collect();
+        let size = |row: &Row| row.change.and_then(|change| change.estimate).unwrap_or(0.0);
+        rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(size(b).total_cmp(&size(a))));
+        for row in rows {
+            let name = row.name(&names);
+            let has_failed = row.verdict == VerdictKind::Failed;
+            let functions = row.functions();
+            let place = functions.iter().find_map(|function| places.of_function(&function.name));
+            let level = if advisory && !has_failed { Level::Warning } else { Level::Error };
+            let title = format!("benchmark {}{against}", row.verdict.name());
+            let message = if has_failed {
+                format!("{name}: {}", row.reason.text)
+            } else {
+                format!("{name}: {}", told(row))
+            };
+            all.push(Annotation { level, place, title, message });
+        }
+        let failed = one.failed_targets.iter().map(|failed| Annotation {
+            level: Level::Error,
+            place: None,
+            title: "bench target failed".to_owned(),
+            message: format!("{}/{}: {}", failed.package, failed.target, failed.error),
+        });
+        all.extend(failed);
+    }
+    let more = all.len().saturating_sub(MOST_ANNOTATIONS);
+    all.truncate(MOST_ANNOTATIONS);
+    if let Some(last) = all.last_mut().filter(|_| more > 0) {
+        let beginning: String = last.message.chars().take(LONGEST / 2).collect();
+        last.message = format!("{beginning} (and {more} more: see the summary)");
+    }
+    all
+}
+
+/// `+5.00 % (+4.10 .. +5.90), 10.00 ns -> 10.50 ns; it executes fold (new, 90 bytes)`.
+fn told(row: &Row) -> String {
+    let mut text = String::new();
+    if let Some(change) = row.change {
+        text += &change.estimate.map(percent).unwrap_or_default();
+        let interval = change.low.zip(change.high).map(|(low, high)| range(low, high));
+        text += &interval.map(|interval| format!(" ({interval})")).unwrap_or_default();
+    }
+    if let Some(([base, head], unit)) = row.values() {
+        text += &format!(", {} -> {}", value(base, unit), value(head, unit));
+    }
+    if let Some(function) = row.functions().first() {
+        text += &format!("; it executes {} ({})", function.name, function.sizes());
+    }
+    text
+}
+
+impl fmt::Display for Annotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+        };
+        let place = self
+            .place
+            .as_ref()
+            .map(|Place { path, line }| format!("file={},line={line},", property(path)));
+        let message: String = self.message.chars().take(LONGEST).collect();
+        write!(
+            f,
+            "::{level} {}title={}::{}",
+            place.unwrap_or_default(),
+            property(&self.title),
+            data(&visible(&message))
+        )
+    }
+}
+
+/// The command after which the runner takes nothing for a command until it reads the token again.
+pub fn stop(token: &str) -> String {
+    format!("::stop-commands::{token}")
+}
+
+/// The command that ends that.
+pub fn resume(token: &str) -> String {
+    format!("::{token}::")
+}
+
+/// A message of a command, on one line.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

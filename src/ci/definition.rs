@@ -1,0 +1,151 @@
+//! Where something is defined, as far as names and the sources that changed tell.
+
+/// A place in the source, by its path in the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The path of the file.
+    pub path: String,
+    /// The line; 1 is the first.
+    pub line: u32,
+}
+
+/// What is known of the sources.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The paths and texts of those that changed.
+    pub changed: Vec<(String, String)>,
+    /// The paths of those that bench targets begin with.
+    pub benches: Vec<String>,
+}
+
+impl Places {
+    /// Where a function is defined that changed.
+    pub fn of_function(&self, name: &str) -> Option<Place> {
+        definition(&self.changed, name)
+    }
+
+    /// The file that a bench target begins with.
+    pub fn of_bench_target(&self, target: &str) -> Option<Place> {
+        let ends = [format!("/{target}.rs"), format!("/{target}/main.rs")];
+        let mut paths = self.benches.iter().filter(|path| {
+            let path = format!("/{path}");
+            ends.iter().any(|end| path.ends_with(end))
+        });
+        let path = paths.next()?.clone();
+        paths.next().is_none().then_some(Place { path, line: 1 })
+    }
+}
+
+/// The place of a function's definition in these files, which are paths and texts; none unless there is exactly one
+/// that it can be.
+fn definition(sources: &[(String, String)], name: &str) -> Option<Place> {
+    let segments = segments(name);
+    let word = segments.last()?;
+    let mut places = Vec::new();
+    for (path, text) in sources {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| defines(line, word));
+        places.extend(lines.map(|(line, _)| Place { path: path.clone(), line }));
+    }
+    if let [_] = &places[..] {
+        return places.pop();
+    }
+    // Several functions have the name: the module may tell.
+    let module = segments.iter().rev().nth(1)?;
+    places.retain(|place| {
+        let path = place.path.trim_end_matches(".rs").trim_end_matches("/mod");
+        path.rsplit('/').next() == Some(module)
+    });
+    if let [_] = &places[..] { places.pop() } else { None }
+}
+
+/// The words of a path: `ryu::d2s::<impl A for B>::f::{closure#0}` has `ryu`, `d2s` and `f`.
+fn segments(name: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let mut start = 0;
+    let mut segments = Vec::new();
+    let bytes = name.as_bytes();
+    for (index, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' | b'{' | b'(' | b'[' => depth += 1,
+            // The arrow of a function's type closes nothing.
+            b'>' if index > 0 && bytes[index - 1] == b'-' => {}
+            b'>' | b'}' | b')' | b']' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 => {
+                segments.push(&name[start..index]);
+                start = index + 1;
+            }
+            _ => {}
+        }
+    }
+    segments.push(&name[start..]);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words = segments.into_iter().map(|segment| {
+        let end = segment.find(|c: char| !is_word(c)).unwrap_or(segment.len());
+        &segment[..end]
+    });
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether a line has `fn word`.
+fn defines(line: &str, word: &str) -> bool {
+    let line = line.trim_start();
+    if line.starts_with("//") {
+        return false;
+    }
+    let Some((before, after)) = line.split_once("fn ") else { return false };
+    let is_keyword = before.is_empty() || before.ends_with(' ');
+    let rest = after.trim_start().strip_prefix(word);
+    is_keyword && rest.is_some_and(|rest| rest.starts_with(['(', '<', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(name: &str) -> Option<(String, u32)> {
+        let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let sources = [
+            file(
+                "src/d2s.rs",
+                "// fn decimal_length(\n\n    pub(crate) fn decimal_length(v: u64) {}\n",
+            ),
+            file("src/lib.rs", "pub fn fold<T>(x: T) {}\nfn both() {}\n"),
+            file("src/pretty/mod.rs", "pub unsafe fn both() {}\n"),
+        ];
+        definition(&sources, name).map(|place| (place.path, place.line))
+    }
+
+    #[test]
+    fn a_function_is_found_by_its_name() {
+        assert_eq!(place("ryu::d2s::decimal_length"), Some(("src/d2s.rs".to_owned(), 3)));
+        for name in
+            ["a::fold", "a::fold::<u32>", "<a::B as c::D<e::F>>::fold", "a::fold::{closure#0}"]
+        {
+            assert_eq!(place(name), Some(("src/lib.rs".to_owned(), 1)), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_several_functions_of_one_name_the_module_tells_which_it_is() {
+        assert_eq!(place("ryu::pretty::both"), Some(("src/pretty/mod.rs".to_owned(), 1)));
+        assert_eq!(place("ryu::other::both"), None);
+    }
+
+    #[test]
+    fn a_bench_target_begins_with_the_file_of_its_name() {
+        let benches = ["benches/a.rs", "one/benches/b/main.rs", "x/c.rs", "y/c.rs"];
+        let places = Places { benches: benches.map(str::to_owned).to_vec(), ..Places::default() };
+        let path = |target: &str| places.of_bench_target(target).map(|place| place.path);
+        assert_eq!(path("a").as_deref(), Some("benches/a.rs"));
+        assert_eq!(path("b").as_deref(), Some("one/benches/b/main.rs"));
+        assert_eq!((path("c"), path("d"), path("")), (None, None, None));
+    }
+
+    #[test]
+    fn what_is_not_there_has_no_place() {
+        for name in ["", "::", "core::fmt::write", "fold_all", "<", "a::{closure#0}", "größe::ß"]
+        {
+            assert_eq!(place(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A comparison as `JUnit` XML: a benchmark is a test case.
+
+use std::collections::BTreeMap;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Comparison, Row};
+use crate::{
+    failure::{Exit, OrFail as _, Result},
+    model::BenchTarget,
+    report::{quantity::percent, verdict::VerdictKind},
+};
+
+/// What regressed is a failure, what failed an error, and what nothing can be said of is skipped, with the reason.
+pub fn junit(comparison: &Comparison) -> Result<String> {
+    let mut report = Report::new("cargo rbench");
+    for one in comparison.both() {
+        let names = one.names();
+        let against = if std::ptr::eq(one, comparison) {
+            String::new()
+        } else {
+            format!(" (since {})", one.base.short())
+        };
+        let mut suites: BTreeMap<BenchTarget, TestSuite> = BTreeMap::new();
+        let mut add = |target: BenchTarget, case: TestCase| {
+            let name = format!("{}::{}{against}", target.package, target.target);
+            suites.entry(target).or_insert_with(|| TestSuite::new(name)).add_test_case(case);
+        };
+        for row in &one.benchmarks {
+            let target = row.benchmark.bench_target();
+            let mut case = TestCase::new(row.name(&names), status(row));
+            case.set_classname(format!("{}::{}", target.package, target.target));
+            add(target, case);
+        }
+        for failed in &one.failed_targets {
+            let (package, target) = (failed.package.clone(), failed.target.clone());
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(failed.error.clone());
+            add(BenchTarget { package, target }, TestCase::new("benchmarks can be listed", status));
+        }
+        report.add_test_suites(suites.into_values());
+    }
+    report.to_string().or_fail(Exit::Internal, || "cannot write JUnit XML")
+}
+
+fn status(row: &Row) -> TestCaseStatus {
+    let mut status = match row.verdict {
+        VerdictKind::Regressed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        VerdictKind::Failed => TestCaseStatus::non_success(NonSuccessKind::Error),
+        VerdictKind::Inconclusive | VerdictKind::NotComparable | VerdictKind::Skipped => {
+            TestCaseStatus::skipped()
+        }
+        _ => return TestCaseStatus::success(),
+    };
+    let change = row.change.and_then(|change| change.estimate);
+    let change = change.map_or_else(String::new, |change| format!(" {}", percent(change)));
+    status.set_message(format!("{}{change}", row.verdict.name()));
+    status.set_type(row.verdict.name());
+    status.set_description(row.reason.text.clone());
+    status
+}

@@ -1,0 +1,34 @@
+//! What continuous integration is told of a comparison. Pure: from the JSON of `compare` and the variables of the
+//! service to texts.
+//!
+//! All of it is made of the [`Comparison`] that is read back from JSON, also where the comparison was just made: one
+//! that comes from the job of a fork is told in the same way, and none of its text is markup or a command.
+
+mod annotations;
+mod code_quality;
+mod comment;
+mod comparison;
+mod definition;
+mod event;
+mod junit;
+mod merge;
+mod outputs;
+mod page;
+mod surroundings;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
+pub use code_quality::code_quality;
+pub use comment::{COMMENT_ROOM, Comment, marker};
+pub use comparison::{Comparison, LARGEST, Row};
+pub use definition::{Place, Places};
+pub use event::{Event, WorkflowRun};
+pub use junit::junit;
+pub use merge::merge;
+pub use outputs::{Outputs, outputs};
+pub use page::{Links, SUMMARY_ROOM, page, short_page};
+pub use surroundings::{Base, Provider, Surroundings};

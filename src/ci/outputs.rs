@@ -1,0 +1,41 @@
+//! The outputs of a step, which later steps read.
+
+use std::path::Path;
+
+use super::Comparison;
+use crate::failure::{Exit, Failure};
+
+/// What later steps need to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Outputs<'o> {
+    /// The comparison, or why there is none.
+    pub result: Result<&'o Comparison, &'o Failure>,
+    /// The exit code.
+    pub exit: Exit,
+    /// Where the reports are.
+    pub report: &'o Path,
+}
+
+/// Lines for the file that `GITHUB_OUTPUT` names. No value has a line break.
+pub fn outputs(outputs: &Outputs<'_>) -> String {
+    let Outputs { result, exit, report } = outputs;
+    let verdict = match result {
+        Ok(comparison) => {
+            let worst = comparison.worst().map_or("nothing_compared", |kind| kind.name());
+            worst.replace(' ', "_")
+        }
+        Err(_) => "error".to_owned(),
+    };
+    let total = |of: fn(&Comparison) -> usize| {
+        result.map_or(0, |comparison| comparison.both().map(of).sum::<usize>())
+    };
+    let lines = [
+        ("verdict", verdict),
+        ("regressed", total(|one| one.counts().regressed).to_string()),
+        ("improved", total(|one| one.counts().improved).to_string()),
+        ("inconclusive", total(|one| one.counts().inconclusive).to_string()),
+        ("exit-code", (*exit as u8).to_string()),
+        ("report", report.display().to_string().replace(['\n', '\r'], " ")),
+    ];
+    lines.map(|(name, value)| format!("{name}={value}\n")).concat()
+}

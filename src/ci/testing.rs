@@ -1,0 +1,118 @@
+//! Comparisons as JSON for the tests of this room.
+
+use serde_json::{Value, json};
+
+use super::Comparison;
+
+/// What a name may have to become a mention, a reference, a link, markup, a cell, or a command.
+pub const HOSTILE: [&str; 28] = [
+    "@everyone",
+    "Fixes #1",
+    "owner/repo#12",
+    "https://evil.example/?a=b",
+    "www.evil.example",
+    "[text](https://evil.example)",
+    "![x](https://evil.example/x.png)",
+    "<img src=x onerror=alert(1)>",
+    "<!-- cargo-rbench comment: default -->",
+    "-->",
+    "</details>",
+    "`",
+    "``` ``",
+    "|",
+    "\\|",
+    "\\",
+    "\n",
+    "\r\n\r\n# heading\n",
+    "::error::no",
+    "##[error]no",
+    "%0A::warning::no",
+    "\u{202e}",
+    "\u{200b}\u{feff}",
+    "\u{1b}[2J\u{9b}31m",
+    "**bold** _x_ ~~y~~",
+    "&lt;b&gt;",
+    "$math$ :smile:",
+    " ",
+];
+
+pub fn version(digit: char) -> Value {
+    json!({
+        "revision": "any",
+        "commit": digit.to_string().repeat(40),
+        "tree": digit.to_string().repeat(40),
+        "dirty": false,
+        "summary": "Parse faster",
+        "time_seconds": 0,
+    })
+}
+
+/// A row with this verdict and this change.
+pub fn row(id: &str, verdict: &str, change: f64) -> Value {
+    let value = |value: f64| json!({ "value": value, "low": 0.9 * value, "high": 1.1 * value });
+    json!({
+        "package": "parser",
+        "target": "work",
+        "id": id,
+        "metric": "wall",
+        "unit": "ns",
+        "verdict": verdict,
+        "reason": { "kind": "confirmed", "text": format!("{verdict}: because") },
+        "base": value(100.0),
+        "head": value(100.0 * (1.0 + change)),
+        "change": { "estimate": change, "low": change - 0.01, "high": change + 0.01 },
+        "reach": { "functions": [{
+            "name": "parser::fold",
+            "base_size_bytes": 90,
+            "head_size_bytes": 100,
+            "while_measuring": true,
+        }] },
+    })
+}
+
+pub fn document(rows: &[Value]) -> Value {
+    json!({
+        "schema_version": 2,
+        "rbench": "0.1.0",
+        "base": version('a'),
+        "head": version('b'),
+        "criteria": { "min_effect": 0.01 },
+        "warnings": [],
+        "counts": {},
+        "geometric_means": [],
+        "dependencies": [],
+        "benchmarks": rows,
+        "added": [],
+        "removed": [],
+        "failed_targets": [],
+        "also_against": null,
+    })
+}
+
+pub fn comparison(rows: &[Value]) -> Comparison {
+    Comparison::parse(&document(rows).to_string()).unwrap()
+}
+
+/// A comparison in which everything that comes from elsewhere is this text.
+pub fn hostile(text: &str) -> Comparison {
+    let name = json!({ "package": text, "target": text, "id": text });
+    let mut rows: Vec<Value> = ["regressed", "failed", "improved", "inconclusive", "skipped"]
+        .map(|verdict| row(text, verdict, 0.05))
+        .to_vec();
+    for (number, row) in rows.iter_mut().enumerate() {
+        row["package"] = json!(format!("{number}{text}"));
+        row["metric"] = json!(text);
+        row["reason"]["text"] = json!(text);
+        row["reach"]["functions"][0]["name"] = json!(text);
+    }
+    let mut document = document(&rows);
+    document["added"] = json!([name]);
+    document["removed"] = json!([name]);
+    document["warnings"] = json!([{ "kind": "load", "text": text }]);
+    document["failed_targets"] = json!([{ "package": text, "target": text, "error": text }]);
+    for version in ["base", "head"] {
+        document[version]["revision"] = json!(text);
+        document[version]["summary"] = json!(text);
+    }
+    Comparison::parse(&document.to_string()).unwrap()
+}

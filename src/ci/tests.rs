@@ -1,0 +1,223 @@
+//! What is told of comparisons.
+
+mod hostile;
+mod merge;
+mod surroundings;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{
+    COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, Places, SUMMARY_ROOM,
+    annotations, code_quality, junit, marker, outputs, page,
+    testing::{comparison, document, row},
+};
+use crate::failure::{Exit, Failure};
+
+fn comment(comparison: &Comparison) -> Comment {
+    Comment::of(comparison, Exit::Success, "default", &Links::default())
+}
+
+/// A thousand benchmarks that regressed, the last one most.
+fn thousand() -> Comparison {
+    let rows: Vec<Value> = (0..1_000)
+        .map(|number| row(&format!("group/{number}"), "regressed", 0.01 + f64::from(number) / 1e4))
+        .collect();
+    comparison(&rows)
+}
+
+#[test]
+fn what_regressed_stands_first_and_what_regressed_most_before_all_others() {
+    let rows = [
+        row("calm", "unchanged", 0.001),
+        row("better", "improved", -0.3),
+        row("worse", "regressed", 0.02),
+        row("worst", "regressed", 0.2),
+        row("open", "inconclusive", 0.05),
+        row("same", "unaffected", 0.0),
+    ];
+    insta::assert_snapshot!(page(&comparison(&rows), &Links::default(), COMMENT_ROOM));
+}
+
+#[test]
+fn a_release_has_a_section_of_its_own_and_counts_as_much() {
+    let mut both = document(&[row("a", "unchanged", 0.001)]);
+    both["also_against"] = document(&[row("a", "regressed", 0.1)]);
+    both["also_against"]["base"] = super::testing::version('c');
+    let both = Comparison::parse(&both.to_string()).unwrap();
+    let text = page(&both, &Links::default(), COMMENT_ROOM);
+    assert!(text.starts_with("### Benchmarks: regressed\n"), "{text}");
+    assert!(text.contains("#### Also against ccccccc\n"), "{text}");
+    assert_eq!(both.exit(false, false), Exit::Regression);
+}
+
+#[test]
+fn a_comment_has_whole_rows_only_and_says_how_many_more_there_are() {
+    let Comment { body, short, is_news } = comment(&thousand());
+    assert!(is_news && body.len() <= COMMENT_ROOM, "{}", body.len());
+    let rows: Vec<&str> = body.lines().filter(|line| line.contains("**regressed**")).collect();
+    assert!(rows.len() > 200 && rows[0].contains("`group/999`"), "{} rows", rows.len());
+    assert!(rows.iter().all(|row| row.matches('|').count() == 7));
+    let more = format!("… and {} more rows in the report", 1_000 - rows.len());
+    assert!(body.contains(&more), "{body}");
+    assert!(short.contains("1000 regressed") && short.len() < 300, "{short}");
+}
+
+#[test]
+fn a_summary_has_room_for_all() {
+    let text = page(&thousand(), &Links::default(), SUMMARY_ROOM);
+    assert_eq!(text.matches("**regressed**").count(), 1_000);
+    assert!(text.len() <= SUMMARY_ROOM);
+}
+
+#[test]
+fn a_page_fits_wherever_there_is_room_for_its_sentences() {
+    for room in [3_000, 5_000, 20_000] {
+        let text = page(&thousand(), &Links::default(), room);
+        assert!(text.len() <= room, "{} of {room}", text.len());
+    }
+}
+
+#[test]
+fn a_comment_is_news_only_if_something_changed_or_the_job_fails() {
+    let calm = comparison(&[row("a", "unchanged", 0.001), row("b", "inconclusive", 0.01)]);
+    assert!(!comment(&calm).is_news);
+    let failing = Comment::of(&calm, Exit::Inconclusive, "default", &Links::default());
+    assert!(failing.is_news);
+    assert!(comment(&comparison(&[row("a", "improved", -0.1)])).is_news);
+}
+
+#[test]
+fn a_stale_comment_says_so_once_and_keeps_its_text() {
+    let links = Links::to_run(Some("https://github.com/o/r/actions/runs/1"));
+    let body = comment(&thousand()).body;
+    let once = Comment::stale(&body, &"b".repeat(40), &links);
+    let twice = Comment::stale(&once, &"c".repeat(40), &links);
+    assert!(once.starts_with(&marker("default")) && twice.starts_with(&marker("default")));
+    assert_eq!(twice.matches("**Stale:**").count(), 1);
+    assert!(twice.contains("the benchmarks of ccccccc are being compared"), "{twice}");
+    assert!(twice.ends_with(body.split_once('\n').unwrap().1));
+    assert!(twice.len() <= COMMENT_ROOM);
+}
+
+#[test]
+fn a_failure_is_told_in_place_of_the_verdicts() {
+    let failure =
+        Failure::new(Exit::Build, "cannot compile").because("```\n@everyone ".repeat(99_999));
+    let Comment { body, is_news, .. } = Comment::of_failure(&failure, "default", &Links::default());
+    assert!(body.starts_with(&marker("default")) && !is_news);
+    assert!(body.chars().count() <= COMMENT_ROOM, "{}", body.len());
+}
+
+#[test]
+fn what_regressed_is_annotated_where_the_function_is_that_changed() {
+    let text = "\n\n\n\n\n\nfn fold() {}\n".to_owned();
+    let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)], ..Places::default() };
+    let rows = [row("a", "improved", -0.1), row("b: 100%", "regressed", 0.05)];
+    let of = |advisory| annotations(&comparison(&rows), advisory, &places);
+    let texts: Vec<String> = of(false).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        ["::error file=src/a%2Cb%3Ac.rs,line=7,title=benchmark regressed::b: 100%25: +5.00 %25 \
+          (+4.00 .. +6.00), 100.0 ns -> 105.0 ns; it executes parser::fold (90 -> 100 bytes)"]
+    );
+    assert!(of(true)[0].to_string().starts_with("::warning file="));
+}
+
+#[test]
+fn of_many_regressions_ten_are_annotated_and_the_rest_counted() {
+    let all = annotations(&thousand(), false, &Places::default());
+    assert_eq!(all.len(), MOST_ANNOTATIONS);
+    assert!(all[0].message.starts_with("group/999"));
+    assert!(all[9].message.ends_with("(and 990 more: see the summary)"), "{}", all[9].message);
+}
+
+#[test]
+fn a_benchmark_is_a_test_case() {
+    let mut failed = row("broken", "failed", 0.0);
+    failed["reason"]["text"] = json!("exited with code 101");
+    let rows = [
+        row("worse", "regressed", 0.05),
+        row("better", "improved", -0.05),
+        row("open", "inconclusive", 0.01),
+        failed,
+    ];
+    let text = junit(&comparison(&rows)).unwrap();
+    let report = quick_junit::Report::deserialize_from_str(&text).unwrap();
+    assert_eq!((report.tests, report.failures, report.errors), (4, 1, 1));
+    let suite = &report.test_suites[0];
+    assert_eq!((suite.name.as_str(), suite.test_cases.len()), ("parser::work", 4));
+    assert!(text.contains("skipped"), "{text}");
+    assert!(text.contains("exited with code 101"), "{text}");
+}
+
+#[test]
+fn each_regression_is_an_issue_of_code_quality_with_a_place_and_a_lasting_fingerprint() {
+    let issues = |rows: &[Value], places: &Places| {
+        let text = code_quality(&comparison(rows), places).unwrap();
+        serde_json::from_str::<Vec<Value>>(&text).unwrap()
+    };
+    let mut places = Places::default();
+    let rows = [row("b", "regressed", 0.05), row("a", "regressed", 0.07)];
+    assert_eq!(issues(&rows, &places)[1]["location"]["path"], "Cargo.toml");
+    places.benches = vec!["benches/work.rs".to_owned()];
+    let two = issues(&rows, &places);
+    assert_eq!(two[1]["location"]["path"], "benches/work.rs");
+    places.changed = vec![("src/lib.rs".to_owned(), "\n\nfn fold(x: u8) {}\n".to_owned())];
+    let one = issues(&[row("a", "regressed", 0.05), row("b", "unchanged", 0.0)], &places);
+    assert_eq!(one.len(), 1);
+    assert_eq!(one[0]["location"], json!({ "path": "src/lib.rs", "lines": { "begin": 3 } }));
+    assert_eq!(one[0]["severity"], "major");
+    assert_eq!(two[1]["fingerprint"], one[0]["fingerprint"]);
+    assert_ne!(two[0]["fingerprint"], one[0]["fingerprint"]);
+}
+
+#[test]
+fn later_steps_read_counts_and_the_exit_code() {
+    let rows = [row("a", "regressed", 0.05), row("b", "improved", -0.1)];
+    let comparison = comparison(&rows);
+    let report = Path::new("target/rbench\nreport");
+    let told = Outputs { result: Ok(&comparison), exit: Exit::Regression, report };
+    assert_eq!(
+        outputs(&told),
+        "verdict=regressed\nregressed=1\nimproved=1\ninconclusive=0\nexit-code=1\n\
+         report=target/rbench report\n"
+    );
+    let failure = Failure::new(Exit::Build, "cannot compile");
+    let told = Outputs { result: Err(&failure), exit: Exit::Build, report };
+    assert!(outputs(&told).starts_with("verdict=error\nregressed=0\n"));
+}
+
+#[test]
+fn what_compare_does_not_write_is_refused() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut document = document(&[row("a", "regressed", 0.05)]);
+        change(&mut document);
+        Comparison::parse(&document.to_string()).unwrap_err().to_string()
+    };
+    for (change, reason) in [
+        (
+            &(|it: &mut Value| it["schema_version"] = json!(3)) as &dyn Fn(&mut Value),
+            "schema version",
+        ),
+        (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),
+        (&|it| it["base"]["commit"] = json!("<b>".repeat(40)), "hexadecimal"),
+        (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "lovely"),
+        (&|it| it["benchmarks"][0]["base"]["value"] = json!(1e40), "too large"),
+        (&|it| it["benchmarks"][0]["id"] = json!(7), "string"),
+        (&|it| it["benchmarks"] = json!({}), "sequence"),
+        (
+            &|it| {
+                let mut also = it.clone();
+                also["also_against"] = it.clone();
+                it["also_against"] = also;
+            },
+            "more than two",
+        ),
+    ] {
+        let text = refused(change);
+        assert!(text.contains(reason), "{text}");
+    }
+    assert!(Comparison::parse("[").is_err() && Comparison::parse(&"[".repeat(100_000)).is_err());
+}

@@ -1,0 +1,125 @@
+//! No text from elsewhere becomes anything but text.
+
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::{
+    super::{
+        Annotation, COMMENT_ROOM, Comment, Comparison, Links, Place, Places, annotations,
+        code_quality, junit, page,
+        testing::{HOSTILE, hostile},
+    },
+    comment,
+};
+use crate::failure::Exit;
+
+const RUN: &str = "https://github.com/o/r/actions/runs/1";
+
+/// Pieces that mean something, and any characters between them.
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => prop::sample::select(HOSTILE.to_vec()).prop_map(str::to_owned),
+        1 => any::<String>(),
+        1 => "[a-z@#/:|`\\\\<>_*]{0,12}",
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+/// Every tag that a page has of its own.
+const TAGS: [&str; 6] = ["<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>"];
+
+/// What a reader's browser and GitHub's filters would make of a page.
+fn check_markdown(text: &str) {
+    let mut in_code_block = false;
+    let mut cells = 0;
+    let mut rows = 0;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_GFM) {
+        match event {
+            Event::Html(html) | Event::InlineHtml(html) => {
+                let rest = TAGS.iter().fold(html.to_string(), |rest, tag| rest.replace(tag, ""));
+                let is_own = rest.trim().is_empty()
+                    || rest.starts_with("<!-- cargo-rbench comment: default -->\n");
+                assert!(is_own || !rest.contains('<'), "{rest:?} in\n{text}");
+            }
+            Event::Start(Tag::Link { dest_url, .. }) => assert_eq!(&*dest_url, RUN, "{text}"),
+            Event::Start(Tag::Image { .. } | Tag::Emphasis | Tag::Strikethrough) => {
+                panic!("markup in\n{text}")
+            }
+            Event::Start(Tag::CodeBlock(_)) => in_code_block = true,
+            Event::End(TagEnd::CodeBlock) => in_code_block = false,
+            Event::Text(words) if !in_code_block => {
+                for forbidden in ["@", "#", "://", "www.", "evil", "smile"] {
+                    assert!(!words.contains(forbidden), "{words:?} in\n{text}");
+                }
+            }
+            Event::Start(Tag::TableRow) => cells = 0,
+            Event::Start(Tag::TableCell) => cells += 1,
+            Event::End(TagEnd::TableRow) => {
+                rows += 1;
+                assert_eq!(cells, 6, "{text}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(rows, 4, "what changed or is open has a row each:\n{text}");
+}
+
+/// What the runner makes of a line, as it reads commands: the command, its properties and its message.
+fn command(line: &str) -> (String, Vec<(String, String)>, String) {
+    let rest = line.strip_prefix("::").expect("a command");
+    let (head, message) = rest.split_once("::").expect("a message");
+    let (name, properties) = head.split_once(' ').unwrap_or((head, ""));
+    let property = |text: &str| {
+        let (name, value) = text.split_once('=').expect("a property");
+        (name.to_owned(), value.to_owned())
+    };
+    let properties = properties.split(',').map(property).collect();
+    (name.to_owned(), properties, message.to_owned())
+}
+
+fn check_all(comparison: &Comparison, text: &str) {
+    let links = Links::to_run(Some(RUN));
+    check_markdown(&Comment::of(comparison, Exit::Success, "default", &links).body);
+    check_markdown(&page(comparison, &links, COMMENT_ROOM));
+    let place = Some(Place { path: text.to_owned(), line: 1 });
+    for annotation in annotations(comparison, false, &Places::default()) {
+        let annotation = Annotation { place: place.clone(), ..annotation };
+        let line = annotation.to_string();
+        assert!(!line.contains(['\n', '\r']), "{line:?}");
+        let (name, properties, _) = command(&line);
+        assert_eq!(name, "error");
+        let names: Vec<&str> = properties.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["file", "line", "title"], "{line:?}");
+    }
+    let junit = junit(comparison).unwrap();
+    let report = quick_junit::Report::deserialize_from_str(&junit).expect("it is XML");
+    assert_eq!((report.tests, report.failures, report.errors), (6, 1, 2), "{junit}");
+    let issues = code_quality(comparison, &Places::default()).unwrap();
+    let issues: Vec<serde_json::Value> = serde_json::from_str(&issues).unwrap();
+    assert_eq!(issues.len(), 2);
+}
+
+#[test]
+fn every_hostile_text_alone_stays_a_text() {
+    for text in HOSTILE {
+        check_all(&hostile(text), text);
+        let twice = format!("{text}x{text}");
+        check_all(&hostile(&twice), &twice);
+    }
+}
+
+#[test]
+fn a_name_of_any_length_takes_a_bounded_part_of_a_comment() {
+    for character in ["a", "@everyone ", "\u{301}", "|", "`", "\u{200b}", "\u{202e}"] {
+        let text = comment(&hostile(&character.repeat(20_000))).body;
+        assert!(text.len() < 20_000, "{} for {character:?}", text.len());
+        check_markdown(&text.replace("comment: default -->\n", "comment: default -->\n\n"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_becomes_a_mention_a_link_a_tag_a_cell_or_a_command(text in texts()) {
+        check_all(&hostile(&text), &text);
+    }
+}

@@ -1,0 +1,85 @@
+//! Parts that are joined.
+
+use serde_json::{Value, json};
+
+use super::super::{
+    Comparison, merge,
+    testing::{document, row, version},
+};
+use crate::failure::Exit;
+
+/// A part with these rows.
+fn part(number: u32, of: u32, rows: &[Value]) -> Value {
+    let mut part = document(rows);
+    part["partition"] = json!({ "part": number, "of": of });
+    let regressed = rows.iter().filter(|row| row["verdict"] == "regressed").count();
+    part["counts"] = json!({ "regressed": regressed, "failed_targets": 1 });
+    part["machine"] = json!({ "cpu": "one" });
+    part["warnings"] = json!([{ "kind": "load", "text": "busy" }]);
+    part
+}
+
+fn merged(parts: &[Value]) -> Result<Value, String> {
+    let parts: Vec<String> = parts.iter().map(Value::to_string).collect();
+    merge(&parts)
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
+    let mut first = part(1, 2, &[row("a", "regressed", 0.05)]);
+    let mut second = part(2, 2, &[row("b", "unchanged", 0.0), row("c", "regressed", 0.1)]);
+    first["geometric_means"] = json!([{ "metric": "wall", "change": 0.21, "benchmarks": 1 }]);
+    second["geometric_means"] = json!([{ "metric": "wall", "change": 0.0, "benchmarks": 1 }]);
+    second["machine"] = json!({ "cpu": "another" });
+    let merged = merged(&[second, first]).unwrap();
+    assert_eq!(merged["benchmarks"].as_array().unwrap().len(), 3);
+    assert_eq!(merged["counts"], json!({ "regressed": 2, "failed_targets": 1 }));
+    assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(merged["machine"], Value::Null);
+    let mean = &merged["geometric_means"][0];
+    assert!((mean["change"].as_f64().unwrap() - 0.1).abs() < 1e-12 && mean["benchmarks"] == 2);
+    assert!(merged.get("partition").is_none());
+    let comparison = Comparison::parse(&merged.to_string()).unwrap();
+    assert_eq!(comparison.exit(false, false), Exit::Regression);
+}
+
+#[test]
+fn a_part_without_benchmarks_does_not_say_that_nothing_was_compared() {
+    let first = part(1, 2, &[row("a", "unchanged", 0.0)]);
+    let mut empty = part(2, 2, &[]);
+    empty["warnings"] = json!([{ "kind": "nothing_compared", "text": "nothing" }]);
+    let merged = merged(&[first, empty]).unwrap();
+    assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(merged["warnings"][0]["kind"], "load");
+}
+
+#[test]
+fn a_part_that_is_missing_or_there_twice_is_told() {
+    let rows = [row("a", "unchanged", 0.0)];
+    for (parts, reason) in [
+        (vec![part(1, 3, &rows), part(3, 3, &[])], "of 3 parts, 2 is missing"),
+        (vec![part(1, 2, &rows), part(1, 2, &rows)], "part 1 is there twice"),
+        (vec![part(1, 2, &rows), part(2, 3, &[])], "different numbers of parts"),
+        (vec![document(&rows)], "about all benchmarks"),
+        (vec![], "there is none"),
+    ] {
+        let failure = merged(&parts).unwrap_err();
+        assert!(failure.contains(reason), "{failure}");
+    }
+}
+
+#[test]
+fn parts_of_different_versions_are_not_joined() {
+    let first = part(1, 2, &[row("a", "unchanged", 0.0)]);
+    let mut other = part(2, 2, &[]);
+    other["head"] = version('c');
+    assert!(merged(&[first.clone(), other]).unwrap_err().contains("different versions as head"));
+    let mut other = part(2, 2, &[]);
+    other["criteria"]["min_effect"] = json!(0.05);
+    assert!(merged(&[first.clone(), other]).unwrap_err().contains("`criteria` differs"));
+    let mut other = part(2, 2, &[]);
+    other["also_against"] = part(2, 2, &[]);
+    assert!(merged(&[first, other]).unwrap_err().contains("not all parts"));
+}

@@ -1,0 +1,158 @@
+//! Variables of services.
+
+use super::super::{Base, Event, Provider, Surroundings};
+use crate::failure::Result;
+
+fn commit(digit: char) -> String {
+    digit.to_string().repeat(40)
+}
+
+fn read(provider: Provider, variables: &[(&str, &str)], event: &str) -> Result<Surroundings> {
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let event = (!event.is_empty()).then(|| Event::parse(event)).transpose()?;
+    Surroundings::read(provider, variable, event)
+}
+
+fn github(event: &str) -> Surroundings {
+    let variables = [
+        ("GITHUB_REPOSITORY", "owner/name"),
+        ("GITHUB_SHA", "cccccccccccccccccccccccccccccccccccccccc"),
+        ("GITHUB_API_URL", "https://api.github.com"),
+        ("GITHUB_SERVER_URL", "https://github.com"),
+        ("GITHUB_RUN_ID", "5"),
+        ("GITHUB_REF_NAME", "topic"),
+        ("GITHUB_OUTPUT", ""),
+    ];
+    read(Provider::Github, &variables, event).unwrap()
+}
+
+#[test]
+fn the_service_is_told_by_its_variable() {
+    let detect = |name: &str| Provider::detect(|asked| (asked == name).then(|| "true".to_owned()));
+    assert_eq!(detect("GITHUB_ACTIONS"), Provider::Github);
+    assert_eq!(detect("GITLAB_CI"), Provider::Gitlab);
+    assert_eq!(detect("CI"), Provider::None);
+}
+
+#[test]
+fn a_pull_request_is_compared_with_where_it_left_its_target() {
+    let (base, head) = (commit('a'), commit('b'));
+    let event = format!(
+        r#"{{"action":"synchronize","before":"{base}","pull_request":{{"number":7,"head":{{"sha":"{head}",
+            "ref":"topic"}},"base":{{"sha":"{base}","ref":"main"}}}}}}"#
+    );
+    let it = github(&event);
+    assert_eq!((it.request, it.head), (Some(7), Some(head)));
+    assert_eq!(it.base, Base::MergeBase { branch: "main".to_owned(), tip: Some(base) });
+    assert_eq!((it.project.as_deref(), it.outputs), (Some("owner/name"), None));
+    assert_eq!(it.links.text(), " ([run](<https://github.com/owner/name/actions/runs/5>))");
+}
+
+#[test]
+fn a_push_is_compared_with_what_was_there_before() {
+    let (before, after) = (commit('a'), commit('b'));
+    let push = |before: &str| {
+        let event = format!(
+            r#"{{"before":"{before}","after":"{after}","repository":{{"default_branch":"main"}}}}"#
+        );
+        github(&event)
+    };
+    assert_eq!(push(&before).base, Base::Commit(before.clone()));
+    assert_eq!(push(&before).head, Some(after.clone()));
+    // A new branch.
+    let of_default = Base::MergeBase { branch: "main".to_owned(), tip: None };
+    assert_eq!(push(&commit('0')).base, of_default);
+}
+
+#[test]
+fn a_queue_and_a_schedule_have_bases_of_their_own() {
+    let (base, head) = (commit('a'), commit('b'));
+    let queue =
+        github(&format!(r#"{{"merge_group":{{"base_sha":"{base}","head_sha":"{head}"}}}}"#));
+    assert_eq!((queue.base, queue.head), (Base::Commit(base), Some(head)));
+    let schedule = github("{}");
+    assert_eq!((schedule.base, schedule.head), (Base::Unknown, Some(commit('c'))));
+}
+
+#[test]
+fn a_job_that_follows_another_is_about_its_commit() {
+    let head = commit('b');
+    let it = github(&format!(
+        r#"{{"workflow_run":{{"head_sha":"{head}","head_branch":"topic",
+            "head_repository":{{"owner":{{"login":"stranger"}}}}}}}}"#
+    ));
+    assert_eq!((it.judged(), it.request), (Some(head.as_str()), None));
+    assert_eq!(it.branch(), Some(("stranger", "topic")));
+}
+
+#[test]
+fn a_job_with_rights_for_forks_runs_nothing_of_theirs() {
+    let may_run = |event: &str| {
+        let variables = [("GITHUB_EVENT_NAME", event)];
+        read(Provider::Github, &variables, "").unwrap().may_run().is_ok()
+    };
+    assert!(may_run("pull_request") && may_run("push"));
+    assert!(!may_run("pull_request_target") && !may_run("workflow_run"));
+}
+
+#[test]
+fn a_merge_request_of_gitlab_is_compared_with_the_base_that_gitlab_names() {
+    let (base, head) = (commit('a'), commit('b'));
+    let variables = [
+        ("CI_PROJECT_ID", "12"),
+        ("CI_API_V4_URL", "https://gitlab.example.com/api/v4"),
+        ("CI_MERGE_REQUEST_IID", "7"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", &base),
+        ("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
+        ("CI_COMMIT_SHA", &head),
+        ("CI_JOB_URL", "https://gitlab.example.com/a/b/-/jobs/1"),
+    ];
+    let it = read(Provider::Gitlab, &variables, "").unwrap();
+    assert_eq!((it.base, it.head, it.request), (Base::Commit(base), Some(head), Some(7)));
+    assert!(it.links.text().contains("jobs/1"));
+}
+
+#[test]
+fn a_push_to_gitlab_is_compared_like_one_to_github() {
+    let head = commit('b');
+    let push = |before: &str, branch: &str| {
+        let variables = [
+            ("CI_COMMIT_SHA", head.as_str()),
+            ("CI_COMMIT_BEFORE_SHA", before),
+            ("CI_COMMIT_BRANCH", branch),
+            ("CI_DEFAULT_BRANCH", "main"),
+        ];
+        read(Provider::Gitlab, &variables, "").unwrap().base
+    };
+    assert_eq!(push(&commit('a'), "topic"), Base::Commit(commit('a')));
+    let of_default = Base::MergeBase { branch: "main".to_owned(), tip: None };
+    assert_eq!(push(&commit('0'), "topic"), of_default);
+    assert_eq!(push(&commit('0'), "main"), Base::Parent);
+}
+
+#[test]
+fn what_git_and_the_api_must_not_be_given_is_refused() {
+    let commit = commit('a');
+    for (name, value) in [
+        ("CI_COMMIT_SHA", "--upload-pack=x"),
+        ("CI_COMMIT_SHA", "abc"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "-x"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "a..b"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "a b"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "a:b"),
+        ("CI_PROJECT_ID", "../../user"),
+        ("CI_PROJECT_ID", "1?x"),
+    ] {
+        let variables = [(name, value), ("CI_COMMIT_SHA", &commit)];
+        assert!(read(Provider::Gitlab, &variables, "").is_err(), "{name}={value}");
+    }
+    let shown = |address: &str| {
+        let variables = [("CI_JOB_URL", address)];
+        read(Provider::Gitlab, &variables, "").unwrap().links.text()
+    };
+    assert_eq!(shown("https://x.example/a)<b>"), "");
+    assert_eq!(shown("javascript:alert"), "");
+}

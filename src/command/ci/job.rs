@@ -1,0 +1,221 @@
+//! The job: its variables, its token, and the files and streams that it is told through.
+
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    hash::{BuildHasher as _, RandomState},
+    io::{ErrorKind, Write as _},
+    path::Path,
+};
+
+use super::{Commenter, host};
+use crate::{
+    ci::{
+        Annotation, Comment, Comparison, Event, Outputs, Places, Provider, SUMMARY_ROOM,
+        Surroundings, annotations, code_quality, junit, outputs, page, resume, stop,
+    },
+    cli::{CiPlaceArgs, CiProvider, OutputFile},
+    console::Console,
+    failure::{Exit, Failure, OrFail as _, Result},
+    forge::{Request, Token},
+    report::{Report, markdown::fenced},
+    settings::OutputFiles,
+};
+
+/// The files that a report is written to in every format that there is.
+pub const REPORT: &str = "report.md";
+const REPORTS: [&str; 3] = [REPORT, "report.txt", "report.html"];
+
+/// The other files.
+const COMPARISON: &str = "compare.json";
+const JUNIT: &str = "junit.xml";
+const CODE_QUALITY: &str = "code-quality.json";
+const FILES: [&str; 3] = [COMPARISON, JUNIT, CODE_QUALITY];
+
+/// Where a comparison is told.
+pub struct Job<'c> {
+    pub surroundings: Surroundings,
+    console: &'c Console,
+    place: &'c CiPlaceArgs,
+    commenter: Option<Commenter<'c>>,
+    /// Ends that nothing is taken for a command.
+    silence: Option<String>,
+}
+
+/// The variables of a service, and the token, which no child gets to see.
+pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Option<Token>)> {
+    let variable = |name: &str| env::var(name).ok();
+    let provider = match provider {
+        None => Provider::detect(variable),
+        Some(CiProvider::Github) => Provider::Github,
+        Some(CiProvider::Gitlab) => Provider::Gitlab,
+        Some(CiProvider::None) => Provider::None,
+    };
+    let token = provider.token_variables().iter().find_map(|name| {
+        let token = Token::new(&variable(name)?)?;
+        forget(name);
+        Some(token)
+    });
+    let event = match variable("GITHUB_EVENT_PATH") {
+        Some(path) if provider == Provider::Github => {
+            let text = fs::read_to_string(&path);
+            let text = text.or_fail(Exit::Usage, || format!("cannot read the event {path}"))?;
+            Some(Event::parse(&text)?)
+        }
+        _ => None,
+    };
+    Ok((Surroundings::read(provider, variable, event)?, token))
+}
+
+/// Takes a variable from the environment that children get: what is compiled and measured needs no token.
+#[expect(unsafe_code, reason = "there is no safe way to remove a variable")]
+fn forget(name: &str) {
+    // SAFETY: this command has just begun; there is no other thread yet that could read the environment.
+    unsafe { env::remove_var(name) };
+}
+
+impl<'c> Job<'c> {
+    /// Reads the variables, and checks that the reports can be written.
+    pub fn new(place: &'c CiPlaceArgs, console: &'c Console) -> Result<Self> {
+        let (surroundings, token) = surroundings(place.provider)?;
+        let directory = &place.output_dir;
+        fs::create_dir_all(directory)
+            .or_fail(Exit::Usage, || format!("cannot create {}", directory.display()))?;
+        let mut job = Self { surroundings, console, place, commenter: None, silence: None };
+        if !place.no_comment {
+            job.commenter = token.as_ref().and_then(|token| job.commenter(token));
+            if token.is_none() && job.surroundings.request.is_some() {
+                let variables = job.surroundings.provider.token_variables().join(" or ");
+                console.line(&format!("note: there is no comment, since {variables} is not set"));
+            }
+        }
+        Ok(job)
+    }
+
+    fn commenter(&self, token: &Token) -> Option<Commenter<'c>> {
+        let Surroundings { provider, project, request, api, links, .. } = &self.surroundings;
+        let (host, project, number) = (host(*provider)?, project.clone()?, (*request)?);
+        let request = Request { host, project, number };
+        let name = &self.place.comment_name;
+        let api = api.as_deref()?;
+        Some(Commenter::new(request, api, token, (name, links.clone(), *provider), self.console))
+    }
+
+    /// From now on the runner takes nothing that is printed for a command: neither what benchmarks are called, nor
+    /// what they print.
+    pub fn stop_commands(&mut self) -> Result<()> {
+        if self.surroundings.provider == Provider::Github {
+            let random = || RandomState::new().hash_one(0);
+            let token = format!("rbench-{:016x}{:016x}", random(), random());
+            // Beside the report: the runner reads the other stream at another time.
+            Console::result(&(stop(&token) + "\n"))?;
+            self.silence = Some(token);
+        }
+        Ok(())
+    }
+
+    /// Gives the runner these commands. After a failure it is never told to take commands again: the end of what
+    /// failed is still to be printed.
+    fn command(&mut self, annotations: &[Annotation]) -> Result<()> {
+        if let Some(token) = self.silence.take() {
+            Console::result(&(resume(&token) + "\n"))?;
+        }
+        let lines = annotations.iter().map(|annotation| format!("{annotation}\n"));
+        Console::result(&lines.collect::<String>())
+    }
+
+    /// Removes the reports of an earlier run: where this one fails, there must be none.
+    pub fn clear(&self) -> Result<()> {
+        for name in REPORTS.iter().chain(&FILES) {
+            let path = self.place.output_dir.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    let what = format!("cannot remove {}", path.display());
+                    return Err(Failure::new(Exit::Usage, what).because(error.to_string()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the comment of an earlier run.
+    pub fn mark_stale(&mut self) {
+        let commit = self.surroundings.head.clone().unwrap_or_default();
+        if let Some(commenter) = &mut self.commenter {
+            commenter.mark_stale(&commit);
+        }
+    }
+
+    /// Writes what only a report that was just made can be written as.
+    pub fn write_report(&self, report: &dyn Report) -> Result<()> {
+        let path = |name: &&str| self.place.output_dir.join(name);
+        let files = REPORTS.iter().map(path);
+        let files: Vec<OutputFile> =
+            files.filter_map(|path| OutputFile::parse(&path.to_string_lossy()).ok()).collect();
+        super::super::output::write_files(&OutputFiles::check(&files)?, report)
+    }
+
+    /// Tells a comparison everywhere.
+    pub fn tell(
+        &mut self,
+        document: &str,
+        exit: Exit,
+        advisory: bool,
+        places: &Places,
+    ) -> Result<()> {
+        let comparison = Comparison::parse(document)?;
+        let comparison = &comparison;
+        self.write(COMPARISON, document)?;
+        self.write(JUNIT, &junit(comparison)?)?;
+        self.write(CODE_QUALITY, &code_quality(comparison, places)?)?;
+        if self.surroundings.provider == Provider::Github {
+            self.command(&annotations(comparison, advisory, places))?;
+        }
+        let links = self.surroundings.links.clone();
+        self.summarize(|room| page(comparison, &links, room))?;
+        self.write_outputs(Ok(comparison), exit)?;
+        if let Some(commenter) = &mut self.commenter {
+            commenter.write(&Comment::of(comparison, exit, &self.place.comment_name, &links));
+        }
+        Ok(())
+    }
+
+    /// Tells that there is no comparison.
+    pub fn tell_failure(&mut self, failure: &Failure) -> Result<()> {
+        let links = self.surroundings.links.clone();
+        let text = format!("### Benchmarks: not compared\n{}", fenced(&format!("{failure}\n")));
+        self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;
+        self.write_outputs(Err(failure), failure.exit())?;
+        if let Some(commenter) = &mut self.commenter {
+            commenter.write(&Comment::of_failure(failure, &self.place.comment_name, &links));
+        }
+        Ok(())
+    }
+
+    /// Writes a file into the directory of the reports.
+    pub fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.place.output_dir.join(name);
+        fs::write(&path, text).or_fail(Exit::Usage, || format!("cannot write {}", path.display()))
+    }
+
+    /// Adds to the step's summary what `text` gives for the room that is left.
+    fn summarize(&self, text: impl Fn(usize) -> String) -> Result<()> {
+        let Some(path) = &self.surroundings.summary else { return Ok(()) };
+        let taken = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let taken = usize::try_from(taken).unwrap_or(SUMMARY_ROOM);
+        append(path, &text(SUMMARY_ROOM.saturating_sub(taken)))
+    }
+
+    fn write_outputs(&self, result: Result<&Comparison, &Failure>, exit: Exit) -> Result<()> {
+        let Some(path) = &self.surroundings.outputs else { return Ok(()) };
+        let report = &self.place.output_dir;
+        append(path, &outputs(&Outputs { result, exit, report }))
+    }
+}
+
+fn append(path: &Path, text: &str) -> Result<()> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .or_fail(Exit::Usage, || format!("cannot write {}", path.display()))
+}

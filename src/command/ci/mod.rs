@@ -1,0 +1,117 @@
+//! `cargo rbench ci`: a comparison in a job of continuous integration, told where the job's readers look.
+
+mod comment;
+mod commenter;
+mod job;
+mod versions;
+
+use std::time::SystemTime;
+
+use self::{
+    comment::comment,
+    commenter::Commenter,
+    job::{Job, REPORT},
+};
+use super::{announcement, compare, output::Output};
+use crate::{
+    ci::{self, Comparison, Places, Provider},
+    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
+    console::Console,
+    failure::{Exit, Result},
+    process::{Interrupt, Kept},
+    project::Project,
+    report::{Report as _, compare::ComparisonReport},
+};
+
+/// Compares, or does what else was asked for.
+pub fn run(args: &CiArgs) -> Result<Exit> {
+    match &args.command {
+        None => compared(&args.run),
+        Some(CiCommand::Comment(args)) => comment(args),
+        Some(CiCommand::Merge(args)) => merged(args),
+    }
+}
+
+/// Finds the versions, compares them, and tells the verdicts.
+fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
+    let console = Console::new(args.report.verbose);
+    let mut job = Job::new(place, &console)?;
+    job.surroundings.may_run()?;
+    job.stop_commands()?;
+    let result = told(args, &mut job, &console);
+    if let Err(failure) = &result {
+        job.tell_failure(failure)?;
+    }
+    result
+}
+
+fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit> {
+    let start = SystemTime::now();
+    let manifest = args.experiment.target.manifest_path.as_deref();
+    let versions = versions::find(&job.surroundings, args.versions.typed(), manifest, console)?;
+    let args = CompareArgs { versions: RevisionPair::of(versions), ..args.clone() };
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    if !args.experiment.dry_run {
+        job.clear()?;
+        job.mark_stale();
+    }
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    let project = Project::find(manifest)?;
+    project.check_tables(&args.versions.names()?, console)?;
+    let Some(report) = compare::report(&project, &args, console, &interrupt)? else {
+        return Ok(Exit::Success);
+    };
+    output.write(&report)?;
+    let (advisory, fails) = (args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive);
+    let exit = report.exit(advisory, fails);
+    let places = places(&project, &report, console);
+    job.write_report(&report)?;
+    if !args.stored {
+        announcement::finished(console, start);
+    }
+    job.tell(&report.json()?, exit, advisory, &places)?;
+    Ok(exit)
+}
+
+/// The sources in which functions that changed are looked for. Without them annotations have no place.
+fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Places {
+    let changed = project.repository.changed_sources(&report.base, &report.head);
+    let changed = changed.unwrap_or_else(|failure| {
+        console.line(&format!("warning: {failure}"));
+        Vec::new()
+    });
+    let benches = project.bench_roots.iter().map(|path| path.to_string_lossy().into_owned());
+    Places { changed, benches: benches.collect() }
+}
+
+/// Joins the comparisons of all parts, and tells them as one.
+fn merged(args: &CiMergeArgs) -> Result<Exit> {
+    let console = Console::new(false);
+    let mut job = Job::new(&args.place, &console)?;
+    let result = (|| {
+        let parts: Vec<String> =
+            args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
+        job.clear()?;
+        let document = ci::merge(&parts)?;
+        let comparison = Comparison::parse(&document)?;
+        let exit = comparison.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
+        let page = ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM);
+        Console::result(&page)?;
+        job.write(REPORT, &page)?;
+        job.tell(&document, exit, args.advisory, &Places::default())?;
+        Ok(exit)
+    })();
+    if let Err(failure) = &result {
+        job.tell_failure(failure)?;
+    }
+    result
+}
+
+/// The host of comments of a service.
+const fn host(provider: Provider) -> Option<crate::forge::Host> {
+    match provider {
+        Provider::Github => Some(crate::forge::Host::Github),
+        Provider::Gitlab => Some(crate::forge::Host::Gitlab),
+        Provider::None => None,
+    }
+}

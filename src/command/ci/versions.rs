@@ -1,0 +1,140 @@
+//! Finds the two versions of a job, and fetches what its clone lacks of their history.
+
+use std::{path::Path, process::Command};
+
+use crate::{
+    build::run_tool_or,
+    ci::{Base, Provider, Surroundings},
+    console::Console,
+    failure::{Exit, Failure, OrFail as _, Result},
+    model::Version,
+    source::Repository,
+};
+
+/// How the history is deepened, step by step.
+const DEEPER: [&str; 3] = ["--deepen=50", "--deepen=500", "--unshallow"];
+
+/// The revisions of base and head: those that were typed, else what the variables of the service say.
+pub fn find(
+    surroundings: &Surroundings,
+    [base, head]: [Option<&str>; 2],
+    manifest: Option<&Path>,
+    console: &Console,
+) -> Result<[String; 2]> {
+    let here =
+        std::env::current_dir().or_fail(Exit::Usage, || "cannot find the current directory")?;
+    let directory =
+        manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
+    let clone = LocalClone { surroundings, directory: &directory, console };
+    let head = match (head, &surroundings.head) {
+        (Some(typed), _) => typed.to_owned(),
+        (None, Some(commit)) => commit.clone(),
+        (None, None) => "HEAD".to_owned(),
+    };
+    clone.ensure(&head)?;
+    let base = match (base, &surroundings.base) {
+        (Some(typed), _) => typed.to_owned(),
+        (None, Base::Commit(commit)) => {
+            clone.ensure(commit)?;
+            commit.clone()
+        }
+        (None, Base::MergeBase { branch, tip }) => {
+            clone.merge_base(&head, branch, tip.as_deref())?
+        }
+        (None, Base::Parent) => {
+            let parent = format!("{head}~1");
+            clone.ensure(&parent)?;
+            parent
+        }
+        (None, Base::Unknown) => {
+            return Err(Failure::new(Exit::Usage, "it is not known what to compare with")
+                .because("the event of this job names no earlier commit")
+                .hint("name it: --base REV, for example --base HEAD~1"));
+        }
+    };
+    console.line(&format!("comparing {head} with {base}"));
+    Ok([base, head])
+}
+
+/// The clone of the job, which may lack commits.
+struct LocalClone<'c> {
+    surroundings: &'c Surroundings,
+    directory: &'c Path,
+    console: &'c Console,
+}
+
+impl LocalClone<'_> {
+    /// Anew each time: what git fetches is only seen by who opens the repository afterwards.
+    fn repository(&self) -> Result<Repository> {
+        Repository::discover(self.directory)
+    }
+
+    /// Sees to it that a revision is there.
+    fn ensure(&self, revision: &str) -> Result<()> {
+        let known = || self.repository()?.resolve(revision).map(drop);
+        let Err(failure) = known() else { return Ok(()) };
+        if self.surroundings.provider == Provider::None {
+            return Err(failure);
+        }
+        let commit = revision.trim_end_matches("~1");
+        let deeper = if commit == revision { "--depth=1" } else { "--deepen=1" };
+        if self.repository()?.is_shallow() {
+            self.fetch(&[deeper, "origin", commit])?;
+        } else {
+            self.fetch(&["origin", commit])?;
+        }
+        known().map_err(|failure| failure.hint(self.surroundings.provider.whole_history()))
+    }
+
+    /// Where the head left a branch.
+    fn merge_base(&self, head: &str, branch: &str, tip: Option<&str>) -> Result<String> {
+        let tracked = format!("refs/remotes/origin/{branch}");
+        let refspec = format!("+refs/heads/{branch}:{tracked}");
+        let candidates: Vec<&str> = [tracked.as_str()].into_iter().chain(tip).collect();
+        let mut steps = DEEPER.iter();
+        loop {
+            let repository = self.repository()?;
+            let head_version = repository.resolve(head)?;
+            let target = candidates.iter().find_map(|name| repository.resolve(name).ok());
+            let base = |target: &Version| repository.merge_base(&head_version, target);
+            if let Some(base) = target.as_ref().map(base).transpose()?.flatten() {
+                return Ok(base);
+            }
+            if target.is_none() && !repository.is_shallow() {
+                self.fetch(&["origin", &refspec])?;
+                if self.repository()?.resolve(&tracked).is_ok() {
+                    continue;
+                }
+            }
+            let what = format!("cannot find where {head} left the branch {branch}");
+            let failure = Failure::new(Exit::Usage, what);
+            if !repository.is_shallow() {
+                return Err(failure
+                    .because("they have no commit in common")
+                    .hint("name what to compare with: --base REV"));
+            }
+            let failure = failure
+                .because("the clone is shallow")
+                .hint(self.surroundings.provider.whole_history());
+            let Some(step) = steps.next() else { return Err(failure) };
+            self.fetch(&[*step, "origin", &refspec, head]).map_err(|_| failure)?;
+        }
+    }
+
+    /// Fetches from where the job's clone is from.
+    fn fetch(&self, words: &[&str]) -> Result<()> {
+        let provider = self.surroundings.provider;
+        let mut command = Command::new("git");
+        command
+            .current_dir(self.directory)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .args(["fetch", "--quiet", "--no-tags"])
+            .args(words);
+        self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
+        run_tool_or(&mut command, Exit::Usage, || {
+            "cannot fetch the history that is needed".to_owned()
+        })
+        .map(drop)
+        .map_err(|failure| failure.hint(provider.whole_history()))
+    }
+}

@@ -1,0 +1,232 @@
+//! Comments on a pull request, or on a merge request.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Token, Trouble,
+    http::{Http, Method},
+};
+
+/// An answer has so many entries at most.
+const PAGE: usize = 100;
+
+/// So many pages are read.
+const MOST_PAGES: usize = 50;
+
+/// What hosts the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// GitHub, or its server for enterprises.
+    Github,
+    /// GitLab.
+    Gitlab,
+}
+
+/// A request to merge a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What hosts the repository.
+    pub host: Host,
+    /// OWNER/NAME, or the number of the project.
+    pub project: String,
+    /// Its number.
+    pub number: u64,
+}
+
+/// A comment that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its number.
+    pub id: u64,
+    /// Its text.
+    pub body: String,
+}
+
+/// The API of a host.
+pub struct Comments {
+    http: Http,
+    host: Host,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: u64,
+    body: Option<String>,
+    user: Option<Author>,
+    author: Option<Author>,
+}
+
+#[derive(Clone, Deserialize)]
+struct Author {
+    login: Option<String>,
+    username: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PullRequest {
+    number: u64,
+    head: Tip,
+}
+
+#[derive(Deserialize)]
+struct Tip {
+    sha: String,
+}
+
+impl Author {
+    fn name(&self) -> Option<&str> {
+        self.login.as_deref().or(self.username.as_deref())
+    }
+}
+
+impl Comments {
+    /// The API at this address; `pause` waits.
+    pub fn new(
+        host: Host,
+        address: &str,
+        token: &Token,
+        pause: impl Fn(Duration) + 'static,
+    ) -> Result<Self, Trouble> {
+        let pause = Box::new(pause);
+        let http = match host {
+            Host::Github => Http::new(address, ("authorization", "Bearer "), token, pause)?
+                .with_header("accept", "application/vnd.github+json")
+                .with_header("x-github-api-version", "2022-11-28"),
+            Host::Gitlab => Http::new(address, ("private-token", ""), token, pause)?,
+        };
+        Ok(Self { http, host })
+    }
+
+    /// The comment of one's own that begins with this line. Others may write the line too; theirs is not touched.
+    pub fn find(&self, request: &Request, marker: &str) -> Result<Option<Found>, Trouble> {
+        let path = list(request);
+        let mut candidates = Vec::new();
+        self.pages(&path, |entry: Entry| {
+            let body = entry.body.unwrap_or_default();
+            if body.starts_with(marker.trim_end()) {
+                candidates.push((Found { id: entry.id, body }, entry.user.or(entry.author)));
+            }
+            false
+        })?;
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let own = self.own_name()?;
+        let is_own = |author: &Author| match &own {
+            Some(own) => author.name() == Some(own),
+            // A token of a workflow has no name that it may ask for; it writes as a bot.
+            None => author.kind.as_deref() == Some("Bot"),
+        };
+        let found = candidates.into_iter().find(|(_, author)| author.as_ref().is_some_and(is_own));
+        Ok(found.map(|(found, _)| found))
+    }
+
+    /// Writes a new comment.
+    pub fn create(&self, request: &Request, body: &str) -> Result<Found, Trouble> {
+        let answer =
+            self.http.send(Method::Post, &list(request), Some(&json!({ "body": body })))?;
+        found(&answer, body)
+    }
+
+    /// Replaces the text of a comment.
+    pub fn update(&self, request: &Request, id: u64, body: &str) -> Result<Found, Trouble> {
+        let Request { project, number, .. } = request;
+        let (method, path) = match self.host {
+            Host::Github => (Method::Patch, format!("/repos/{project}/issues/comments/{id}")),
+            Host::Gitlab => {
+                (Method::Put, format!("/projects/{project}/merge_requests/{number}/notes/{id}"))
+            }
+        };
+        let answer = self.http.send(method, &path, Some(&json!({ "body": body })))?;
+        found(&answer, body)
+    }
+
+    /// The number of the open pull request of GitHub whose newest commit is this one; `branch` is where it comes from,
+    /// with the owner before it.
+    pub fn request_of_commit(
+        &self,
+        project: &str,
+        commit: &str,
+        branch: Option<(&str, &str)>,
+    ) -> Result<Option<u64>, Trouble> {
+        let branch = branch.map(|(owner, branch)| {
+            format!("&head={}:{}", percent_encoded(owner), percent_encoded(branch))
+        });
+        let path = format!("/repos/{project}/pulls?state=open{}", branch.unwrap_or_default());
+        let mut number = None;
+        self.pages(&path, |request: PullRequest| {
+            if request.head.sha == commit {
+                number = Some(request.number);
+            }
+            number.is_some()
+        })?;
+        Ok(number)
+    }
+
+    /// The name of the account that the token belongs to, if it belongs to one.
+    fn own_name(&self) -> Result<Option<String>, Trouble> {
+        match self.http.send(Method::Get, "/user", None) {
+            Ok(user) => {
+                let name = user["login"].as_str().or(user["username"].as_str());
+                Ok(name.map(str::to_owned))
+            }
+            Err(Trouble::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
+                Ok(None)
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Reads a list, page after page, until `is_enough` of an entry.
+    fn pages<T: for<'de> Deserialize<'de>>(
+        &self,
+        path: &str,
+        mut is_enough: impl FnMut(T) -> bool,
+    ) -> Result<(), Trouble> {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        for page in 1..=MOST_PAGES {
+            let path = format!("{path}{joint}per_page={PAGE}&page={page}");
+            let answer = self.http.send(Method::Get, &path, None)?;
+            let entries: Vec<T> = serde_json::from_value(answer)
+                .map_err(|error| Trouble::Answer(error.to_string()))?;
+            let is_last = entries.len() < PAGE;
+            for entry in entries {
+                if is_enough(entry) {
+                    return Ok(());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+        Err(Trouble::Answer(format!("there are more than {} entries", MOST_PAGES * PAGE)))
+    }
+}
+
+/// Where the comments of a request are.
+fn list(Request { host, project, number }: &Request) -> String {
+    match host {
+        Host::Github => format!("/repos/{project}/issues/{number}/comments"),
+        Host::Gitlab => format!("/projects/{project}/merge_requests/{number}/notes"),
+    }
+}
+
+fn found(answer: &Value, body: &str) -> Result<Found, Trouble> {
+    let id = answer["id"].as_u64().ok_or_else(|| Trouble::Answer("it has no id".to_owned()))?;
+    Ok(Found { id, body: body.to_owned() })
+}
+
+fn percent_encoded(text: &str) -> String {
+    let encoded = text.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    });
+    encoded.collect()
+}

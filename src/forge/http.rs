@@ -1,0 +1,248 @@
+//! Requests to one API: with its token, to no other address, and with bounded patience.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+use ureq::{
+    Agent,
+    http::{HeaderMap, Request},
+    tls::{RootCerts, TlsConfig},
+};
+
+/// How long one request may take.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How often a request is made at most.
+const TRIES: u32 = 3;
+
+/// How long the API may ask to wait before the next try.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// The wait after an error of the server, and after a limit without a time.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The largest answer, in bytes.
+const LARGEST: u64 = 32 << 20;
+
+/// The longest message of an API that is told, in characters.
+const LONGEST_MESSAGE: usize = 200;
+
+/// A secret for an API. It is shown nowhere.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// The token, unless it cannot stand in a header.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_plain.then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// Why a request came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The address is none that a token is sent to.
+    Address(String),
+    /// There was no answer.
+    Unreachable(String),
+    /// The API asks to wait longer than there is patience, or again and again.
+    Limited,
+    /// The API answers with this status.
+    Status {
+        /// The code.
+        status: u16,
+        /// What the API says about it.
+        message: String,
+    },
+    /// The answer is not what such an API gives.
+    Answer(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => {
+                write!(f, "no token is sent to {address}: it has to be an https address")
+            }
+            Self::Unreachable(error) => write!(f, "the API cannot be reached: {error}"),
+            Self::Limited => f.write_str("the API allows no more requests now"),
+            Self::Status { status, message } if message.is_empty() => {
+                write!(f, "the API answered {status}")
+            }
+            Self::Status { status, message } => write!(f, "the API answered {status}: {message}"),
+            Self::Answer(error) => write!(f, "the answer of the API cannot be read: {error}"),
+        }
+    }
+}
+
+/// How a request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Get,
+    Post,
+    Patch,
+    Put,
+}
+
+impl Method {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// An API at an address.
+pub(super) struct Http {
+    agent: Agent,
+    address: String,
+    headers: Vec<(&'static str, String)>,
+    /// Waits; tests only note how long.
+    pause: Box<dyn Fn(Duration)>,
+}
+
+impl Http {
+    /// The API at this address, with a header that has the token. Redirects are not followed, so the token goes
+    /// nowhere else.
+    pub fn new(
+        address: &str,
+        (name, scheme): (&'static str, &str),
+        Token(token): &Token,
+        pause: Box<dyn Fn(Duration)>,
+    ) -> Result<Self, Trouble> {
+        let address = address.trim_end_matches('/');
+        let is_loopback = is_loopback(address);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-[]".contains(c);
+        if !(address.starts_with("https://") || is_loopback) || !address.chars().all(is_plain) {
+            return Err(Trouble::Address(address.to_owned()));
+        }
+        let roots = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .https_only(!is_loopback)
+            .timeout_global(Some(LONGEST))
+            .user_agent(concat!("cargo-rbench/", env!("CARGO_PKG_VERSION")))
+            .tls_config(roots);
+        if is_loopback {
+            config = config.proxy(None);
+        }
+        let headers = vec![(name, format!("{scheme}{token}"))];
+        Ok(Self { agent: config.build().into(), address: address.to_owned(), headers, pause })
+    }
+
+    /// The same with another header in every request.
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// Makes a request, again if the API asks for that and if it may be made twice.
+    pub fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Trouble> {
+        let mut trouble = Trouble::Limited;
+        for attempt in 1..=TRIES {
+            let answer = self.once(method, path, body)?;
+            let wait = match answer.status {
+                200..300 => {
+                    return serde_json::from_str(&answer.body)
+                        .map_err(|error| Trouble::Answer(error.to_string()));
+                }
+                429 => answer.wait.unwrap_or(WAIT),
+                403 if answer.wait.is_some() => answer.wait.unwrap_or(WAIT),
+                // What was posted may be there in spite of the error.
+                500..600 if method != Method::Post => {
+                    trouble = answer.trouble();
+                    WAIT
+                }
+                _ => return Err(answer.trouble()),
+            };
+            if attempt == TRIES || wait > LONGEST_WAIT {
+                break;
+            }
+            (self.pause)(wait);
+        }
+        Err(trouble)
+    }
+
+    fn once(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, Trouble> {
+        let unreachable = |error: &dyn fmt::Display| Trouble::Unreachable(error.to_string());
+        let mut request =
+            Request::builder().method(method.name()).uri(format!("{}{path}", self.address));
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let sent = match body {
+            None => {
+                let request = request.body(()).map_err(|error| unreachable(&error))?;
+                self.agent.run(request)
+            }
+            Some(body) => {
+                let request = request.header("content-type", "application/json");
+                let request =
+                    request.body(body.to_string()).map_err(|error| unreachable(&error))?;
+                self.agent.run(request)
+            }
+        };
+        let (head, mut body) = sent.map_err(|error| unreachable(&error))?.into_parts();
+        let body = body.with_config().limit(LARGEST).read_to_string();
+        let body = body.map_err(|error| Trouble::Answer(error.to_string()))?;
+        let (status, wait) = (head.status.as_u16(), wait(&head.headers));
+        Ok(Answer { status, wait, body })
+    }
+}
+
+struct Answer {
+    status: u16,
+    /// How long the API wants to be left alone, where it says so.
+    wait: Option<Duration>,
+    body: String,
+}
+
+impl Answer {
+    fn trouble(&self) -> Trouble {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let message = match &body["message"] {
+            Value::Null => String::new(),
+            Value::String(message) => message.clone(),
+            other => other.to_string(),
+        };
+        let message = message.chars().take(LONGEST_MESSAGE).collect();
+        Trouble::Status { status: self.status, message }
+    }
+}
+
+/// How long the headers ask to wait.
+fn wait(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    if let Some(seconds) = number("retry-after") {
+        return Some(Duration::from_secs(seconds));
+    }
+    if number("x-ratelimit-remaining")? > 0 {
+        return None;
+    }
+    let reset = SystemTime::UNIX_EPOCH + Duration::from_secs(number("x-ratelimit-reset")?);
+    Some(reset.duration_since(SystemTime::now()).unwrap_or(WAIT))
+}
+
+/// Whether an address without TLS is one of this machine.
+fn is_loopback(address: &str) -> bool {
+    let Some(rest) = address.strip_prefix("http://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    matches!(host, "127.0.0.1" | "localhost" | "[::1]")
+}

@@ -1,0 +1,13 @@
+//! The APIs of services that host repositories, as far as comments on pull requests need them.
+
+mod comments;
+mod http;
+
+#[cfg(test)]
+#[path = "../../tests/e2e/support/api.rs"]
+mod api;
+#[cfg(test)]
+mod tests;
+
+pub use comments::{Comments, Found, Host, Request};
+pub use http::{Token, Trouble};

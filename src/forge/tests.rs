@@ -1,0 +1,217 @@
+//! Comments against a made-up API.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use super::{
+    Comments, Host, Request, Token, Trouble,
+    api::{Api, Fault},
+};
+
+const MARKER: &str = "<!-- marker -->\n";
+
+fn request(host: Host) -> Request {
+    let project = match host {
+        Host::Github => "owner/name",
+        Host::Gitlab => "12",
+    };
+    Request { host, project: project.to_owned(), number: 7 }
+}
+
+/// The API, and how long was waited.
+fn comments(api: &Api, host: Host) -> (Comments, Rc<RefCell<Vec<Duration>>>) {
+    let waited = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&waited);
+    let token = Token::new("s3cret").unwrap();
+    let pause = move |time| noted.borrow_mut().push(time);
+    (Comments::new(host, &api.address, &token, pause).unwrap(), waited)
+}
+
+fn fault(method: &'static str, status: u16, headers: &[(&'static str, &str)]) -> Fault {
+    let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Fault { method, path: "", status, headers, message: "slow down" }
+}
+
+#[test]
+fn a_comment_is_written_and_found_again_and_replaced_on_each_host() {
+    for (host, changes) in [
+        (
+            Host::Github,
+            [
+                "POST /repos/owner/name/issues/7/comments",
+                "PATCH /repos/owner/name/issues/comments/2",
+            ],
+        ),
+        (
+            Host::Gitlab,
+            [
+                "POST /projects/12/merge_requests/7/notes",
+                "PUT /projects/12/merge_requests/7/notes/2",
+            ],
+        ),
+    ] {
+        let api = Api::start();
+        if host == Host::Gitlab {
+            api.token_of("bench-bot");
+        }
+        api.add("somebody", false, "hello");
+        let (comments, _) = comments(&api, host);
+        let request = request(host);
+        assert_eq!(comments.find(&request, MARKER).unwrap(), None);
+        let made = comments.create(&request, &format!("{MARKER}one")).unwrap();
+        let found = comments.find(&request, MARKER).unwrap().unwrap();
+        assert_eq!((found.id, found.body.as_str()), (made.id, "<!-- marker -->\none"));
+        comments.update(&request, found.id, &format!("{MARKER}two")).unwrap();
+        assert_eq!(api.comments()[1].body, "<!-- marker -->\ntwo");
+        assert_eq!(api.changes(), changes);
+        let tokens: Vec<String> = api.asked().into_iter().map(|asked| asked.token).collect();
+        let expected = if host == Host::Github { "Bearer s3cret" } else { "s3cret" };
+        assert!(tokens.iter().all(|token| token == expected), "{tokens:?}");
+    }
+}
+
+#[test]
+fn a_comment_on_the_third_page_is_found() {
+    let api = Api::start();
+    for number in 0..230 {
+        api.add("somebody", false, &format!("comment {number}"));
+    }
+    let id = api.add("workflow[bot]", true, MARKER);
+    let (comments, _) = comments(&api, Host::Github);
+    assert_eq!(comments.find(&request(Host::Github), MARKER).unwrap().unwrap().id, id);
+    let pages = api.asked().iter().filter(|asked| asked.path.contains("/comments?")).count();
+    assert_eq!(pages, 3);
+}
+
+#[test]
+fn a_comment_of_somebody_else_is_never_touched() {
+    let api = Api::start();
+    api.add("mallory", false, MARKER);
+    let (of_workflow, _) = comments(&api, Host::Github);
+    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap(), None);
+    let own = api.add("workflow[bot]", true, MARKER);
+    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, own);
+    // The token of a person finds that person's comment, and no bot's.
+    api.token_of("mallory");
+    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, 1);
+    // A comment that only quotes the marker is none of rbench.
+    api.token_of("quoting");
+    api.add("quoting", false, &format!("> {MARKER}"));
+    assert_eq!(of_workflow.find(&request(Host::Github), MARKER).unwrap(), None);
+}
+
+#[test]
+fn what_is_refused_is_told_with_the_words_of_the_api() {
+    let api = Api::start();
+    let (comments, waited) = comments(&api, Host::Github);
+    for status in [401, 403, 404, 410, 422, 301] {
+        api.fails("POST", "", status);
+        let trouble = comments.create(&request(Host::Github), "x").unwrap_err();
+        assert_eq!(trouble, Trouble::Status { status, message: "refused".to_owned() });
+    }
+    assert!(waited.borrow().is_empty());
+    let long = "ä".repeat(65_537);
+    let trouble = comments.create(&request(Host::Github), &long).unwrap_err();
+    assert!(trouble.to_string().contains("422: Body is too long"), "{trouble}");
+}
+
+#[test]
+fn a_limit_is_waited_for_as_long_as_the_api_says() {
+    let api = Api::start();
+    let (comments, waited) = comments(&api, Host::Github);
+    api.faults(fault("POST", 429, &[("retry-after", "3")]));
+    api.faults(fault("POST", 403, &[("retry-after", "7")]));
+    comments.create(&request(Host::Github), "x").unwrap();
+    assert_eq!(*waited.borrow(), [3, 7].map(Duration::from_secs));
+    assert_eq!(api.comments().len(), 1);
+    waited.borrow_mut().clear();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let soon = (now + 20).to_string();
+    let headers = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", soon.as_str())];
+    api.faults(fault("POST", 403, &headers));
+    comments.create(&request(Host::Github), "x").unwrap();
+    assert!((10..=20).contains(&waited.borrow()[0].as_secs()), "{waited:?}");
+}
+
+#[test]
+fn patience_with_limits_is_bounded() {
+    let api = Api::start();
+    let (comments, waited) = comments(&api, Host::Github);
+    api.faults(fault("POST", 429, &[("retry-after", "3600")]));
+    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), Trouble::Limited);
+    assert!(waited.borrow().is_empty());
+    for _ in 0..5 {
+        api.faults(fault("POST", 429, &[("retry-after", "1")]));
+    }
+    assert_eq!(comments.create(&request(Host::Github), "x").unwrap_err(), Trouble::Limited);
+    assert_eq!(waited.borrow().len(), 2);
+}
+
+#[test]
+fn what_may_have_been_written_is_not_written_again() {
+    let api = Api::start();
+    let (comments, _) = comments(&api, Host::Github);
+    api.fails("POST", "", 502);
+    assert!(comments.create(&request(Host::Github), "x").is_err());
+    assert_eq!(api.changes().len(), 1);
+    api.fails("GET", "", 502);
+    assert_eq!(comments.find(&request(Host::Github), MARKER).unwrap(), None);
+}
+
+#[test]
+fn the_request_of_a_commit_is_the_one_whose_newest_commit_it_is() {
+    let api = Api::start();
+    for number in 1..=150 {
+        api.add_pull(number, &format!("commit {number}"));
+    }
+    let (comments, _) = comments(&api, Host::Github);
+    let branch = Some(("some one", "topic/a&b"));
+    let number = |commit: &str| comments.request_of_commit("o/n", commit, branch).unwrap();
+    assert_eq!(number("commit 120"), Some(120));
+    assert_eq!(number("commit 151"), None);
+    let path = &api.asked()[0].path;
+    let expected = "/repos/o/n/pulls?state=open&head=some%20one:topic%2Fa%26b&per_page=100&page=1";
+    assert_eq!(path, expected);
+}
+
+#[test]
+fn a_token_is_shown_nowhere_and_sent_to_no_address_without_protection() {
+    let token = Token::new("s3cret").unwrap();
+    assert_eq!(format!("{token:?}"), "Token");
+    assert!(Token::new("two words").is_none() && Token::new(" \n").is_none());
+    for address in [
+        "http://example.com",
+        "http://127.0.0.1.example.com/api",
+        "http://localhost@example.com",
+        "https://user:word@example.com",
+        "ftp://example.com",
+        "",
+    ] {
+        let refused = Comments::new(Host::Github, address, &token, |_| ());
+        assert!(matches!(refused, Err(Trouble::Address(_))), "{address}");
+    }
+    assert!(Comments::new(Host::Github, "https://example.com/api/v3/", &token, |_| ()).is_ok());
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let (api, other) = (Api::start(), Api::start());
+    let (comments, _) = comments(&api, Host::Github);
+    let elsewhere = other.address.clone();
+    api.faults(fault("GET", 307, &[("location", &elsewhere)]));
+    let trouble = comments.find(&request(Host::Github), MARKER).unwrap_err();
+    assert!(matches!(trouble, Trouble::Status { status: 307, .. }), "{trouble}");
+    assert!(other.asked().is_empty());
+}
+
+#[test]
+fn an_api_that_is_not_there_is_told() {
+    let token = Token::new("s3cret").unwrap();
+    // Nothing listens on the discard port.
+    let comments = Comments::new(Host::Github, "http://127.0.0.1:9", &token, |_| ()).unwrap();
+    let trouble = comments.find(&request(Host::Github), MARKER).unwrap_err();
+    assert!(trouble.to_string().starts_with("the API cannot be reached"), "{trouble}");
+}

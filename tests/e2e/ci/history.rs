@@ -1,0 +1,90 @@
+//! What a clone lacks of the history is fetched, or it is told what to change.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{Job, QUICK, branches, commit, pull_request};
+use crate::support::TestProject;
+
+/// A shallow clone of a project with branches: of the head alone, as a job has it.
+fn shallow(project: &TestProject) -> TestProject {
+    let clone = TestProject::bare("a shallow clone");
+    let from = format!("file://{}", project.root().display());
+    project.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    clone.git(&["clone", "--quiet", "--depth", "1", "--branch", "topic", &from, "."]);
+    clone
+}
+
+#[test]
+fn a_shallow_clone_is_deepened_until_the_merge_base_is_there() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let clone = shallow(&project);
+    let job = Job::new(&clone, "shallow", &pull_request(&base, &head));
+    let outcome = job.ci(&[&QUICK[..], &["--dry-run"]].concat()).ok();
+    let merge_base = commit(&project, "main~1");
+    outcome.assert_stderr_has(&["git fetch --no-tags --deepen=50", &format!("with {merge_base}")]);
+    // Nothing but history was fetched.
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    assert_eq!(clone.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_shallow_clone_that_cannot_be_deepened_fails_with_the_line_to_change() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let clone = shallow(&project);
+    clone.git(&["remote", "set-url", "origin", "/nowhere"]);
+    let job = Job::new(&clone, "stuck", &pull_request(&base, &head));
+    let outcome = job.ci(&QUICK).fails_with(2);
+    outcome.assert_stderr_has(&["the clone is shallow", "set `fetch-depth: 0` under `with:`"]);
+    assert!(fs::read_to_string(job.path("output.txt")).unwrap().contains("exit-code=2"));
+}
+
+#[test]
+fn what_was_there_before_a_push_is_fetched() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let [before, after] = ["topic~1", "topic"].map(|revision| commit(&project, revision));
+    let clone = shallow(&project);
+    let event = json!({ "before": before, "after": after });
+    let job = Job::new(&clone, "push", &event);
+    let outcome = job.ci(&[&QUICK[..], &["--dry-run"]].concat()).ok();
+    outcome.assert_stderr_has(&[&format!("comparing {after} with {before}")]);
+}
+
+#[test]
+fn an_event_without_an_earlier_commit_needs_a_flag() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let job = Job::new(&project, "schedule", &json!({ "schedule": "0 0 * * *" }));
+    let outcome = job.ci(&QUICK).fails_with(2);
+    outcome.assert_stderr_has(&["it is not known what to compare with", "--base REV"]);
+    let words = [&QUICK[..], &["--base", "main", "--head", "topic", "--dry-run"]].concat();
+    job.ci(&words).ok().assert_stderr_has(&["comparing topic with main"]);
+}
+
+#[test]
+fn without_a_service_flags_say_everything() {
+    let project = super::compared();
+    let directory = project.beside("flags");
+    let words = ["ci", "--stored", "--base", "main~1", "--head", "topic", "--output-dir"];
+    let words = [&words[..], &[directory.to_str().unwrap()]].concat();
+    let outcome = project.rbench(&words).run().assert_exit(1);
+    assert!(!outcome.stdout().contains("::"), "{}", outcome.told());
+    assert!(directory.join("junit.xml").exists());
+}
+
+#[test]
+fn a_job_with_rights_for_forks_is_refused_before_anything_is_fetched_or_built() {
+    let project = super::compared();
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let job = Job::new(&project, "privileged", &pull_request(&base, &head));
+    let outcome =
+        job.ci(&["--stored"]).env("GITHUB_EVENT_NAME", "pull_request_target").fails_with(2);
+    outcome.assert_stderr_has(&["runs no benchmarks", "the code of a fork"]);
+    assert!(job.api.asked().is_empty());
+}

@@ -1,0 +1,306 @@
+//! A comparison in a job of continuous integration, told everywhere, without a service: the API is made up.
+
+mod comment;
+mod gitlab;
+mod history;
+mod partition;
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    TestProject,
+    api::Api,
+    rbench::{Outcome, Rbench},
+    schema,
+};
+
+/// The least that can be judged, and quick.
+const QUICK: [&str; 10] =
+    ["--strategy", "relink", "-l", "4", "-m", "1", "-n", "5", "--warm-up", "5ms"];
+
+const TOKEN: &str = "s3cret-of-this-job";
+
+/// A branch `topic` whose work is thirtyfold, and the branch `main`, which went on since.
+fn branches(project: &TestProject) {
+    project.git(&["checkout", "--quiet", "-b", "topic"]);
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
+    project.commit("Do more");
+    project.git(&["checkout", "--quiet", "main"]);
+    project.write("notes.txt", "news");
+    project.commit("Write notes");
+    project.git(&["checkout", "--quiet", "topic"]);
+}
+
+/// The same, whose comparison is stored already.
+fn compared() -> TestProject {
+    TestProject::shared("ci", "counted", |project| {
+        branches(project);
+        project
+            .rbench(&[&["compare", "main~1", "topic"], &QUICK[..]].concat())
+            .run()
+            .assert_exit(1);
+    })
+}
+
+fn commit(project: &TestProject, revision: &str) -> String {
+    project.git(&["rev-parse", revision])
+}
+
+/// The event of a pull request of these commits.
+fn pull_request(base: &str, head: &str) -> Value {
+    json!({ "pull_request": {
+        "number": 7,
+        "head": { "sha": head, "ref": "topic" },
+        "base": { "sha": base, "ref": "main" },
+    } })
+}
+
+/// A job of GitHub Actions.
+struct Job<'p> {
+    project: &'p TestProject,
+    directory: PathBuf,
+    api: Api,
+}
+
+impl<'p> Job<'p> {
+    /// A job whose files have a directory of this name.
+    fn new(project: &'p TestProject, name: &str, event: &Value) -> Self {
+        let directory = project.beside(name);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("event.json"), event.to_string()).unwrap();
+        Self { project, directory, api: Api::start() }
+    }
+
+    /// A job for the request of `topic`.
+    fn of_request(project: &'p TestProject, name: &str) -> Self {
+        let [base, head] = ["main", "topic"].map(|branch| commit(project, branch));
+        Self::new(project, name, &pull_request(&base, &head))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn ci(&self, words: &[&str]) -> Rbench {
+        let directory = self.path("report");
+        let place = ["--output-dir", directory.to_str().unwrap()];
+        self.with_variables(self.project.rbench(&[&["ci"], words, &place].concat()))
+    }
+
+    fn with_variables(&self, command: Rbench) -> Rbench {
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_EVENT_PATH", self.path("event.json"))
+            .env("GITHUB_REPOSITORY", "owner/name")
+            .env("GITHUB_STEP_SUMMARY", self.path("summary.md"))
+            .env("GITHUB_OUTPUT", self.path("output.txt"))
+            .env("GITHUB_API_URL", &self.api.address)
+            .env("GITHUB_SERVER_URL", "https://github.com")
+            .env("GITHUB_RUN_ID", "5")
+            .env("GITHUB_TOKEN", TOKEN)
+    }
+}
+
+/// Nothing that a job prints or writes has the token.
+#[track_caller]
+fn assert_no_token(job: &Job<'_>, outcome: &Outcome) {
+    assert!(!outcome.told().contains(TOKEN), "{}", outcome.told());
+    for directory in [job.directory.clone(), job.path("report"), job.project.root().join(".rbench")]
+    {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let content = fs::read(entry.path()).unwrap_or_default();
+            let has_token = content.windows(TOKEN.len()).any(|part| part == TOKEN.as_bytes());
+            assert!(!has_token, "{}", entry.path().display());
+        }
+    }
+}
+
+#[test]
+fn a_pull_request_is_compared_with_where_it_left_main_and_told_everywhere() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let job = Job::of_request(&project, "everywhere");
+    let outcome = job.ci(&QUICK).run().assert_exit(1);
+    let document: Value = serde_json::from_str(&job.read("report/compare.json")).unwrap();
+    schema::check("compare", &document).unwrap();
+    assert_eq!(document["base"]["commit"], commit(&project, "main~1"));
+    assert_eq!(document["head"]["commit"], commit(&project, "topic"));
+
+    let line = project.read("src/lib.rs").lines().position(|line| line.contains("fn changing"));
+    let annotation = format!(
+        "::error file=src/lib.rs,line={},title=benchmark regressed::changing: ",
+        line.unwrap() + 1
+    );
+    let stdout = outcome.stdout();
+    let lines: Vec<&str> = stdout.lines().collect();
+    // Nothing is a command between the first line and the last but one.
+    let token = lines[0].strip_prefix("::stop-commands::").unwrap();
+    assert_eq!(lines[lines.len() - 2], format!("::{token}::"));
+    assert!(lines[lines.len() - 1].starts_with(&annotation), "{}", outcome.told());
+
+    let summary = job.read("summary.md");
+    assert!(summary.starts_with("### Benchmarks: regressed\n"), "{summary}");
+    assert!(summary.contains("| `changing` |") && summary.contains("1 regressed"), "{summary}");
+    let outputs = job.read("output.txt");
+    for part in ["verdict=regressed\n", "regressed=1\n", "improved=0\n", "exit-code=1\n", "report="]
+    {
+        assert!(outputs.contains(part), "{outputs}");
+    }
+    let junit = quick_junit::Report::deserialize_from_str(&job.read("report/junit.xml")).unwrap();
+    assert_eq!((junit.tests, junit.failures, junit.errors), (2, 1, 0));
+    assert!(job.read("report/report.md").starts_with("### Benchmarks: regressed\n"));
+
+    let comments = job.api.comments();
+    assert_eq!(job.api.changes(), ["POST /repos/owner/name/issues/7/comments"]);
+    assert!(comments[0].body.starts_with("<!-- cargo-rbench comment: default -->\n"));
+    assert!(comments[0].body.ends_with(&summary), "the comment says what the summary says");
+    assert!(job.api.asked().iter().all(|asked| asked.token == format!("Bearer {TOKEN}")));
+    assert_no_token(&job, &outcome);
+}
+
+#[test]
+fn what_is_built_and_measured_does_not_get_the_token() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    project.write(
+        "build.rs",
+        "//! Tells whether it has the token.\n\nfn main() {\n    \
+         assert!(std::env::var_os(\"GITHUB_TOKEN\").is_none());\n}\n",
+    );
+    project.commit("Look for the token");
+    let job = Job::of_request(&project, "inherited");
+    job.ci(&[&QUICK[..], &["--dry-run"]].concat()).ok();
+}
+
+#[test]
+fn a_comment_is_stale_while_a_run_works_and_then_updated_in_place() {
+    let project = compared();
+    let job = Job::of_request(&project, "updated");
+    job.ci(&["--stored"]).run().assert_exit(1);
+    let first = job.api.comments();
+    job.ci(&["--stored"]).run().assert_exit(1);
+    let changes = job.api.changes();
+    let update = "PATCH /repos/owner/name/issues/comments/1";
+    assert_eq!(changes, ["POST /repos/owner/name/issues/7/comments", update, update]);
+    let updates = job.api.asked().into_iter().filter(|asked| asked.method == "PATCH");
+    let stale: Vec<bool> = updates.map(|asked| asked.body.contains("**Stale:**")).collect();
+    assert_eq!(stale, [true, false]);
+    assert_eq!(job.api.comments()[0].body, first[0].body);
+}
+
+#[test]
+fn jobs_with_different_names_have_comments_of_their_own() {
+    let project = compared();
+    let job = Job::of_request(&project, "named");
+    for name in ["x86-64", "aarch64", "x86-64"] {
+        job.ci(&["--stored", "--comment-name", name]).run().assert_exit(1);
+    }
+    let comments = job.api.comments();
+    assert_eq!(comments.len(), 2);
+    assert!(comments[1].body.contains("**aarch64**"), "{}", comments[1].body);
+}
+
+#[test]
+fn a_comment_that_was_removed_meanwhile_is_written_anew() {
+    let project = compared();
+    let job = Job::of_request(&project, "removed");
+    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    job.api.fails("PATCH", "", 404);
+    let outcome = job.ci(&["--stored"]).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());
+    assert!(job.api.comments()[1].body.contains("### Benchmarks: regressed"));
+}
+
+#[test]
+fn where_nothing_changed_there_is_no_new_comment_and_an_old_one_says_so() {
+    let project = TestProject::of("counted");
+    let before = commit(&project, "HEAD");
+    project.append("src/lib.rs", "// A comment.\n");
+    project.commit("Comment");
+    let event = pull_request(&before, &commit(&project, "HEAD"));
+    let job = Job::new(&project, "quiet", &event);
+    job.ci(&QUICK).ok();
+    assert!(job.api.changes().is_empty(), "{:?}", job.api.changes());
+    assert!(
+        job.read("output.txt").starts_with("verdict=identical\n"),
+        "{}",
+        job.read("output.txt")
+    );
+    let old = "<!-- cargo-rbench comment: default -->\n### Benchmarks: regressed\n";
+    job.api.add("workflow[bot]", true, old);
+    job.ci(&QUICK).ok();
+    assert!(job.api.comments()[0].body.contains("### Benchmarks: identical"));
+}
+
+#[test]
+fn a_comment_that_is_forbidden_is_one_warning_and_the_summary_remains() {
+    let project = compared();
+    let job = Job::of_request(&project, "forbidden");
+    job.api.fails("POST", "", 403);
+    let outcome = job.ci(&["--stored"]).run().assert_exit(1);
+    outcome.assert_stderr_has(&["the API answered 403: refused", "pull-requests: write"]);
+    assert_eq!(outcome.stderr().matches("warning: cannot write the comment").count(), 1);
+    assert!(job.read("summary.md").contains("**regressed**"));
+    assert_no_token(&job, &outcome);
+}
+
+#[test]
+fn a_comment_that_is_refused_as_it_is_becomes_a_short_one() {
+    let project = compared();
+    let job = Job::of_request(&project, "short");
+    job.api.fails("POST", "", 422);
+    job.ci(&["--stored"]).run().assert_exit(1);
+    let body = &job.api.comments()[0].body;
+    assert!(body.contains("1 regressed") && !body.contains('|'), "{body}");
+}
+
+#[test]
+fn a_version_that_does_not_compile_is_told_and_its_output_is_no_command() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    project.write("src/lib.rs", "compile_error!(\"\n::error::forged\n\");\n");
+    project.commit("Break it");
+    let job = Job::of_request(&project, "broken");
+    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    let outcome = job.ci(&QUICK).fails_with(3);
+    assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.told());
+    assert_eq!(outcome.stdout().lines().count(), 1, "{}", outcome.told());
+    assert!(job.read("output.txt").starts_with("verdict=error\n"));
+    assert!(job.read("output.txt").contains("exit-code=3\n"));
+    assert!(job.read("summary.md").starts_with("### Benchmarks: not compared\n"));
+    assert!(job.api.comments()[0].body.contains("### Benchmarks: not compared"));
+}
+
+#[test]
+fn the_page_shows_the_workflows_that_are_checked() {
+    let docs = crate::support::sources::project().join("docs");
+    let page = fs::read_to_string(docs.join("ci.md")).unwrap();
+    let mut shown = 0;
+    for entry in fs::read_dir(docs.join("workflows")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let block = format!("```yaml\n{text}```\n");
+        assert!(page.contains(&block), "docs/ci.md does not show {}", path.display());
+        shown += 1;
+    }
+    assert_eq!(shown, 6);
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_report_of_an_earlier_one() {
+    let project = compared();
+    let job = Job::of_request(&project, "earlier");
+    job.ci(&["--stored"]).run().assert_exit(1);
+    assert!(job.path("report/compare.json").exists());
+    job.ci(&["--stored", "--filter", "no such benchmark"]).fails_with(2);
+    for name in ["compare.json", "junit.xml", "report.md"] {
+        assert!(!job.path("report").join(name).exists(), "{name} is still there");
+    }
+}

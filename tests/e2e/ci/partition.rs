@@ -1,0 +1,48 @@
+//! Several jobs each measure a part of the benchmarks; another one joins what they found.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{QUICK, branches};
+use crate::support::{TestProject, schema};
+
+#[test]
+fn parts_have_all_benchmarks_together_and_are_joined_into_one_report() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let files: Vec<String> = (1..=3)
+        .map(|part| {
+            let directory = project.beside(&format!("part {part}"));
+            let partition = format!("hash:{part}/3");
+            let words = ["ci", "--base", "main", "--partition", &partition, "--output-dir"];
+            let words = [&words[..], &[directory.to_str().unwrap()], &QUICK].concat();
+            let code = project.rbench(&words).run().status().code();
+            assert!(matches!(code, Some(0 | 1)), "{code:?}");
+            directory.join("compare.json").to_str().unwrap().to_owned()
+        })
+        .collect();
+    let parts = files.iter().map(|file| {
+        let part: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        schema::check("compare", &part).unwrap();
+        part["benchmarks"].as_array().unwrap().len()
+    });
+    assert_eq!(parts.sum::<usize>(), 2);
+
+    let nowhere = TestProject::bare("no repository");
+    let merge = |files: &[String]| {
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        nowhere.rbench(&[&["ci", "merge", "--output-dir", "joined"], &files[..]].concat())
+    };
+    let outcome = merge(&files).run().assert_exit(1);
+    outcome.assert_stdout_has(&["### Benchmarks: regressed", "1 regressed, 1 unaffected"]);
+    let joined: Value = serde_json::from_str(&nowhere.read("joined/compare.json")).unwrap();
+    schema::check("compare", &joined).unwrap();
+    assert_eq!(joined["counts"]["regressed"], 1);
+    assert!(nowhere.read("joined/junit.xml").contains("tests=\"2\""));
+    merge(&[&files[1..], &[]].concat())
+        .fails_with(2)
+        .assert_stderr_has(&["of 3 parts, 1 is missing"]);
+    let advisory = nowhere.rbench(&["ci", "merge", "--advisory", &files[0], &files[1], &files[2]]);
+    advisory.ok();
+}
