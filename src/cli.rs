@@ -5,6 +5,7 @@ mod diagnose;
 mod find;
 mod given;
 mod groups;
+mod one_shot;
 mod options;
 mod plan;
 mod results;
@@ -23,6 +24,7 @@ pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
     OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
+pub use one_shot::OneShot;
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
@@ -154,7 +156,7 @@ pub struct CompareArgs {
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "measure_all", "budget", "until_decided", "lanes", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
         "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
-        "no_default_features", "locked", "offline", "jobs", "cargo_args",
+        "no_default_features", "locked", "offline", "jobs", "cargo_args", "commands",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.

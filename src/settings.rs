@@ -80,6 +80,7 @@ pub fn target_filter(flags: &TargetArgs) -> TargetFilter {
         packages: flags.package.clone(),
         excluded: flags.exclude.clone(),
         benches: flags.bench.clone(),
+        programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     accepted::Acceptances,
     announcement,
     output::Output,
-    release,
+    project_of, release,
     selection::{Selection, benchmarks_only_in},
     stages::Stages,
     stored, suspicious_builds,
@@ -39,7 +39,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { Kept::Nothing } else { Kept::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, &console)?;
     let report = if args.stored {
         Some(stored::report(&project, args, &console)?)
@@ -230,8 +230,9 @@ fn report_of(
 /// All benchmarks of a version, unless only some were asked for or could be listed.
 fn all_benchmarks(version: &ListedVersion, args: &CompareArgs) -> Option<Vec<Benchmark>> {
     let ExperimentArgs { patterns, target, .. } = &args.experiment;
-    let TargetArgs { package, bench, exclude, .. } = target;
-    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty());
+    let TargetArgs { package, bench, exclude, commands, .. } = target;
+    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty())
+        && commands.is_empty();
     (is_all && version.listing.failures.is_empty()).then(|| version.benchmarks())
 }
 

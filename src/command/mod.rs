@@ -28,9 +28,17 @@ mod stored;
 mod suspicious_builds;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, TargetArgs},
     failure::{Exit, Result},
+    project::Project,
 };
+
+/// The project of a command that compiles, with the benchmarks that were given on the command line.
+fn project_of(target: &TargetArgs) -> Result<Project> {
+    let mut project = Project::find(target.manifest_path.as_deref())?;
+    project.file.run_only(&target.commands);
+    Ok(project)
+}
 
 /// Carries out what was typed.
 pub fn run(cli: &Cli) -> Result<Exit> {

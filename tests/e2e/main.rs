@@ -33,6 +33,7 @@ mod killed;
 mod linker;
 mod list;
 mod looks;
+mod one_shot;
 mod paths;
 mod plan;
 mod ratchet;
