@@ -2,6 +2,7 @@
 
 mod accept;
 mod diagnose;
+mod doctor;
 mod find;
 mod given;
 mod groups;
@@ -18,6 +19,7 @@ use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
 pub use accept::AcceptArgs;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
+pub use doctor::DoctorArgs;
 pub use find::FindArgs;
 pub use given::GivenOptions;
 pub use groups::{
@@ -98,6 +100,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Compare a version with itself, again and again: is this machine fit to judge?
     Selftest(SelftestArgs),
+    /// Tell what of this machine makes comparisons less sure, and what can be done about it; changes nothing.
+    Doctor(DoctorArgs),
     /// Remove old checkouts, compilations and builds from the cache.
     Gc(GcArgs),
     /// Show example comparisons in a small temporary project; takes about a minute.

@@ -9,6 +9,7 @@ mod compare;
 mod demo;
 mod diagnose;
 mod diff;
+mod doctor;
 mod exchange;
 mod exec;
 mod find;
@@ -52,6 +53,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),

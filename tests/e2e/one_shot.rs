@@ -30,8 +30,12 @@ fn two_versions_of_a_program_are_compared_with_several_layouts() {
     let words = ["compare", "HEAD~1", "HEAD", "--command", COMMAND, "--command", "word-count"];
     let options = ["-l", "2", "--advisory", "--no-confirm", "--format", "json"];
     let report = project.rbench(&[&words[..], &options].concat()).ok().json("compare");
-    let ids: Vec<&str> =
-        report["benchmarks"].as_array().unwrap().iter().map(|b| b["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> = report["benchmarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|b| b["id"].as_str().unwrap())
+        .collect();
     assert!(ids.contains(&"word-count --rounds 3") && ids.contains(&"word-count"), "{ids:?}");
     // What is advised about it can be typed again.
     let text = project.rbench(&[&words[..], &["-l", "2", "--advisory", "--no-confirm"]].concat());
