@@ -63,6 +63,9 @@ pub struct Cli {
         hide_env_values = true
     )]
     pub color: ColorChoice,
+    /// Print nothing but the report and errors: no progress, notes or warnings about what goes on.
+    #[arg(short, long, global = true, help_heading = "Output", display_order = 101)]
+    pub quiet: bool,
 }
 
 /// The subcommands.
@@ -188,6 +191,9 @@ pub struct CompareArgs {
     /// Which release the head is judged against as well.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// Explain every verdict, not only those that need a look.
+    #[arg(long, help_heading = "Output")]
+    pub explain: bool,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -46,7 +46,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     } else {
         measured(&project, args, &console, &interrupt)?
     };
-    let Some(report) = report else { return Ok(Exit::Success) };
+    let Some(mut report) = report else { return Ok(Exit::Success) };
+    report.explain_all(args.explain);
     output.write(&report)?;
     if !args.stored {
         announcement::finished(&console, start);
@@ -176,6 +177,7 @@ impl Comparison<'_> {
             report.functions = chosen.functions_that_are_told(runs_itself);
             report.add_disturbances(self.idle.disturbances());
             report.machine = Some(this_machine());
+            report.machine_state.clone_from(&runner.machine_state);
             report.dimensions = Some(outline.dimensions);
             let judgements = u32::try_from(self.verdicts.criteria.judgements).unwrap_or(1);
             let stages = Stages {

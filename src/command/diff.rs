@@ -88,7 +88,7 @@ fn traced(
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
     for (target, failure) in failed {
-        console.line(&format!("error: {failure}"));
+        console.error(&format!("error: {failure}"));
         without_list.push(target);
     }
     for target in &mut report.targets {

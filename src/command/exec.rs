@@ -103,7 +103,7 @@ fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcom
         Ok(Outcome::Skipped(reason)) => {
             console.line(&format!("skipped: {}: {reason}", benchmark.name.id));
         }
-        Err(failure) => console.line(&format!("error: {}", in_full(failure.clone(), verbose))),
+        Err(failure) => console.error(&format!("error: {}", in_full(failure.clone(), verbose))),
     }
 }
 

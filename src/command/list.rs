@@ -32,7 +32,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let version =
         ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
     for (_, failure) in &version.listing.failures {
-        console.line(&format!("error: {failure}"));
+        console.error(&format!("error: {failure}"));
     }
     let Listing { targets, failures } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };

@@ -64,7 +64,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
         ],
     ),
     // The programs.
-    ("main", &["build", "cli", "command", "report"]),
+    ("main", &["build", "cli", "command", "console", "report"]),
     ("bin", &["process"]),
 ];
 

@@ -174,8 +174,8 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         assert!(text.contains(from), "{from} is not in\n{text}");
         text.replacen(from, to, 1)
     };
-    assert_refused(&changed("\"schema_version\":5", "\"schema_version\":6"), "reads up to 5");
-    assert_refused(&changed("\"schema_version\":5", "\"schema_version\":0"), "reads up to 5");
+    assert_refused(&changed("\"schema_version\":6", "\"schema_version\":7"), "reads up to 6");
+    assert_refused(&changed("\"schema_version\":6", "\"schema_version\":0"), "reads up to 6");
     assert_refused(&changed("\"unaffected\"", "\"unchanged\""), "unknown variant `unchanged`");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
@@ -271,7 +271,7 @@ fn an_export_of_schema_1_is_imported_whole() {
 #[test]
 fn an_export_of_schema_2_knows_no_turns() {
     let (_from, from) = full();
-    let text = export(&from).replace("\"schema_version\":5", "\"schema_version\":2");
+    let text = export(&from).replace("\"schema_version\":6", "\"schema_version\":2");
     let turns = [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#];
     let text =
         turns.iter().fold(text, |text, told| text.replace(&format!(",\"turns\":{told}"), ""));
