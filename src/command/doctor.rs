@@ -9,6 +9,7 @@ use std::{
 
 use super::output::Output;
 use crate::{
+    build::run_tool_or,
     cli::DoctorArgs,
     experiment::Trial,
     failure::{Exit, Failure, Result},
@@ -66,9 +67,9 @@ fn repository(project: &Result<Project>) -> Finding {
 }
 
 fn tool(check: &'static str, program: &std::ffi::OsStr, argument: &str, remedy: &str) -> Finding {
-    let output = Command::new(program).arg(argument).output().ok();
-    let output = output.filter(|output| output.status.success());
-    let line = output.and_then(|output| {
+    let what = || format!("cannot run {}", Path::new(program).display());
+    let output = run_tool_or(Command::new(program).arg(argument), Exit::Usage, what);
+    let line = output.ok().and_then(|output| {
         String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
     });
     match line {

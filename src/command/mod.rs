@@ -15,7 +15,9 @@ mod exec;
 mod find;
 mod functions;
 mod gc;
+mod generated;
 mod history;
+mod init;
 mod list;
 mod output;
 mod plan;
@@ -53,7 +55,10 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Completions(args) => generated::completions(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Man(args) => generated::man(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),

@@ -25,6 +25,7 @@ mod distinct;
 mod exchange;
 mod exec;
 mod find;
+mod first_use;
 mod harness;
 mod history;
 mod honoured;
