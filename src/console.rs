@@ -80,7 +80,6 @@ impl Console {
     }
 
     /// Prints what has failed, even if nothing else is wanted. Nothing in it steers the terminal.
-    #[expect(clippy::unused_self, reason = "whoever prints has a console")]
     pub fn error(&self, text: &str) {
         // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
         let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));

@@ -72,13 +72,11 @@ fn tool(check: &'static str, program: &std::ffi::OsStr, argument: &str, remedy: 
     let line = output.ok().and_then(|output| {
         String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
     });
-    match line {
-        Some(line) => Finding::ok(check, line),
-        None => {
-            let found = format!("{} does not run", Path::new(program).display());
-            Finding::user(check, found, remedy).that_matters()
-        }
-    }
+    let fails = || {
+        let found = format!("{} does not run", Path::new(program).display());
+        Finding::user(check, found, remedy).that_matters()
+    };
+    line.map_or_else(fails, |line| Finding::ok(check, line))
 }
 
 fn space(directory: &Path) -> Finding {
