@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_project_without_bench_targets_begins_with_its_program() {
         let found = Found { programs: vec!["word count".to_owned()], ..Found::default() };
-        assert_eq!(found.command().unwrap(), " --command ''\\''word count'\\'''");
+        assert_eq!(found.command().unwrap(), " --command \"'word count'\"");
         assert!(found.text().contains("no bench target\n  program word count"));
         assert_eq!(Found::default().command(), None);
     }

@@ -22,6 +22,7 @@ fn full() -> (TempDir, Store<'static>) {
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
+    store.record_machine_state(unfinished, "load: 1.51 per core").unwrap();
     let mut odd = execution(0.1 + 0.2);
     odd.throughput = vec![Throughput::BytesDecimal(3), Throughput::Elements(u64::MAX)];
     odd.asked.iterations = Some(7);
@@ -63,6 +64,9 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     }
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
+    let states: Vec<_> =
+        to.experiments().unwrap().into_iter().map(|experiment| experiment.machine_state).collect();
+    assert_eq!(states, [None, Some("load: 1.51 per core".to_owned())]);
     let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
     assert_eq!((unfinished.done.len(), unfinished.failed.len()), (3, 1), "it can be continued");
 }
