@@ -3,9 +3,14 @@
 mod accept;
 mod ci;
 mod diagnose;
+mod doctor;
 mod find;
+mod generated;
 mod given;
 mod groups;
+pub mod help;
+mod init;
+mod one_shot;
 mod options;
 mod plan;
 mod results;
@@ -13,18 +18,22 @@ mod revisions;
 mod selftest;
 pub(crate) mod values;
 
-use std::{ffi::OsString, path::PathBuf, rc::Rc, time::Duration};
+use std::{ffi::OsString, iter, path::PathBuf, rc::Rc, time::Duration};
 
 pub use accept::AcceptArgs;
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{ArgMatches, Args, ColorChoice, FromArgMatches as _, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
+pub use doctor::DoctorArgs;
 pub use find::FindArgs;
+pub use generated::{CompletionsArgs, ManArgs};
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
     OutputArgs, OutputFile, OutputFileArgs, ReportArgs, ReportFormat, TargetArgs, VerdictArgs,
 };
+pub use init::{InitArgs, Service};
+pub use one_shot::OneShot;
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
 pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
@@ -44,7 +53,6 @@ use crate::{
 /// it.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-rbench", bin_name = "cargo rbench", version, max_term_width = 100)]
-#[command(after_help = "Set defaults in bench.toml, next to the workspace's Cargo.toml.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -61,6 +69,9 @@ pub struct Cli {
         hide_env_values = true
     )]
     pub color: ColorChoice,
+    /// Print nothing but the report and errors: no progress, notes or warnings about what goes on.
+    #[arg(short, long, global = true, help_heading = "Output", display_order = 101)]
+    pub quiet: bool,
 }
 
 /// The subcommands.
@@ -69,12 +80,10 @@ pub enum Command {
     /// Build versions, each several times with different code layouts.
     Build(BuildArgs),
     /// Compare two versions: measure both, and give a verdict on every benchmark.
-    #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Compare in a job of continuous integration, and tell it there: summary, annotations, comment, reports.
     Ci(CiArgs),
     /// Find the commits of a range that changed benchmarks, by comparing two of them at a time.
-    #[command(after_help = FIND_EXAMPLES)]
     Find(FindArgs),
     /// Measure versions and store the results.
     Run(RunArgs),
@@ -100,26 +109,19 @@ pub enum Command {
     Exec(ExecArgs),
     /// Compare a version with itself, again and again: is this machine fit to judge?
     Selftest(SelftestArgs),
+    /// Look at the project, tell what rbench finds, and write a bench.toml and a workflow.
+    Init(InitArgs),
+    /// Tell what of this machine makes comparisons less sure, and what can be done about it; changes nothing.
+    Doctor(DoctorArgs),
     /// Remove old checkouts, compilations and builds from the cache.
     Gc(GcArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+    /// Print a page of the manual.
+    Man(ManArgs),
     /// Show example comparisons in a small temporary project; takes about a minute.
     Demo(DemoArgs),
 }
-
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  cargo rbench compare                          the last two commits
-  cargo rbench compare main .                   main and the uncommitted tree
-  cargo rbench compare main..topic --quick      a first look, with wide intervals
-  cargo rbench compare --filter '^parse/' -l 30 some benchmarks, with more builds
-  cargo rbench compare main HEAD --budget 5min  what five minutes of measuring decide
-  cargo rbench compare --also-against v1.2.0    the last two commits, and all since a release";
-
-const FIND_EXAMPLES: &str = "\
-Examples:
-  cargo rbench find v1.2.0..HEAD                all benchmarks that changed since a release
-  cargo rbench find v1.2.0.. '^parse/'          some benchmarks
-  cargo rbench find main~50..main --budget 1h   as far as an hour of measuring leads";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]
@@ -158,7 +160,7 @@ pub struct CompareArgs {
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "measure_all", "budget", "until_decided", "lanes", "dry_run", "quick", "builds", "executions", "measurements", "warm_up", "floor", "cpu",
         "deadline", "interleave", "layout", "strategy", "seed", "profile", "features", "all_features",
-        "no_default_features", "locked", "offline", "jobs", "cargo_args",
+        "no_default_features", "locked", "offline", "jobs", "cargo_args", "commands",
     ])]
     pub stored: bool,
     /// With --stored: also compare results from different machines, compilers or settings.
@@ -186,6 +188,9 @@ pub struct CompareArgs {
     /// Which release the head is judged against as well.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// Explain every verdict, not only those that need a look.
+    #[arg(long, help_heading = "Output")]
+    pub explain: bool,
     /// How results are printed.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -359,14 +364,22 @@ impl CompareArgs {
 impl Cli {
     /// Parses the words after `cargo rbench`.
     pub fn of_words(words: &[String]) -> Result<Self, clap::Error> {
-        Self::try_parse_from(["cargo-rbench"].into_iter().chain(words.iter().map(String::as_str)))
+        let words = words.iter().map(String::as_str);
+        Self::of_matches(
+            &help::command().try_get_matches_from(iter::once("cargo-rbench").chain(words))?,
+        )
     }
 
     /// Parses the arguments of this process; prints help or usage errors and exits if asked to. Commands that
     /// are suggested from now on name the toolchain that was typed.
     pub fn from_process() -> Self {
         shell::adopt_toolchain(|name| std::env::var_os(name));
-        Self::parse_from(without_cargo(std::env::args_os()))
+        let matches = help::command().get_matches_from(without_cargo(std::env::args_os()));
+        Self::of_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    fn of_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(matches).map_err(|error| error.format(&mut help::command()))
     }
 }
 
@@ -381,13 +394,11 @@ fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_definition_is_consistent() {
-        Cli::command().debug_assert();
+        help::command().debug_assert();
     }
 
     #[test]

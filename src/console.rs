@@ -3,11 +3,14 @@
 use std::{
     collections::HashSet,
     io::{IsTerminal, Write},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::{
     build::{self, Event},
@@ -21,11 +24,16 @@ use crate::{
     store,
 };
 
-/// Shows what goes on, on standard error: with cargo's own progress and a bar for links on a
-/// terminal, else one plain line for each step.
+/// Whether nothing is shown of what goes on, as the user wants it for the whole process.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Shows what goes on, on standard error: on a terminal one line for each phase, which goes when the phase ends,
+/// else plain lines.
 pub struct Console {
     terminal: bool,
     verbose: bool,
+    quiet: bool,
+    compiling: Mutex<Option<Compiling>>,
     links: Mutex<Option<ProgressBar>>,
     traces: Mutex<Option<ProgressBar>>,
     measuring: Mutex<Option<Executions>>,
@@ -36,14 +44,22 @@ pub struct Console {
 impl Console {
     /// A console for this process.
     pub fn new(verbose: bool) -> Self {
+        let quiet = QUIET.load(Ordering::Relaxed);
         Self {
-            terminal: std::io::stderr().is_terminal(),
-            verbose,
+            terminal: std::io::stderr().is_terminal() && !quiet,
+            verbose: verbose && !quiet,
+            quiet,
+            compiling: Mutex::default(),
             links: Mutex::default(),
             traces: Mutex::default(),
             measuring: Mutex::default(),
             notices: Mutex::default(),
         }
+    }
+
+    /// Lets all consoles that are made from now on print nothing but errors and results.
+    pub fn be_quiet() {
+        QUIET.store(true, Ordering::Relaxed);
     }
 
     /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
@@ -55,8 +71,16 @@ impl Console {
         columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
     }
 
-    /// Prints a line, or a message of several, about what goes on. Nothing in it steers the terminal.
+    /// Prints a line, or a message of several, about what goes on, unless nothing of that is wanted. Nothing in it
+    /// steers the terminal.
     pub fn line(&self, text: &str) {
+        if !self.quiet {
+            self.error(text);
+        }
+    }
+
+    /// Prints what has failed, even if nothing else is wanted. Nothing in it steers the terminal.
+    pub fn error(&self, text: &str) {
         // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
         let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
     }
@@ -80,6 +104,14 @@ impl Console {
         match anstream::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other.or_fail(Exit::Usage, || "cannot write the result"),
+        }
+    }
+
+    fn compiling(&self, what: &str) {
+        if !self.terminal || self.verbose {
+            self.line(what);
+        } else if let Ok(mut compiling) = self.compiling.lock() {
+            *compiling = Some(Compiling::new(what));
         }
     }
 
@@ -112,11 +144,9 @@ impl build::Observer for Console {
         match event {
             Event::Command(command) if self.verbose => self.line(&format!("running: {command}")),
             Event::Command(_) => {}
-            Event::Compiling { version, purpose: "" } => {
-                self.line(&format!("compiling {version}"));
-            }
             Event::Compiling { version, purpose } => {
-                self.line(&format!("compiling {version} {purpose}"));
+                let what = format!("compiling {version} {purpose}");
+                self.compiling(what.trim_end());
             }
             Event::StillCompiling { version, since } => {
                 if !self.terminal {
@@ -124,12 +154,20 @@ impl build::Observer for Console {
                 }
             }
             Event::CargoOutput(bytes) => {
-                if self.terminal {
+                if !self.terminal {
+                } else if self.verbose {
                     // A terminal that cannot be written to is no reason to stop.
                     let _ = std::io::stderr().write_all(bytes);
+                } else if let Ok(mut compiling) = self.compiling.lock()
+                    && let Some(compiling) = compiling.as_mut()
+                {
+                    compiling.show(bytes);
                 }
             }
             Event::Compiled { version, took: Some(took) } => {
+                if let Ok(mut compiling) = self.compiling.lock() {
+                    *compiling = None;
+                }
                 self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
             }
             Event::Compiled { version, took: None } => {
@@ -172,7 +210,9 @@ impl experiment::Observer for Console {
     fn executed(&self, done: usize, of: usize) {
         let Ok(mut measuring) = self.measuring.lock() else { return };
         let progress = measuring.get_or_insert_with(|| Executions::new(self.terminal, of));
-        progress.done(done);
+        if !self.quiet {
+            progress.done(done);
+        }
         if done == of {
             *measuring = None;
         }
@@ -200,6 +240,51 @@ impl experiment::Observer for Console {
             *traces = None;
         }
     }
+}
+
+/// The progress of cargo on a terminal: the last line that it printed, in one line that goes at the end. If cargo
+/// fails, the failure has its output.
+struct Compiling {
+    bar: ProgressBar,
+    what: String,
+    /// What cargo printed since the last end of a line.
+    unfinished: Vec<u8>,
+}
+
+impl Compiling {
+    fn new(what: &str) -> Self {
+        let style = ProgressStyle::with_template("{wide_msg}");
+        let what = visible(what).into_owned();
+        let bar = ProgressBar::new_spinner()
+            .with_finish(ProgressFinish::AndClear)
+            .with_message(what.clone());
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.tick();
+        Self { bar, what, unfinished: Vec::new() }
+    }
+
+    fn show(&mut self, bytes: &[u8]) {
+        if let Some(line) = last_line(&mut self.unfinished, bytes) {
+            self.bar.set_message(format!("{}: {line}", self.what));
+            self.bar.tick();
+        }
+    }
+}
+
+/// The last complete line that is not empty, without anything that would steer the terminal; progress bars end with
+/// a return. `unfinished` keeps the rest.
+fn last_line(unfinished: &mut Vec<u8>, bytes: &[u8]) -> Option<String> {
+    /// What ends never is no line.
+    const LONGEST: usize = 4096;
+    unfinished.extend_from_slice(bytes);
+    let end = unfinished.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'))?;
+    let rest = unfinished.split_off(end);
+    let complete = String::from_utf8_lossy(unfinished);
+    let plain = anstream::adapter::strip_str(&complete).to_string();
+    let line = plain.split(['\r', '\n']).map(str::trim).rfind(|line| !line.is_empty());
+    let line = line.map(|line| visible(line).into_owned());
+    *unfinished = if rest.len() > LONGEST { Vec::new() } else { rest };
+    line
 }
 
 /// The progress of executions. Drawn between two of them, never during one.
@@ -291,6 +376,19 @@ mod tests {
         let line =
             |(done, seconds): &(usize, u64)| lines.line(*done, Duration::from_secs(*seconds));
         done.iter().filter_map(line).collect()
+    }
+
+    #[test]
+    fn the_last_line_of_cargo_is_told_whether_it_ends_with_a_return_or_a_line_feed() {
+        let mut rest = Vec::new();
+        let mut last = |bytes: &[u8]| last_line(&mut rest, bytes);
+        assert_eq!(
+            last(b"   Compiling a v1.0.0\n\x1b[1;36m    Buil"),
+            Some("Compiling a v1.0.0".into())
+        );
+        assert_eq!(last(b"ding\x1b[0m [=> ] 1/4: b\r"), Some("Building [=> ] 1/4: b".into()));
+        assert_eq!(last(b"\x1b[K"), None);
+        assert_eq!(last(b"\x07\n"), None);
     }
 
     #[test]

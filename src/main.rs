@@ -3,7 +3,7 @@
 
 use std::{io::Write as _, process::ExitCode};
 
-use cargo_rbench::{build, cli::Cli, command, report::visible::visible_lines};
+use cargo_rbench::{build, cli::Cli, command, console::Console, report::visible::visible_lines};
 
 fn main() -> ExitCode {
     if let Some(exit) = build::run_as_tool() {
@@ -16,6 +16,9 @@ fn main() -> ExitCode {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    if cli.quiet {
+        Console::be_quiet();
+    }
     match command::run(&cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {

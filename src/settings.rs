@@ -6,6 +6,7 @@
 mod accepted;
 mod bench_toml;
 mod effort;
+mod example;
 mod file;
 mod gate;
 mod output;
@@ -14,6 +15,7 @@ mod verdict;
 pub use accepted::{AcceptedEntry, AcceptedToml};
 pub use bench_toml::{BenchToml, CommandTable};
 pub use effort::{Effort, Efforts, MeasurementSettings, Patience, Purpose};
+pub use example::commented as commented_bench_toml;
 pub use gate::{Gate, Release};
 pub use output::OutputFiles;
 pub use verdict::VerdictSettings;
@@ -80,6 +82,7 @@ pub fn target_filter(flags: &TargetArgs) -> TargetFilter {
         packages: flags.package.clone(),
         excluded: flags.exclude.clone(),
         benches: flags.bench.clone(),
+        programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
     }
 }
 

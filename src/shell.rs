@@ -42,6 +42,11 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
     shlex::try_quote(&word).map_or_else(|_| word.clone(), Cow::into_owned)
 }
 
+/// The words of a command as a POSIX shell splits them, without variables and patterns; none if a quote is open.
+pub fn words(command: &str) -> Option<Vec<String>> {
+    shlex::split(command)
+}
+
 /// The option `--name` for a shell, with its value if it has one. A value that begins with `-` would be
 /// taken for an option if it stood by itself.
 pub fn option(name: &str, value: Option<&str>) -> String {

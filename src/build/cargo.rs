@@ -82,12 +82,14 @@ pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsStr
     arguments
 }
 
-/// `cargo bench --no-run` for these bench targets.
-pub fn bench(context: &CargoContext, settings: &CompileSettings, chosen: &Chosen) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> =
-        ["bench", "--no-run", "--message-format=json-render-diagnostics"]
-            .map(OsString::from)
-            .into();
+/// `cargo bench --no-run` for these bench targets, or `cargo build` for these programs.
+pub fn compile(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    chosen: &Chosen,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = subcommand(chosen).iter().map(OsString::from).collect();
+    arguments.push("--message-format=json-render-diagnostics".into());
     arguments.extend(context.common(settings));
     arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
     arguments.extend(["--profile".into(), (&settings.profile).into()]);
@@ -126,8 +128,8 @@ pub fn reproduction(
     chosen: &Chosen,
 ) -> [String; 2] {
     let worktree = Path::new("/tmp/at").join(commit);
-    let mut words: Vec<String> = ["bench", "--no-run"].map(str::to_owned).into();
-    if settings.profile != CompileSettings::default().profile {
+    let mut words: Vec<String> = subcommand(chosen).iter().map(|word| (*word).to_owned()).collect();
+    if chosen.programs || settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
     words.extend(features(settings).iter().map(|word| word.to_string_lossy().into_owned()));
@@ -159,16 +161,22 @@ fn moved(spec: String, source: &Path, worktree: &Path) -> String {
     }
 }
 
+/// What cargo is told to do with what is chosen.
+const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
+    if chosen.programs { &["build"] } else { &["bench", "--no-run"] }
+}
+
 fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     let targets = &chosen.targets;
     let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
     let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
     let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
-    if chosen.has_namesake {
+    if chosen.has_namesake && !chosen.programs {
         // All of these packages are wanted, and unnamed they are left out without their features.
         words.push("--benches");
     } else {
-        words.extend(benches.into_iter().flat_map(|name| ["--bench", name]));
+        let flag = if chosen.programs { "--bin" } else { "--bench" };
+        words.extend(benches.into_iter().flat_map(|name| [flag, name]));
     }
     words.into_iter().map(str::to_owned).collect()
 }
@@ -235,7 +243,7 @@ mod tests {
 
     fn chosen(targets: &[(&str, &str)]) -> Chosen {
         let targets = targets.iter().map(|(package, target)| discovered(package, target)).collect();
-        Chosen { targets, has_namesake: false }
+        Chosen { targets, ..Chosen::default() }
     }
 
     fn discovered(package: &str, target: &str) -> Discovered {
@@ -252,13 +260,25 @@ mod tests {
     fn only_the_requested_bench_targets_are_compiled_of_packages_named_in_full() {
         let targets = chosen(&[("json", "parse"), ("json", "print"), ("xml", "parse")]);
         assert_eq!(
-            line(&bench(&context(), &CompileSettings::default(), &targets)),
+            line(&compile(&context(), &CompileSettings::default(), &targets)),
             "bench --no-run --message-format=json-render-diagnostics \
              --manifest-path /at/src/Cargo.toml --config /home/u/.cargo/config.toml \
              --target-dir /at/target --profile bench \
              --package path+file:///a%20b/0/at/src/json#json@1.0.0 \
              --package path+file:///a%20b/0/at/src/xml#xml@1.0.0 --bench parse --bench print"
         );
+    }
+
+    #[test]
+    fn a_program_is_built_as_such_in_the_profile_of_benchmarks() {
+        let programs = Chosen { programs: true, ..chosen(&[("json", "pretty")]) };
+        let line = line(&compile(&context(), &CompileSettings::default(), &programs));
+        assert!(line.starts_with("build --message-format"), "{line}");
+        assert!(line.contains(" --profile bench ") && line.ends_with(" --bin pretty"), "{line}");
+        let settings = CompileSettings::default();
+        let [line, _] =
+            reproduction("1a2b3c4", Path::new("/a/0/at/src"), Path::new(""), &settings, &programs);
+        assert!(line.contains("cargo build --profile bench --package"), "{line}");
     }
 
     #[test]
@@ -272,7 +292,7 @@ mod tests {
             jobs: Some(1),
             ..CompileSettings::default()
         };
-        let line = line(&bench(&context(), &settings, &chosen(&[("json", "parse")])));
+        let line = line(&compile(&context(), &settings, &chosen(&[("json", "parse")])));
         for part in [
             "--profile release-lto",
             "--features simd,std --no-default-features",
@@ -289,7 +309,7 @@ mod tests {
             ["--ignore-rust-version", "--config", "a=1", "--config=b=2", "-Zc", "--target", "t"];
         let cargo_args = words.map(str::to_owned).to_vec();
         let settings = CompileSettings { cargo_args, ..CompileSettings::default() };
-        let bench = line(&bench(&context(), &settings, &Chosen::default()));
+        let bench = line(&compile(&context(), &settings, &Chosen::default()));
         assert!(bench.ends_with(&words.join(" ")), "{bench}");
         let clean = line(&clean(&context(), &settings, &[]));
         assert!(clean.ends_with("bench --config a=1 --config=b=2 -Zc --target t"), "{clean}");

@@ -19,6 +19,7 @@ use super::{
     run_cargo::{self, Messages},
     supervisor, tool, toolchain,
     workshop::{Source, Workshop},
+    wrapper,
 };
 use crate::{
     failure::{Exit, Failure, Result},
@@ -162,10 +163,10 @@ impl Workshop<'_> {
         let took = start.elapsed();
         generated::note(&job.home, source.checkout, &before)?;
         self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
-        let targets = chosen
-            .targets
+        let Chosen { targets, programs, .. } = chosen;
+        let targets = targets
             .into_iter()
-            .map(|found| self.compiled_target(&job, found, &messages))
+            .map(|found| self.compiled_target(&job, found, programs, &messages))
             .collect::<Result<_>>()?;
         let record = CompilationRecord {
             version: source.version.short(),
@@ -181,8 +182,9 @@ impl Workshop<'_> {
 
     fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
         let version = job.source.version;
+        let kind = if chosen.programs { "programs" } else { "bench targets" };
         let what = |failed: &[String]| match failed {
-            [] => format!("cannot compile the bench targets of {version}"),
+            [] => format!("cannot compile the {kind} of {version}"),
             failed => format!("cannot compile {} of {version}", failed.join(", ")),
         };
         let commit = version.commit.as_deref().filter(|_| !version.dirty);
@@ -200,32 +202,47 @@ impl Workshop<'_> {
                 shell::cargo()
             )],
         };
-        let command = job.context.command(&cargo::bench(&job.context, &self.settings, chosen));
+        let mut command =
+            job.context.command(&cargo::compile(&job.context, &self.settings, chosen));
+        if chosen.programs {
+            command.env(wrapper::PROGRAMS_VARIABLE, "1");
+        }
         self.observer.build_event(&Event::Command(&tool::shown(&command)));
         let command = supervisor::supervised(&command, &self.lock)?;
         run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
     }
 
-    /// The record of one bench target.
+    /// The record of one bench target, or of one program.
     fn compiled_target(
         &self,
         job: &Job<'_>,
         found: Discovered,
+        is_program: bool,
         messages: &Messages,
     ) -> Result<CompiledTarget> {
         let version = job.source.version;
-        let what = || format!("cannot use bench target `{}` of {version}", found.target);
+        let kind = if is_program { "program" } else { "bench target" };
+        let what = || format!("cannot use {kind} `{}` of {version}", found.target);
         let made = messages
             .executables
             .iter()
-            .find(|made| made.package == found.package_id && made.target == found.target.target)
+            .find(|made| {
+                made.is_program == is_program
+                    && made.package == found.package_id
+                    && made.target == found.target.target
+            })
             .ok_or_else(|| {
                 Failure::new(Exit::Build, what())
                     .because("cargo reported success, but made no executable for it")
                     .hint("check that its required-features are enabled")
             })?;
-        let recipe_name = made.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let recipe_home = job.home.join("recipes").join(&recipe_name);
+        let recipes = job.home.join("recipes");
+        let recipe_name = if is_program {
+            Recipe::of_program(&recipes, &made.target).unwrap_or_default()
+        } else {
+            made.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        };
+        let recipe_home = recipes.join(&recipe_name);
         let recipe = Recipe::load(&recipe_home).map_err(|failure| {
             Failure::new(Exit::Build, what())
                 .because("rustc did not use the linker that rbench passed to it")
@@ -235,14 +252,16 @@ impl Workshop<'_> {
         let sysroot = &job.sysroot;
         let recorded = files::modified(&Recipe::path(&recipe_home))?;
         let (inputs, files) = inputs::digest(&recipe, recorded, &build_path, &job.home, sysroot)?;
-        let executable = inputs::at_home(&made.path, &build_path, &job.home);
+        // That of a program is a link, under a shorter name, to what the linker made.
+        let linked = if is_program { &recipe.output } else { &made.path };
+        let executable = inputs::at_home(linked, &build_path, &job.home);
         let made_files = [Recipe::path(&recipe_home), executable];
         let read = |path: &PathBuf| InputFile::read(path, sysroot);
         Ok(CompiledTarget {
             target: found.target,
             package_id: found.package_id,
             package_root: found.package_root,
-            executable: made.path.clone(),
+            executable: linked.clone(),
             recipe: recipe_name,
             inputs,
             files,

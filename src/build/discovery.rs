@@ -34,6 +34,8 @@ pub struct Chosen {
     /// Whether one of their packages has another one of the same name as one of them, whose required
     /// features are off. Given this name, cargo would demand the features.
     pub has_namesake: bool,
+    /// Whether they are programs of the workspace, not bench targets.
+    pub programs: bool,
 }
 
 /// A bench target and the package it belongs to.
@@ -80,16 +82,23 @@ impl Workspace {
     /// Those whose required features are off are left out, as cargo does, unless they are given by name:
     /// then cargo reports what is missing.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
+        let programs = !filter.programs.is_empty();
+        let kind = if programs { TargetKind::Bin } else { TargetKind::Bench };
+        let packages = self.metadata.workspace_packages().into_iter();
         let mut all: Vec<Discovered> =
-            self.metadata.workspace_packages().into_iter().flat_map(of_package).collect();
+            packages.flat_map(|package| of_package(package, &kind)).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
         let is_chosen = |found: &&Discovered| {
             filter.admits(&found.target)
                 && (self.missing_features(found).is_empty()
-                    || filter.benches.contains(&found.target.target))
+                    || filter.benches.contains(&found.target.target)
+                    || programs)
         };
         let (targets, others): (Vec<&Discovered>, Vec<&Discovered>) =
             all.iter().partition(|found| is_chosen(found));
+        if programs {
+            only_one_of_each(&targets, &all, filter, version)?;
+        }
         if targets.is_empty() {
             return Err(self.nothing_to_build(&all, filter, version));
         }
@@ -97,7 +106,7 @@ impl Workspace {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
                 && targets.iter().any(|chosen| chosen.target.target == other.target.target)
         });
-        Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake })
+        Ok(Chosen { targets: targets.into_iter().cloned().collect(), has_namesake, programs })
     }
 
     fn nothing_to_build(
@@ -190,11 +199,16 @@ impl Workspace {
     /// What cargo knows of a compiled bench target.
     pub fn package_and_target(&self, compiled: &CompiledTarget) -> Result<(&Package, &Target)> {
         let package = self.metadata.packages.iter().find(|p| p.id.repr == compiled.package_id);
-        let is_target = |target: &&Target| {
-            target.kind.contains(&TargetKind::Bench) && target.name == compiled.target.target
+        let of_kind = |package: &'_ &Package, kind: TargetKind| {
+            let mut targets = package.targets.iter();
+            targets.position(|one| one.kind.contains(&kind) && one.name == compiled.target.target)
         };
         package
-            .and_then(|package| Some((package, package.targets.iter().find(is_target)?)))
+            .and_then(|package| {
+                let bench = of_kind(&package, TargetKind::Bench);
+                let found = bench.or_else(|| of_kind(&package, TargetKind::Bin))?;
+                Some((package, package.targets.get(found)?))
+            })
             .ok_or_else(|| {
                 Failure::new(Exit::Build, format!("cannot find bench target {}", compiled.target))
                     .because("it was compiled, but is no longer in the workspace")
@@ -232,12 +246,47 @@ fn specification(package: &Package) -> String {
     format!("{url}#{name}@{version}")
 }
 
-fn of_package(package: &Package) -> Vec<Discovered> {
+/// Fails unless each program that is wanted is that of one package.
+fn only_one_of_each(
+    chosen: &[&Discovered],
+    all: &[Discovered],
+    filter: &TargetFilter,
+    version: &str,
+) -> Result<()> {
+    for name in &filter.programs {
+        let is_named = |found: &&&Discovered| found.target.target == *name;
+        let of: Vec<&str> =
+            chosen.iter().filter(is_named).map(|one| &*one.target.package).collect();
+        let failure = match of[..] {
+            [_] => continue,
+            [] => {
+                let what = format!("no package of {version} has a program `{name}`");
+                let known: Vec<String> =
+                    all.iter().map(|found| format!("`{}`", found.target.target)).collect();
+                let failure = Failure::new(Exit::Usage, what);
+                let failure = match &known[..] {
+                    [] => failure.because("it has no program at all"),
+                    known => failure.because(format!("it has {}", known.join(", "))),
+                };
+                failure.hint(
+                    "--command runs a program of the workspace; a [[command]] in bench.toml can run any other",
+                )
+            }
+            _ => Failure::new(Exit::Usage, format!("several packages have a program `{name}`"))
+                .because(format!("they are {}", of.join(", ")))
+                .hint("choose one with -p"),
+        };
+        return Err(failure);
+    }
+    Ok(())
+}
+
+fn of_package(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
     let root = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
     package
         .targets
         .iter()
-        .filter(|target| target.kind.contains(&TargetKind::Bench))
+        .filter(|target| target.kind.contains(kind))
         .map(|target| Discovered {
             target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
             package_id: package.id.repr.clone(),

@@ -75,6 +75,15 @@ impl Recipe {
         fs::write(Self::path(&home), json).or_fail(Exit::Build, what)
     }
 
+    /// The directory below `recipes` of the program that cargo calls by this name: cargo lets rustc add a hash to
+    /// the name of its crate.
+    pub fn of_program(recipes: &Path, program: &str) -> Option<String> {
+        let crate_name = program.replace('-', "_");
+        let names = fs::read_dir(recipes).ok()?.flatten();
+        let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        names.find(|name| name.rsplit_once('-').map_or(&**name, |(name, _)| name) == crate_name)
+    }
+
     /// The options, shared libraries among them, but for those that name files or directories.
     pub fn options(&self) -> Vec<String> {
         let is_option = |argument: &&String| argument.starts_with('-') && !argument.contains('/');

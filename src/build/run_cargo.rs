@@ -30,7 +30,7 @@ const RUST_VERSION: &str = " requires rustc ";
 /// Cargo's messages about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Every bench target that was made: the package's id, the target's name and the file.
+    /// Every bench target and every program that was made.
     pub executables: Vec<Executable>,
     /// Every build script, though it may have been run before.
     pub scripts: Vec<BuildScript>,
@@ -43,6 +43,8 @@ pub struct Executable {
     pub package: String,
     /// The name of the target.
     pub target: String,
+    /// Whether it is a program, not a bench target.
+    pub is_program: bool,
     /// The file, at the path cargo was given.
     pub path: std::path::PathBuf,
 }
@@ -105,6 +107,7 @@ fn failed(output: &str) -> Vec<String> {
         let name = if let Some((package, rest)) = quoted("error: could not compile `") {
             match rest.split(['(', ')', '"']).collect::<Vec<_>>().as_slice() {
                 [_, "bench ", bench, ..] => format!("bench target `{bench}`"),
+                [_, "bin ", program, ..] => format!("program `{program}`"),
                 [_, part, ..] => format!("{} of `{package}`", part.trim()),
                 _ => format!("`{package}`"),
             }
@@ -156,9 +159,15 @@ fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     let mut messages = Messages::default();
     for message in Message::parse_stream(stdout) {
         match message? {
-            Message::CompilerArtifact(artifact) if artifact.target.is_bench() => {
+            Message::CompilerArtifact(artifact)
+                if artifact.target.is_bench() || artifact.target.is_bin() =>
+            {
+                let is_program = artifact.target.is_bin();
                 let (package, target) = (artifact.package_id.repr, artifact.target.name);
-                let made = |path: Utf8PathBuf| Executable { package, target, path: path.into() };
+                let made = |path: Utf8PathBuf| {
+                    let path = path.into();
+                    Executable { package, target, is_program, path }
+                };
                 messages.executables.extend(artifact.executable.map(made));
             }
             Message::BuildScriptExecuted(script) => messages.scripts.push(script_of(script)),

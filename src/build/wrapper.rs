@@ -21,6 +21,9 @@ pub const LINKER_VARIABLE: &str = "RBENCH_LINKER";
 /// A salt for `-C metadata`, where builds cannot be made different at link time.
 pub const SALT_VARIABLE: &str = "RBENCH_SALT";
 
+/// Set where programs are compiled, not bench targets.
+pub const PROGRAMS_VARIABLE: &str = "RBENCH_PROGRAMS";
+
 /// Runs as `cargo-rbench-rustc <rustc> <arguments>`.
 pub fn main(args: &[OsString]) -> ExitCode {
     let Some((rustc, arguments)) = args.split_first() else {
@@ -37,7 +40,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     };
     let package = std::env::var_os("CARGO_PKG_NAME").unwrap_or_default();
     command.args(symbol_hash::without_version(arguments, &package));
-    if is_bench_target(arguments) {
+    if is_bench_target(arguments) || is_wanted_program() {
         let linker = chosen_linker(arguments);
         if let Some(bin) = std::env::var_os(BIN_VARIABLE) {
             let shim = match role::install_shim(Path::new(&bin), linker.as_deref()) {
@@ -72,6 +75,13 @@ fn is_bench_target(arguments: &[OsString]) -> bool {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let cfg_test = arguments.windows(2).any(|pair| pair[0] == "--cfg" && pair[1] == "test");
     has("--crate-name") && !has("--crate-type") && (cfg_test || has("--test"))
+}
+
+/// Whether this is the compiler call that makes the executable of a program, where that is wanted.
+fn is_wanted_program() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    // Cargo sets that for programs alone, and for no build script.
+    is_set(PROGRAMS_VARIABLE) && is_set("CARGO_BIN_NAME")
 }
 
 /// The linker the user chose by any of the ways that end in rustc's arguments; the last one counts.

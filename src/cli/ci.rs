@@ -6,17 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{CompareArgs, FailOn};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo rbench ci --budget 10min                what ten minutes of measuring decide, in a job of GitHub or GitLab
-  cargo rbench ci --partition hash:1/4          the benchmarks of the first of four jobs
-  cargo rbench ci merge part-*/compare.json     all four together
-  cargo rbench ci comment --from compare.json   the comment for a fork, in a job of its own
-  cargo rbench ci --base origin/main            on another service";
-
 /// `cargo rbench ci`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct CiArgs {
     /// What to do instead of comparing.
     #[command(subcommand)]

@@ -29,7 +29,7 @@ pub struct DiagnoseArgs {
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "long", "load", "builds", "executions", "measurements", "warm_up", "floor", "cpu", "deadline",
         "layout", "strategy", "seed", "profile", "features", "all_features", "no_default_features",
-        "locked", "offline", "jobs", "cargo_args",
+        "locked", "offline", "jobs", "cargo_args", "commands",
     ])]
     pub from_stored: bool,
     /// Write plots as SVG files into this directory, which is made if it is not there.

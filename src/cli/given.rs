@@ -16,7 +16,9 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 11] = [
+const OWN: [&str; 13] = [
+    "explain",
+    "quiet",
     "format",
     "output",
     "verbose",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CriteriaOptions, EffortOptions, values};
+use super::{CriteriaOptions, EffortOptions, OneShot, values};
 use crate::model::{Layout, Partition, Strategy};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
@@ -38,6 +38,10 @@ pub struct TargetArgs {
     /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
+    /// Run this program of the workspace instead, as a benchmark that needs no bench target: 'tool --quick'; may be
+    /// repeated. Each version has its own, built by rbench with --profile. It runs in the workspace's directory.
+    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "bench")]
+    pub commands: Vec<OneShot>,
     /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,

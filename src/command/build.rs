@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::output::Output;
-use crate::project::{Project, source_of};
+use super::{output::Output, project_of};
+use crate::project::source_of;
 use crate::{
     build::{BuildRequest, Compiled, VersionBuilds},
     cli::{BuildArgs, MeasureArgs},
@@ -20,7 +20,7 @@ use crate::{
 /// Builds the requested versions and reports.
 pub fn run(args: &BuildArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);
     let measure = MeasureArgs::default();

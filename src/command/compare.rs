@@ -6,7 +6,7 @@ use super::{
     accepted::Acceptances,
     announcement,
     output::Output,
-    release,
+    project_of, release,
     selection::{Selection, benchmarks_only_in},
     stages::Stages,
     stored, suspicious_builds,
@@ -39,7 +39,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { Kept::Nothing } else { Kept::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, &console)?;
     let Some(report) = report(&project, args, &console, &interrupt)? else {
         return Ok(Exit::Success);
@@ -58,10 +58,15 @@ pub fn report(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
-    if args.stored {
-        return stored::report(project, args, console).map(Some);
+    let mut report = if args.stored {
+        Some(stored::report(project, args, console)?)
+    } else {
+        measured(project, args, console, interrupt)?
+    };
+    if let Some(report) = &mut report {
+        report.explain_all(args.explain);
     }
-    measured(project, args, console, interrupt)
+    Ok(report)
 }
 
 /// The comparison as it was typed, in this project, by measuring; none if only the plan is wanted.
@@ -194,6 +199,7 @@ impl Comparison<'_> {
             report.functions = chosen.functions_that_are_told(runs_itself);
             report.add_disturbances(self.idle.disturbances());
             report.machine = Some(this_machine());
+            report.machine_state.clone_from(&runner.machine_state);
             report.dimensions = Some(outline.dimensions);
             let comparisons = u32::try_from(self.comparisons).unwrap_or(1);
             let stages = Stages {
@@ -249,9 +255,10 @@ fn report_of(
 /// All benchmarks of a version, unless only some were asked for or could be listed.
 fn all_benchmarks(version: &ListedVersion, args: &CompareArgs) -> Option<Vec<Benchmark>> {
     let ExperimentArgs { patterns, target, .. } = &args.experiment;
-    let TargetArgs { package, bench, exclude, .. } = target;
-    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty());
-    let is_all = is_all && args.experiment.partition.is_none();
+    let TargetArgs { package, bench, exclude, commands, .. } = target;
+    let is_all = [patterns, package, bench, exclude].iter().all(|wanted| wanted.is_empty())
+        && commands.is_empty()
+        && args.experiment.partition.is_none();
     (is_all && version.listing.failures.is_empty()).then(|| version.benchmarks())
 }
 

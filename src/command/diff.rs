@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::{
     functions::Functions,
     output::Output,
+    project_of,
     selection::{benchmarks_only_in, common_benchmarks},
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
 /// Compiles both versions and compares them function by function.
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::new(args.output.verbose);
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     let (report, exit) = if args.by_benchmark {
         by_benchmark(&project, args, &console)?
     } else {
@@ -87,7 +88,7 @@ fn traced(
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
     for (target, failure) in failed {
-        console.line(&format!("error: {failure}"));
+        console.error(&format!("error: {failure}"));
         without_list.push(target);
     }
     for target in &mut report.targets {

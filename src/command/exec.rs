@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use super::output::Output;
+use super::{output::Output, project_of};
 use crate::{
     cli::{ExecArgs, LayoutArgs},
     console::Console,
@@ -11,7 +11,6 @@ use crate::{
     harness::{Conditions, Filter, Outcome},
     model::{BenchTarget, Benchmark, ExecutionRequest, Name},
     process::{Interrupt, Kept},
-    project::Project,
     report::exec::ExecReport,
     settings::{self, BuildSettings},
 };
@@ -23,7 +22,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let conditions =
         Conditions { deadline: args.deadline, cpu: args.cpu, ..Conditions::new(&interrupt) };
     conditions.check()?;
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let patterns = args.filter.patterns();
@@ -104,7 +103,7 @@ fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcom
         Ok(Outcome::Skipped(reason)) => {
             console.line(&format!("skipped: {}: {reason}", benchmark.name.id));
         }
-        Err(failure) => console.line(&format!("error: {}", in_full(failure.clone(), verbose))),
+        Err(failure) => console.error(&format!("error: {}", in_full(failure.clone(), verbose))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cargo rbench list`: the benchmarks of a version.
 
-use super::output::Output;
+use super::{output::Output, project_of};
 use crate::{
     cli::{LayoutArgs, ListArgs},
     console::Console,
@@ -8,7 +8,6 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Filter},
     process::{Interrupt, Kept},
-    project::Project,
     report::list::ListReport,
     settings::{self, BuildSettings},
 };
@@ -19,7 +18,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions = Conditions::new(&interrupt);
     conditions.check()?;
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &LayoutArgs::default());
     let patterns = args.filter.patterns();
@@ -33,7 +32,7 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let version =
         ListedVersion::new(&project, &workshop, version, (&targets, &filter), &conditions)?;
     for (_, failure) in &version.listing.failures {
-        console.line(&format!("error: {failure}"));
+        console.error(&format!("error: {failure}"));
     }
     let Listing { targets, failures } = version.listing;
     let exit = if failures.is_empty() { Exit::Success } else { Exit::Benchmark };

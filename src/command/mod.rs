@@ -10,12 +10,15 @@ mod compare;
 mod demo;
 mod diagnose;
 mod diff;
+mod doctor;
 mod exchange;
 mod exec;
 mod find;
 mod functions;
 mod gc;
+mod generated;
 mod history;
+mod init;
 mod list;
 mod output;
 mod plan;
@@ -29,9 +32,17 @@ mod stored;
 mod suspicious_builds;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, TargetArgs},
     failure::{Exit, Result},
+    project::Project,
 };
+
+/// The project of a command that compiles, with the benchmarks that were given on the command line.
+fn project_of(target: &TargetArgs) -> Result<Project> {
+    let mut project = Project::find(target.manifest_path.as_deref())?;
+    project.file.run_only(&target.commands);
+    Ok(project)
+}
 
 /// Carries out what was typed.
 pub fn run(cli: &Cli) -> Result<Exit> {
@@ -46,6 +57,10 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Completions(args) => generated::completions(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Man(args) => generated::man(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use costs::Links;
 use levels::Found;
 
-use super::{announcement, output::Output, run::measure};
+use super::{announcement, output::Output, project_of, run::measure};
 use crate::{
     cli::{CriteriaOptions, PlanArgs},
     console::Console,
@@ -17,7 +17,6 @@ use crate::{
     judge::{Judge, JudgeOptions, Results},
     model::{Benchmark, Interleave, Version},
     process::{Interrupt, Kept},
-    project::Project,
     report::plan::{Expected, PlanReport, PlannedBenchmark, Unknown},
     settings::{Purpose, VerdictSettings},
 };
@@ -27,7 +26,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let settings = ExperimentSettings::resolve(&project.file, &args.pilot(), Purpose::OneVersion);
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;

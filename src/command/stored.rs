@@ -280,6 +280,10 @@ impl<'r> Comparison<'r> {
         }
         let used: Vec<_> = used.into_iter().map(|index| &results.experiments[index]).collect();
         report.machine = used.last().map(|newest| newest.plan.machine.clone());
+        let mut states: Vec<&str> =
+            used.iter().filter_map(|stored| stored.machine_state.as_deref()).collect();
+        states.dedup();
+        report.machine_state = (!states.is_empty()).then(|| states.join("; then "));
         report.stored = used
             .into_iter()
             .map(|stored| StoredExperiment {

@@ -145,15 +145,23 @@ impl CompiledVersion<'_> {
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
         let (package, _) = self.workspace.package_and_target(compiled)?;
         let others = self.compilation.record.targets.iter().map(|other| &other.target);
+        let directory = if self.file.runs_typed_commands() {
+            self.workspace.metadata().workspace_root.clone().into()
+        } else {
+            compiled.package_root.clone()
+        };
+        let commands = self.file.commands_of(&compiled.target).map(|command| &*command.id);
+        let commands = commands.filter(|_| self.file.runs_typed_commands());
         Ok(Executable {
             package: compiled.target.package.clone(),
             target: compiled.target.target.clone(),
             path: compiled.executable.clone(),
-            directory: compiled.package_root.clone(),
+            directory,
             variables: self.variables(compiled, package),
             selection: Some(selection(
                 self.version,
                 &compiled.target,
+                &commands.collect::<Vec<_>>(),
                 (self.settings, self.manifest),
                 others,
             )),
@@ -178,11 +186,12 @@ impl CompiledVersion<'_> {
     }
 }
 
-/// The words that select a bench target of a version after `cargo rbench exec`: with its package only
-/// where one of `others` has the same name, and with what is not cargo's default.
+/// The words that select a bench target of a version after `cargo rbench exec`, or a program that is given with
+/// `commands`: with its package only where one of `others` has the same name, and with what is not cargo's default.
 fn selection<'t>(
     version: &Version,
     target: &BenchTarget,
+    commands: &[&str],
     (settings, manifest): (&CompileSettings, Option<&Path>),
     mut others: impl Iterator<Item = &'t BenchTarget>,
 ) -> String {
@@ -190,7 +199,12 @@ fn selection<'t>(
     if others.any(|other| other.target == target.target && other.package != target.package) {
         words.extend(["-p".to_owned(), target.package.clone()]);
     }
-    words.extend(["--bench".to_owned(), target.target.clone()]);
+    if commands.is_empty() {
+        words.extend(["--bench".to_owned(), target.target.clone()]);
+    }
+    for command in commands {
+        words.extend(["--command".to_owned(), (*command).to_owned()]);
+    }
     if settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
     }
@@ -292,8 +306,11 @@ mod tests {
         let target = |package: &str| BenchTarget { package: package.into(), target: "a b".into() };
         let (one, other) = (target("json"), target("xml"));
         let plain = CompileSettings::default();
-        let words = selection(&version(false), &one, (&plain, None), [&one].into_iter());
+        let words = selection(&version(false), &one, &[], (&plain, None), [&one].into_iter());
         assert_eq!(words, "1a2b3c4 --bench 'a b'");
+        let commands = ["tool --quick"];
+        let words = selection(&version(false), &one, &commands, (&plain, None), [&one].into_iter());
+        assert_eq!(words, "1a2b3c4 --command 'tool --quick'");
         let settings = CompileSettings {
             profile: "fast".to_owned(),
             features: ["x", "y"].map(str::to_owned).to_vec(),
@@ -303,7 +320,7 @@ mod tests {
         };
         let manifest = Some(Path::new("b/Cargo.toml"));
         let others = [&one, &other].into_iter();
-        let words = selection(&version(true), &one, (&settings, manifest), others);
+        let words = selection(&version(true), &one, &[], (&settings, manifest), others);
         let expected = ". -p json --bench 'a b' --profile fast --features x,y \
                         --no-default-features --cargo-arg=-Zx --cargo-arg=--config=env.A=VALUE \
                         --manifest-path b/Cargo.toml";

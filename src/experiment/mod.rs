@@ -11,6 +11,7 @@ mod order;
 mod ordinary;
 mod outcome;
 mod plan;
+mod probe;
 mod reach;
 mod resume;
 pub mod schedule;
@@ -32,6 +33,7 @@ pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;
 pub use order::WentFirst;
 pub use plan::Outline;
+pub use probe::Trial;
 pub use resume::Begun;
 pub use settings::ExperimentSettings;
 pub use version::ListedVersion;
@@ -40,6 +42,7 @@ use crate::{
     build::Workshop,
     failure::{Exit, Failure, Result},
     harness::Conditions,
+    machine::doctor,
     process::{Interrupt, Kept},
     project::Project,
     store::Store,
@@ -55,6 +58,8 @@ pub struct Runner<'a> {
     settings: ExperimentSettings,
     conditions: Conditions<'a>,
     observer: &'a dyn Observer,
+    /// What of the machine mattered to measurements before rbench itself kept it busy, for people.
+    pub machine_state: Option<String>,
 }
 
 impl<'a> Runner<'a> {
@@ -93,9 +98,10 @@ impl<'a> Runner<'a> {
             ..Conditions::new(interrupt)
         };
         conditions.check()?;
+        let machine_state = doctor::summary_now();
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
         let store = open()?;
-        Ok(Self { project, workshop, store, settings, conditions, observer })
+        Ok(Self { project, workshop, store, settings, conditions, observer, machine_state })
     }
 
     /// Measures by these settings from now on. They must not build in another way than those before.

@@ -44,6 +44,9 @@ impl Runner<'_> {
         let plan = self.plan(versions.iter().map(with_compiler), benchmarks);
         let builds = builds.records();
         let begun = begin_or_resume(&self.store, &plan, &builds)?;
+        if let Some(state) = &self.machine_state {
+            self.store.record_machine_state(begun.id, state)?;
+        }
         self.store.record_builds(begun.id, builds)?;
         self.conditions.interrupt.keep_executions();
         Ok(begun)

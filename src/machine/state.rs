@@ -44,6 +44,7 @@ pub struct MachineState {
     on_battery: bool,
     quota: Option<f64>,
     throttled: Option<Duration>,
+    groups: Vec<String>,
     times: Option<parse::CpuTimes>,
     own: Option<u64>,
     clock: Clock,
@@ -63,7 +64,7 @@ impl MachineState {
     }
 
     /// The state that the files below `root` describe.
-    fn read(root: &Path) -> Self {
+    pub(super) fn read(root: &Path) -> Self {
         let text = |path: &str| fs::read_to_string(root.join(path)).ok();
         let groups =
             text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
@@ -83,10 +84,43 @@ impl MachineState {
                 .iter()
                 .filter_map(|dir| parse::throttled(&text(&format!("{dir}/cpu.stat"))?))
                 .reduce(Duration::max),
+            groups,
             times: text("proc/stat").and_then(|stat| parse::cpu_times(&stat)),
             own: text("proc/self/stat").and_then(|stat| parse::own_time(&stat)),
             clock: Clock { wall: SystemTime::now(), monotonic: Instant::now() },
         }
+    }
+
+    /// The processes per core that wanted to run over the last minute, if anything runs, and whether that is many.
+    pub(super) fn load(&self) -> Option<(f64, bool)> {
+        self.load_per_core.map(|load| (load, load > BUSY))
+    }
+
+    /// The governor of clock rates: that of a CPU that has another than `performance`, if one has.
+    pub(super) fn governor(&self) -> Option<&str> {
+        self.governor.as_deref()
+    }
+
+    /// Whether a battery is being emptied.
+    pub(super) const fn is_on_battery(&self) -> bool {
+        self.on_battery
+    }
+
+    /// How many CPUs the control group may use, if that is limited, and whether that is too little.
+    pub(super) fn quota(&self) -> Option<(f64, bool)> {
+        self.quota.map(|cpus| (cpus, cpus < LEAST_QUOTA))
+    }
+
+    /// The share of all time that the host took since the machine was started, and whether that is much.
+    pub(super) fn stolen(&self) -> Option<(f64, bool)> {
+        let times = self.times.filter(|times| times.total > 0)?;
+        let share = times.stolen as f64 / times.total as f64;
+        Some((share, share > STOLEN))
+    }
+
+    /// The directories of the own control groups, below the root.
+    pub(super) fn groups(&self) -> &[String] {
+        &self.groups
     }
 
     /// What disturbs measurements that begin in this state. The load is that of others only if rbench

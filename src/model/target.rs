@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A bench target of a workspace: one executable with benchmarks.
+/// A bench target of a workspace: one executable with benchmarks. Or a program of it that is one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BenchTarget {
     /// The package's name.
     pub package: String,
-    /// The target's name, as in `[[bench]] name`.
+    /// The target's name, as in `[[bench]] name` or `[[bin]] name`.
     pub target: String,
 }
 
@@ -28,14 +28,17 @@ pub struct TargetFilter {
     pub excluded: Vec<String>,
     /// Only bench targets with these names.
     pub benches: Vec<String>,
+    /// The programs with these names, and no bench target.
+    pub programs: Vec<String>,
 }
 
 impl TargetFilter {
     /// Whether the filter lets `target` through.
     pub fn admits(&self, target: &BenchTarget) -> bool {
         let chosen = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        let names = if self.programs.is_empty() { &self.benches } else { &self.programs };
         chosen(&self.packages, &target.package)
-            && chosen(&self.benches, &target.target)
+            && chosen(names, &target.target)
             && !self.excluded.contains(&target.package)
     }
 }
@@ -53,6 +56,7 @@ mod tests {
                 packages: names(packages),
                 excluded: names(excluded),
                 benches: names(benches),
+                programs: Vec::new(),
             }
             .admits(&target)
         };

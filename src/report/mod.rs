@@ -8,6 +8,7 @@ mod csv;
 mod date;
 pub mod diagnose;
 pub mod diff;
+pub mod doctor;
 pub mod exec;
 pub mod find;
 pub mod gc;

@@ -1,8 +1,8 @@
 //! Tables for people: aligned, with styled heads, and never wider than the terminal as long as that is
 //! possible.
 //!
-//! A table that is too wide first leaves out its optional columns, then its least useful columns if names
-//! would otherwise look alike, then shortens names in the middle. It never wraps, and control characters
+//! A table that is too wide first leaves out its optional columns, then what all names begin with, then its least
+//! useful columns if names would otherwise look alike, then shortens names in the middle. It never wraps, and control characters
 //! in its cells are escaped.
 
 use std::{borrow::Cow, collections::HashSet};
@@ -150,6 +150,17 @@ impl Table {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
         let kept = self.kept(&natural, width);
         let excess = self.total(&kept, |at| natural[at]).saturating_sub(width);
+        let is_dropped = |(at, column): (usize, &Column)| {
+            matches!(column.dropped, Some(Rank::Dropped(_)))
+                && !kept.contains(&at)
+                && self.rows.iter().any(|row| !row[at].text.is_empty())
+        };
+        if (excess > 0 || self.columns.iter().enumerate().any(is_dropped))
+            && let Some((prefix, shorter)) = self.without_common_prefix()
+        {
+            let note = format!("all names begin with {prefix}");
+            return format!("{}\n{}", style::paint(style::QUIET, &note), shorter.fit(width));
+        }
         let widths = self.shortened(&kept, &natural, excess);
         let heads = self.columns.iter().map(|column| Cell::styled(style::HEAD, &column.head));
         let mut text = self.line(&kept, &widths, &heads.collect::<Vec<_>>());
@@ -157,6 +168,32 @@ impl Table {
             text += &self.line(&kept, &widths, row);
         }
         text
+    }
+
+    /// What all names begin with, up to a separator, and the table without it; none if that is little, or if
+    /// there is but one name.
+    fn without_common_prefix(&self) -> Option<(String, Self)> {
+        const LITTLE: usize = 4;
+        let at = self.columns.iter().position(|column| column.cut == Cut::Names)?;
+        let mut names = self.rows.iter().map(|row| row[at].text.as_str());
+        let first = names.next()?;
+        let shared = names.clone().fold(first.len(), |shared, name| {
+            let same = first.bytes().zip(name.bytes()).take(shared);
+            same.take_while(|(one, other)| one == other).count()
+        });
+        let bytes = first.as_bytes().get(..shared)?;
+        let end = bytes.iter().rposition(|byte| matches!(byte, b'/' | b':'))? + 1;
+        let prefix = first.get(..end).filter(|prefix| prefix.width() >= LITTLE)?.to_owned();
+        // More than one name, and something left of each.
+        names.next()?;
+        if self.rows.iter().any(|row| row[at].text.len() == end) {
+            return None;
+        }
+        let mut shorter = self.clone();
+        for row in &mut shorter.rows {
+            row[at].text = row[at].text.split_off(end);
+        }
+        Some((prefix, shorter))
     }
 
     /// The width that a column would like to have.

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::file;
 use crate::{
-    cli::{CriteriaOptions, EffortOptions, values::key},
+    cli::{CriteriaOptions, EffortOptions, OneShot, values::key},
     failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Looks, Strategy},
 };
@@ -32,6 +32,8 @@ pub struct BenchToml {
     path: PathBuf,
     text: String,
     tables: Tables,
+    /// The commands that were given on the command line.
+    typed: Vec<CommandTable>,
 }
 
 /// Every table of the file; every key may be missing.
@@ -151,7 +153,7 @@ impl BenchToml {
             let every_key = "bench.toml.example in rbench's repository has every key";
             failure.hint(renamed.unwrap_or(every_key))
         })?;
-        let file = Self { path, text, tables };
+        let file = Self { path, text, tables, typed: Vec::new() };
         file.check_commands()?;
         Ok(file)
     }
@@ -256,14 +258,32 @@ impl BenchToml {
         Some(table.harness)
     }
 
+    /// Lets the commands that were given on the command line be the benchmarks, and nothing else.
+    pub fn run_only(&mut self, commands: &[OneShot]) {
+        let table = |OneShot { id, program, arguments }: &OneShot| CommandTable {
+            id: id.clone(),
+            package: None,
+            bench: program.clone(),
+            program: None,
+            arguments: arguments.clone(),
+        };
+        self.typed = commands.iter().map(table).collect();
+    }
+
+    /// Whether commands were given on the command line: then their programs are what is compiled.
+    pub fn runs_typed_commands(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
     /// Whether the file runs a bench target by a program that is not its executable.
     pub fn runs_other_programs(&self, target: &BenchTarget) -> bool {
         self.commands_of(target).any(|command| command.program.is_some())
     }
 
-    /// The commands that the file runs a bench target with.
+    /// The commands that a bench target, or a program, is run with.
     pub fn commands_of(&self, target: &BenchTarget) -> impl Iterator<Item = &CommandTable> {
         let tables = self.tables.command.iter().map(Spanned::get_ref);
+        let tables = tables.filter(|_| self.typed.is_empty()).chain(&self.typed);
         tables.filter(|table| table.target().is(&target.package, &target.target))
     }
 }

@@ -33,6 +33,8 @@ pub struct StoredExperiment {
     pub begun: SystemTime,
     /// When it was finished, if it is.
     pub finished: Option<SystemTime>,
+    /// What of the machine mattered to measurements when it began, for people.
+    pub machine_state: Option<String>,
 }
 
 /// An experiment that can be continued.
@@ -85,6 +87,13 @@ impl Store<'_> {
             let mut statement =
                 connection.prepare_cached("SELECT identity FROM experiment WHERE id = ?")?;
             Ok(statement.query_row([experiment.0], |row| row.get(0))?)
+        })
+    }
+
+    /// Notes what of the machine matters to the measurements of an experiment, for people.
+    pub fn record_machine_state(&self, experiment: ExperimentId, state: &str) -> Result<()> {
+        self.write("note the state of the machine in", |connection| {
+            set_machine_state(connection, experiment, state)
         })
     }
 
@@ -156,6 +165,17 @@ pub(super) fn insert(
     Ok(ExperimentId(experiment))
 }
 
+pub(super) fn set_machine_state(
+    connection: &Connection,
+    experiment: ExperimentId,
+    state: &str,
+) -> Result<(), Error> {
+    connection
+        .prepare_cached("UPDATE experiment SET machine_state = ? WHERE id = ?")?
+        .execute(params![state, experiment.0])?;
+    Ok(())
+}
+
 pub(super) fn finish(
     connection: &Connection,
     experiment: ExperimentId,
@@ -183,12 +203,14 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
 
 /// The experiments that fulfil a condition.
 fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperiment>, Error> {
-    // A store of a schema before, where nothing can be written, knows no looks.
-    let knows_looks = schema::version(connection)? >= schema::WITH_LOOKS;
-    let first_look = if knows_looks { "first_look" } else { "NULL" };
+    // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
+    let version = schema::version(connection)?;
+    let known = |name, since| if version >= since { name } else { "NULL" };
+    let first_look = known("first_look", schema::WITH_LOOKS);
+    let machine_state = known("machine_state", schema::WITH_MACHINE_STATE);
     let mut experiments = connection.prepare_cached(&format!(
         "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
-             {first_look}, seed, {MACHINE}, key, json, identity
+             {first_look}, seed, {MACHINE}, key, json, identity, {machine_state}
          FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
          WHERE {condition}"
     ))?;
@@ -222,6 +244,7 @@ fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
     Ok(StoredExperiment {
         id: ExperimentId(row.get(0)?),
         identity: row.get(17)?,
+        machine_state: row.get(18)?,
         begun: nanoseconds::to_time(row.get(1)?),
         finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::to_time),
         unbuildable: Vec::new(),

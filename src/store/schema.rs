@@ -5,8 +5,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::Error;
 use crate::failure::{Exit, Failure};
 
-const SCHEMA: &str =
-    concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
+const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql")
+);
 
 /// From schema 2 to schema 3: it only adds a table.
 const FROM_2_TO_3: &str = include_str!("schema_3.sql");
@@ -14,8 +18,11 @@ const FROM_2_TO_3: &str = include_str!("schema_3.sql");
 /// From schema 3 to schema 4: it only adds columns.
 const FROM_3_TO_4: &str = include_str!("schema_4.sql");
 
+/// From schema 4 to schema 5: it only adds a column.
+const FROM_4_TO_5: &str = include_str!("schema_5.sql");
+
 /// The version of the schema: raised whenever it changes.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 /// The oldest version that is brought up to date when it is opened, and that can be read where nothing can be
 /// written.
@@ -26,6 +33,9 @@ pub(super) const WITH_UNMEASURED: i64 = 3;
 
 /// The first version that knows looks.
 pub(super) const WITH_LOOKS: i64 = 4;
+
+/// The first version that knows the state of the machine.
+pub(super) const WITH_MACHINE_STATE: i64 = 5;
 
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
@@ -97,10 +107,11 @@ pub(super) fn upgrade(connection: &Connection) -> Result<(), Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let found = version(&transaction)?;
     if (OLDEST..VERSION).contains(&found) {
-        if found == OLDEST {
-            transaction.execute_batch(FROM_2_TO_3)?;
+        for (from, step) in (OLDEST..).zip([FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5]) {
+            if found <= from {
+                transaction.execute_batch(step)?;
+            }
         }
-        transaction.execute_batch(FROM_3_TO_4)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     Ok(transaction.commit()?)

@@ -68,7 +68,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
         ],
     ),
     // The programs.
-    ("main", &["build", "cli", "command", "report"]),
+    ("main", &["build", "cli", "command", "console", "report"]),
     ("bin", &["process"]),
 ];
 

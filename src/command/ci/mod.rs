@@ -12,7 +12,7 @@ use self::{
     commenter::Commenter,
     job::{Job, REPORT},
 };
-use super::{announcement, compare, output::Output};
+use super::{announcement, compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison, Places, Provider},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
@@ -56,7 +56,7 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
         job.mark_stale();
     }
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
-    let project = Project::find(manifest)?;
+    let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, console)?;
     let Some(report) = compare::report(&project, &args, console, &interrupt)? else {
         return Ok(Exit::Success);

@@ -8,7 +8,7 @@ mod stored;
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
 use self::{evidence::Circumstances, measure::Measuring};
-use super::{announcement, output::Output, stored as reading};
+use super::{announcement, output::Output, project_of, stored as reading};
 use crate::{
     cli::{CriteriaOptions, DiagnoseArgs},
     console::Console,
@@ -32,7 +32,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     }
     let kept = if args.from_stored { Kept::Nothing } else { Kept::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = Project::find(args.target.manifest_path.as_deref())?;
+    let project = project_of(&args.target)?;
     project.check_tables(&[&args.revision], &console)?;
     let criteria = CriteriaOptions {
         min_effect: args.criteria.min_effect,

@@ -17,6 +17,7 @@ use self::{
 use super::{
     announcement,
     output::Output,
+    project_of,
     selection::{benchmarks_only_in, common_benchmarks},
 };
 use crate::{
@@ -54,7 +55,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
-    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let project = project_of(&args.experiment.target)?;
     let (first, last) = range_ends(&args.range)?;
     project.check_tables(&[first, last], &console)?;
     let line = project.repository.line(&args.range)?;

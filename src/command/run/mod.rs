@@ -5,7 +5,7 @@ use std::{rc::Rc, time::SystemTime};
 mod agenda;
 mod range;
 
-use super::{announcement, output::Output, show};
+use super::{announcement, output::Output, project_of, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
     console::Console,
@@ -13,7 +13,6 @@ use crate::{
     failure::{Exit, Result},
     model::{Benchmark, Stage, Version},
     process::{Interrupt, Kept},
-    project::Project,
     report::show::ShowReport,
     settings::{Patience, Purpose, VerdictSettings},
     source::is_range,
@@ -25,7 +24,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
     let output = Output::new(args.output.format)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
-    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.revisions, &console)?;
     let purpose = match args.revisions.as_slice() {
         [revision] if !is_range(revision) => Purpose::OneVersion,

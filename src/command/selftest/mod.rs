@@ -9,7 +9,7 @@ use std::{
 };
 
 use self::by_criterion::ByCriterion;
-use super::{announcement, compare, output::Output, selection::Selection};
+use super::{announcement, compare, output::Output, project_of, selection::Selection};
 use crate::{
     cli::{CriteriaOptions, Peer, SelftestArgs},
     console::Console,
@@ -49,7 +49,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     // What is measured is of this moment, and of no use later.
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
-    let project = Project::find(args.experiment.target.manifest_path.as_deref())?;
+    let project = project_of(&args.experiment.target)?;
     project.check_tables(&[&args.revision], &console)?;
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();

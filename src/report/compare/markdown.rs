@@ -66,6 +66,9 @@ impl ComparisonReport {
             format!("\n> **Warning:** {}\n", escaped(&warning))
         });
         text += &cut(warnings, WARNINGS / of, "warnings");
+        if let Some(line) = self.machine_line() {
+            text += &format!("\n> {}\n", escaped(&shorten(&line, LONGEST_REASON)));
+        }
 
         let is_calm = |row: &&JudgedRow| {
             let kind = VerdictKind::of(&row.verdict);

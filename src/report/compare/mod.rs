@@ -67,6 +67,10 @@ pub struct ComparisonReport {
     pub failed_targets: Vec<(BenchTarget, Failure)>,
     /// The comparison of the same head with a release, if it was judged against one as well.
     pub also: Option<Box<Self>>,
+    /// What of the machine mattered to measurements before they began, for people.
+    pub machine_state: Option<String>,
+    /// Whether all verdicts are explained, not only those that need a look.
+    pub explains_all: bool,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -95,8 +99,18 @@ impl ComparisonReport {
             removed: Vec::new(),
             idle: Vec::new(),
             also: None,
+            machine_state: None,
+            explains_all: false,
             failed_targets: Vec::new(),
             command_line,
+        }
+    }
+
+    /// Whether every verdict is explained, also of the comparison with a release.
+    pub fn explain_all(&mut self, all: bool) {
+        self.explains_all = all;
+        if let Some(also) = &mut self.also {
+            also.explain_all(all);
         }
     }
 

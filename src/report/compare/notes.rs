@@ -15,6 +15,7 @@ use crate::{
         verdict::VerdictKind,
         visible::visible,
     },
+    shell::cargo,
     stats::{Basis, Doubt, Verdict},
 };
 
@@ -48,6 +49,12 @@ impl ComparisonReport {
             (sentence::shown_by(alike[0].0), rows + &reached)
         };
         grounds.into_iter().map(note).collect()
+    }
+
+    /// What of the machine mattered to measurements, in one line.
+    pub(super) fn machine_line(&self) -> Option<String> {
+        let state = self.machine_state.as_ref()?;
+        Some(format!("machine: {state} (what to do: {} rbench doctor)", cargo()))
     }
 
     /// Why what is inconclusive is so: `chance can explain 3; …`.

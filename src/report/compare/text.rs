@@ -46,13 +46,7 @@ impl ComparisonReport {
     /// One comparison.
     fn part(&self, title: &str, columns: usize) -> String {
         let mut text = paint(style::HEAD, title) + "\n";
-        for line in self.measured() {
-            text += &filled(&line, columns);
-        }
-        for warning in self.all_warnings() {
-            text += &self.warning(&warning, columns);
-        }
-        text += &format!("\n{}", filled(&paint(style::HEAD, &self.verdicts_text()), columns));
+        text += &filled(&paint(style::HEAD, &self.verdicts_text()), columns);
         for mean in self.mean_texts() {
             text += &filled(&visible(&mean), columns);
         }
@@ -60,10 +54,29 @@ impl ComparisonReport {
         if !rows.is_empty() {
             text += &format!("\n{}", self.table(&rows).fit(columns));
         }
-        for part in [self.explanations(columns), self.not_measured(columns), self.deeper()] {
+        for part in [
+            self.explanations(columns),
+            self.not_measured(columns),
+            self.conditions(columns),
+            self.deeper(),
+        ] {
             if !part.is_empty() {
                 text += &format!("\n{part}");
             }
+        }
+        text
+    }
+
+    /// How the results came about, and what makes them less sure.
+    fn conditions(&self, columns: usize) -> String {
+        let warnings = self.all_warnings();
+        let mut text: String =
+            warnings.iter().map(|warning| self.warning(warning, columns)).collect();
+        for line in self.measured() {
+            text += &filled(&line, columns);
+        }
+        if let Some(line) = self.machine_line() {
+            text += &filled(&visible(&line), columns);
         }
         text
     }
@@ -177,9 +190,9 @@ impl ComparisonReport {
         let of_change = format!("{} interval", exact(INTERVAL));
         let mut table = Table::new([
             Column::left("benchmark").names(),
-            Column::right("base"),
+            Column::right("base").dropped(1),
             Column::right(of_value.clone()).joined().optional(1),
-            Column::right("head"),
+            Column::right("head").dropped(1),
             Column::right(of_value).joined().optional(1),
             Column::right("change"),
             Column::right(of_change).dropped(0),
@@ -223,9 +236,8 @@ impl ComparisonReport {
         for row in self.ordered() {
             use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
             let kind = VerdictKind::of(&row.verdict);
-            if matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable)
-                && ground(row).is_none()
-            {
+            let is_told = matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
+            if is_told && ground(row).is_none() || self.explains_all && !is_told {
                 let name = paint(kind.style(), &name(&names, row));
                 text += &first_line_filled(&format!("{name}: {}", sentence::row(row)), columns);
             }
@@ -239,13 +251,17 @@ impl ComparisonReport {
             (VerdictKind::Inconclusive, self.inconclusive_note()),
             (VerdictKind::Unchanged, self.too_small_note()),
         ];
+        let notes = notes.into_iter().filter(|_| !self.explains_all);
         for (kind, note) in notes {
             if let Some(note) = note {
                 let head = paint(kind.style(), &format!("{}:", kind.name()));
                 text += &filled(&format!("{head} {note}"), columns);
             }
         }
-        for note in self.reach_notes(Form::Text) {
+        let (changed, others): (Vec<_>, Vec<_>) =
+            self.reach_notes(Form::Text).into_iter().partition(|note| note.is_changed);
+        let told = if self.explains_all { others } else { Vec::new() };
+        for note in changed.iter().chain(&told) {
             text += &filled(&note.text, columns);
         }
         for note in self.obstacle_notes() {

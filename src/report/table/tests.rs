@@ -49,21 +49,42 @@ fn a_narrow_table_loses_the_columns_of_least_value_first_and_then_the_middle_of_
 }
 
 #[test]
+fn what_all_names_begin_with_is_told_once_where_they_would_be_shortened() {
+    let mut table = Table::new([
+        Column::left("benchmark").names(),
+        Column::right("value"),
+        Column::right("share").dropped(1),
+    ]);
+    for name in ["access/Short::Owned/0", "access/Short::Owned/12"] {
+        table.row([name, "4.384 µs", "96 %"].map(Cell::from));
+    }
+    assert!(plain(&table.fit(60)).starts_with("benchmark "));
+    assert_eq!(
+        plain(&table.fit(30)),
+        "all names begin with access/Short::Owned/\n\
+         benchmark     value  share\n\
+         0          4.384 µs   96 %\n\
+         12         4.384 µs   96 %\n"
+    );
+}
+
+#[test]
 fn columns_are_left_out_before_names_are_shortened_so_much_that_they_look_alike() {
     let mut table = Table::new([
         Column::left("benchmark").names(),
         Column::right("value"),
         Column::right("share").dropped(1),
     ]);
-    for crate_name in ["toml", "toml_edit"] {
-        let name = format!("0_cargo::{crate_name}::document::2-features");
+    for (first, crate_name) in [("0", "toml"), ("1", "toml"), ("1", "toml_edit")] {
+        let name = format!("{first}_cargo::{crate_name}::document::2-features");
         table.row([&name[..], "4.384 µs", "96 %"].map(Cell::from));
     }
     assert_eq!(
         plain(&table.fit(40)),
         "benchmark                          value\n\
          0_cargo::toml:…ent::2-features  4.384 µs\n\
-         0_cargo::toml_…ent::2-features  4.384 µs\n"
+         1_cargo::toml:…ent::2-features  4.384 µs\n\
+         1_cargo::toml_…ent::2-features  4.384 µs\n"
     );
 }
 

@@ -151,7 +151,8 @@ impl Import<'_> {
     }
 
     fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), Error> {
-        let ImportedExperiment { identity, plan, unbuildable, begun, finished } = imported;
+        let ImportedExperiment { identity, plan, unbuildable, begun, finished, machine_state } =
+            imported;
         if plan.versions.is_empty() {
             return Err("an experiment has no version".into());
         }
@@ -173,6 +174,9 @@ impl Import<'_> {
         } else {
             self.imported.experiments += 1;
             let id = experiment::insert(self.connection, &identity, &plan, begun)?;
+            if let Some(state) = machine_state {
+                experiment::set_machine_state(self.connection, id, &state)?;
+            }
             for (version, failure) in unbuildable.iter().enumerate() {
                 if let Some(reason) = failure {
                     record::set_unbuildable(self.connection, id, version, reason)?;

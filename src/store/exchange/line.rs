@@ -72,6 +72,9 @@ pub(super) struct ExperimentLine {
     /// Schema 1 has none.
     #[serde(default)]
     benchmarks: Vec<PlannedBenchmark>,
+    /// Schemas before 6 have none.
+    #[serde(default)]
+    machine_state: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,6 +113,7 @@ pub(super) struct ImportedExperiment {
     pub(super) unbuildable: Vec<Option<String>>,
     pub(super) begun: SystemTime,
     pub(super) finished: Option<SystemTime>,
+    pub(super) machine_state: Option<String>,
 }
 
 impl From<StoredExperiment> for ExperimentLine {
@@ -133,6 +137,7 @@ impl From<StoredExperiment> for ExperimentLine {
             seed: plan.seed,
             versions: versions.map(version).collect(),
             benchmarks: plan.benchmarks,
+            machine_state: stored.machine_state,
         }
     }
 }
@@ -160,6 +165,7 @@ impl From<ExperimentLine> for ImportedExperiment {
             unbuildable,
             begun: nanoseconds::to_time(line.begun_ns),
             finished: line.finished_ns.map(nanoseconds::to_time),
+            machine_state: line.machine_state,
         }
     }
 }

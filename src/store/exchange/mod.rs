@@ -12,4 +12,4 @@ const FORMAT: &str = "rbench-results";
 
 /// The version of the format. Raised when a line gets another meaning or a new field; older ones are
 /// still read.
-const SCHEMA_VERSION: u32 = 5;
+const SCHEMA_VERSION: u32 = 6;

@@ -22,6 +22,7 @@ fn full() -> (TempDir, Store<'static>) {
     store.finish(finished).unwrap();
 
     let unfinished = store.begin(&ExperimentPlan { seed: 2, ..plan() }).unwrap();
+    store.record_machine_state(unfinished, "load: 1.51 per core").unwrap();
     let mut odd = execution(0.1 + 0.2);
     odd.throughput = vec![Throughput::BytesDecimal(3), Throughput::Elements(u64::MAX)];
     odd.asked.iterations = Some(7);
@@ -63,6 +64,9 @@ fn what_is_exported_and_imported_is_exported_the_same() {
     }
     assert_eq!(export(&to), text);
     assert_eq!(to.check().unwrap(), [""; 0]);
+    let states: Vec<_> =
+        to.experiments().unwrap().into_iter().map(|experiment| experiment.machine_state).collect();
+    assert_eq!(states, [None, Some("load: 1.51 per core".to_owned())]);
     let unfinished = to.find_unfinished(&ExperimentPlan { seed: 2, ..plan() }).unwrap().unwrap();
     assert_eq!((unfinished.done.len(), unfinished.failed.len()), (3, 1), "it can be continued");
 }
@@ -174,8 +178,8 @@ fn values_that_could_not_have_been_recorded_are_refused() {
         assert!(text.contains(from), "{from} is not in\n{text}");
         text.replacen(from, to, 1)
     };
-    assert_refused(&changed("\"schema_version\":5", "\"schema_version\":6"), "reads up to 5");
-    assert_refused(&changed("\"schema_version\":5", "\"schema_version\":0"), "reads up to 5");
+    assert_refused(&changed("\"schema_version\":6", "\"schema_version\":7"), "reads up to 6");
+    assert_refused(&changed("\"schema_version\":6", "\"schema_version\":0"), "reads up to 6");
     assert_refused(&changed("\"unaffected\"", "\"unchanged\""), "unknown variant `unchanged`");
     assert_refused(&changed("rbench-results", "other"), "the format is `other`");
     assert_refused(&changed("rbench-results", "\\u001b[2J"), "the format is `\\u{1b}[2J`");
@@ -271,7 +275,7 @@ fn an_export_of_schema_1_is_imported_whole() {
 #[test]
 fn an_export_of_schema_2_knows_no_turns() {
     let (_from, from) = full();
-    let text = export(&from).replace("\"schema_version\":5", "\"schema_version\":2");
+    let text = export(&from).replace("\"schema_version\":6", "\"schema_version\":2");
     let turns = [r#""not_asked""#, r#"{"taken":98}"#, r#"{"impossible":"no_clock"}"#];
     let text =
         turns.iter().fold(text, |text, told| text.replace(&format!(",\"turns\":{told}"), ""));

@@ -30,7 +30,8 @@ pub(super) fn make_older(path: &std::path::Path) {
         .execute_batch(
             "DROP TABLE unmeasured_benchmark;
              ALTER TABLE experiment DROP COLUMN first_look;
-             ALTER TABLE planned_benchmark DROP COLUMN first_look;",
+             ALTER TABLE planned_benchmark DROP COLUMN first_look;
+             ALTER TABLE experiment DROP COLUMN machine_state;",
         )
         .unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();

@@ -145,3 +145,14 @@ fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
         assert!(!report.markdown().contains("turns"));
     }
 }
+
+#[test]
+fn all_verdicts_are_explained_where_that_is_wanted() {
+    let mut report = report();
+    assert!(!plain(&report).contains("numbers/decimal: unchanged"));
+    report.explain_all(true);
+    let text = plain(&report);
+    for part in ["numbers/decimal: unchanged: +0.00 %", "split: inconclusive: +0.40 %"] {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -1,0 +1,162 @@
+//! `cargo rbench doctor`: what of this machine and of what is installed makes comparisons less sure, and what can be
+//! done about it. Changes nothing.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::output::Output;
+use crate::{
+    build::run_tool_or,
+    cli::DoctorArgs,
+    experiment::Trial,
+    failure::{Exit, Failure, Result},
+    harness::Conditions,
+    machine::{
+        doctor::{self, Finding, probe},
+        this_machine,
+    },
+    process::{Interrupt, Kept},
+    project::Project,
+    report::doctor::DoctorReport,
+};
+
+/// Less than this is soon full: a compilation of a large project takes some gigabytes.
+const LITTLE_SPACE: u64 = 2 << 30;
+
+/// Looks, tries and reports.
+pub fn run(args: &DoctorArgs) -> Result<Exit> {
+    let interrupt = Interrupt::on_signals(Kept::Nothing)?;
+    let output = Output::new(args.format)?;
+    // Before this process itself keeps the machine busy.
+    let of_machine = doctor::examine(Path::new("/"));
+    let project = Project::find(args.manifest_path.as_deref());
+    let mut findings = vec![repository(&project)];
+    findings.extend([
+        tool("cargo", &program("CARGO", "cargo"), "--version", INSTALL_RUST),
+        tool("rustc", &program("RUSTC", "rustc"), "--version", INSTALL_RUST),
+        tool("linker", "cc".as_ref(), "--version", "sudo apt-get install gcc"),
+    ]);
+    findings.push(space(&project.map_or_else(|_| PathBuf::from("."), |one| one.workspace)));
+    findings.extend(trials(Conditions::new(&interrupt))?);
+    findings.extend([probe::clock_step(), probe::perf_events()]);
+    findings.extend(of_machine);
+    output.write(&DoctorReport { machine: this_machine(), findings })?;
+    Ok(Exit::Success)
+}
+
+const INSTALL_RUST: &str = "rustup toolchain install stable";
+
+/// The program that this one was started with, or the one on the `PATH`.
+fn program(variable: &str, name: &str) -> OsString {
+    std::env::var_os(variable).unwrap_or_else(|| name.into())
+}
+
+fn repository(project: &Result<Project>) -> Finding {
+    const CHECK: &str = "project";
+    match project {
+        Ok(project) => Finding::ok(CHECK, project.workspace.display().to_string()),
+        Err(failure) => Finding::user(
+            CHECK,
+            failure.what(),
+            "run it in a cargo workspace that is part of a git repository",
+        ),
+    }
+}
+
+fn tool(check: &'static str, program: &std::ffi::OsStr, argument: &str, remedy: &str) -> Finding {
+    let what = || format!("cannot run {}", Path::new(program).display());
+    let output = run_tool_or(Command::new(program).arg(argument), Exit::Usage, what);
+    let line = output.ok().and_then(|output| {
+        String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
+    });
+    let fails = || {
+        let found = format!("{} does not run", Path::new(program).display());
+        Finding::user(check, found, remedy).that_matters()
+    };
+    line.map_or_else(fails, |line| Finding::ok(check, line))
+}
+
+fn space(directory: &Path) -> Finding {
+    const CHECK: &str = "disk-space";
+    match rustix::fs::statvfs(directory) {
+        Err(error) => Finding::ok(CHECK, format!("not known: {error}")),
+        Ok(system) => of_space(system.f_bavail.saturating_mul(system.f_frsize)),
+    }
+}
+
+fn of_space(free: u64) -> Finding {
+    const CHECK: &str = "disk-space";
+    let found = format!("{:.1} GiB are free", free as f64 / 2_f64.powi(30));
+    if free < LITTLE_SPACE {
+        Finding::rbench(CHECK, found, "cargo rbench gc --max-size 1G").that_matters()
+    } else {
+        Finding::ok(CHECK, found)
+    }
+}
+
+/// Whether turns and tracing work here.
+fn trials(conditions: Conditions<'_>) -> Result<Vec<Finding>> {
+    let trial = match Trial::new(conditions) {
+        Ok(trial) => trial,
+        Err(failure) => return Ok(vec![installation(&failure)]),
+    };
+    let turns = match trial.turns(&program("RUSTC", "rustc")) {
+        Ok(None) => Finding::ok("turns", "two processes took turns"),
+        Ok(Some(obstacle)) => never("turns", &format!("not possible: {obstacle}"), ALONE),
+        Err(failure) => never("turns", &reason(failure)?, ALONE),
+    };
+    let tracing = match trial.tracing() {
+        Ok(()) => Finding::ok("tracing", "an execution was traced"),
+        Err(failure) => never(
+            "tracing",
+            &reason(failure)?,
+            "containers often forbid ptrace; all is measured then",
+        ),
+    };
+    Ok(vec![turns, tracing])
+}
+
+/// What follows where no turns are possible.
+const ALONE: &str = "executions run one after the other, which makes intervals wider";
+
+fn never(check: &'static str, found: &str, why: &str) -> Finding {
+    Finding::never(check, found, why).that_matters()
+}
+
+fn installation(failure: &Failure) -> Finding {
+    Finding::user("installation", failure.what(), "cargo install cargo-rbench --locked --force")
+        .that_matters()
+}
+
+/// Why something could not be done, in one line; to be stopped is no answer.
+fn reason(failure: Failure) -> Result<String> {
+    if failure.exit() == Exit::Interrupted {
+        return Err(failure);
+    }
+    let text = failure.to_string();
+    let lines = text.lines().filter(|line| !line.starts_with("hint:")).take(2);
+    let words: Vec<&str> = lines.map(str::trim).collect();
+    Ok(words.join(": "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::doctor::Grade;
+
+    #[test]
+    fn a_tool_that_does_not_run_is_something_that_only_the_user_can_install() {
+        let finding = tool("linker", "/does/not/exist".as_ref(), "--version", "install it");
+        assert_eq!(finding.grade, Grade::User("install it".to_owned()));
+        assert!(finding.matters);
+    }
+
+    #[test]
+    fn rbench_can_make_space() {
+        assert!(matches!(of_space(1 << 20).grade, Grade::Rbench(_)));
+        assert_eq!(of_space(3 << 30), Finding::ok("disk-space", "3.0 GiB are free"));
+    }
+}

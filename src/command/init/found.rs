@@ -1,0 +1,195 @@
+//! What rbench finds in a project: its bench targets with their harnesses, its programs, and what keeps it from
+//! measuring what is meant.
+
+use std::fs;
+
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use toml::Table;
+
+use crate::{
+    build::run_tool_or,
+    failure::{Exit, OrFail as _, Result},
+    harness::{TargetFacts, detect},
+    project::Project,
+    shell::{option, quoted},
+};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The workspace.
+    place: String,
+    /// Each bench target, and its harness, or why it cannot be run.
+    benches: Vec<(String, std::result::Result<String, String>)>,
+    /// The programs, by which a project without bench targets can be compared.
+    programs: Vec<String>,
+    /// What keeps rbench from measuring what is meant.
+    notes: Vec<String>,
+}
+
+/// Looks at the working tree.
+pub fn look(project: &Project) -> Result<Found> {
+    let metadata = metadata(project)?;
+    let mut found = Found { place: project.workspace.display().to_string(), ..Found::default() };
+    for package in metadata.workspace_packages() {
+        let manifest = fs::read_to_string(&package.manifest_path).unwrap_or_default();
+        for target in &package.targets {
+            if target.is_bench() {
+                found.add_bench(project, &metadata, (package, target), &manifest);
+            } else if target.is_bin() {
+                found.programs.push(target.name.clone());
+            }
+        }
+    }
+    let root = project.workspace.join("Cargo.toml");
+    let manifest = fs::read_to_string(&root).unwrap_or_default();
+    found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
+    Ok(found)
+}
+
+fn metadata(project: &Project) -> Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    command.current_dir(&project.workspace);
+    let what = || format!("cannot read the packages of {}", project.workspace.display());
+    let output = run_tool_or(&mut command.cargo_command(), Exit::Usage, what)?;
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).or_fail(Exit::Usage, what)
+}
+
+impl Found {
+    fn add_bench(
+        &mut self,
+        project: &Project,
+        metadata: &Metadata,
+        (package, target): (&Package, &Target),
+        manifest: &str,
+    ) {
+        let source = fs::read_to_string(&target.src_path).unwrap_or_default();
+        let facts = TargetFacts { metadata, package, target, manifest, source: &source };
+        let name = format!("{}/{}", package.name, target.name);
+        let bench = crate::model::BenchTarget {
+            package: package.name.to_string(),
+            target: target.name.clone(),
+        };
+        let commands = project.file.commands_of(&bench).count();
+        let harness = if commands > 0 {
+            Ok(format!("{commands} [[command]] of bench.toml"))
+        } else {
+            let harness = detect(&facts, project.file.harness_of(&bench));
+            harness.map(|harness| harness.kind().to_string()).map_err(|failure| failure.to_string())
+        };
+        if harness.as_deref() == Ok("libtest") {
+            self.notes.extend(note_on_libtest(&name, &source));
+        }
+        self.benches.push((name, harness));
+    }
+
+    /// The options that let a first comparison have something to measure; none if there is nothing.
+    pub fn command(&self) -> Option<String> {
+        if self.benches.iter().any(|(_, harness)| harness.is_ok()) {
+            return Some(String::new());
+        }
+        let program = self.programs.first()?;
+        Some(format!(" {}", option("command", Some(&quoted(program)))))
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.place);
+        for (name, harness) in &self.benches {
+            match harness {
+                Ok(harness) => text += &format!("  bench target {name}: {harness}\n"),
+                Err(reason) => {
+                    let reason = reason.lines().collect::<Vec<_>>().join("\n    ");
+                    text += &format!("  bench target {name} cannot be run:\n    {reason}\n");
+                }
+            }
+        }
+        if self.benches.is_empty() {
+            text += "  no bench target\n";
+            for program in &self.programs {
+                let command = option("command", Some(&quoted(program)));
+                text += &format!("  program {program}: with {command}, it is a benchmark itself\n");
+            }
+        }
+        for note in &self.notes {
+            text += &format!("  note: {note}\n");
+        }
+        text
+    }
+}
+
+/// Why a bench target that cargo gives libtest's `main` has no benchmarks there.
+fn note_on_libtest(name: &str, source: &str) -> Option<String> {
+    let of_others = ["criterion_main!", "divan::main", "rbench_harness::main"];
+    if let Some(other) = of_others.iter().find(|main| source.contains(*main)) {
+        return Some(format!(
+            "{name} has {other}, but cargo gives it another `main`: add `harness = false` to its \
+             [[bench]] in Cargo.toml"
+        ));
+    }
+    let is_unstable = source.contains("feature(test)");
+    is_unstable.then(|| format!("{name} needs a nightly toolchain: cargo +nightly rbench"))
+}
+
+/// What profiles say that benchmarks should not have.
+fn notes_on_profiles(manifest: &Table) -> Vec<String> {
+    let key = |name: &str| {
+        // What the profile of benchmarks does not say, it has from that of releases.
+        ["bench", "release"].into_iter().find_map(|profile| {
+            let value = manifest.get("profile")?.get(profile)?.get(name)?;
+            Some((profile, value.clone()))
+        })
+    };
+    let mut notes = Vec::new();
+    if let Some((profile, level)) = key("opt-level")
+        && let Some(level @ 0..=1) = level.as_integer()
+    {
+        notes.push(format!(
+            "[profile.{profile}] has opt-level = {level}: what is measured is not what users run"
+        ));
+    }
+    for name in ["debug-assertions", "overflow-checks"] {
+        if let Some((profile, value)) = key(name)
+            && value.as_bool() == Some(true)
+        {
+            notes.push(format!("[profile.{profile}] has {name} = true, which is measured too"));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_does_not_optimise_is_told() {
+        let notes = |manifest: &str| notes_on_profiles(&manifest.parse().unwrap());
+        assert_eq!(notes("[profile.release]\nlto = true"), [""; 0]);
+        let of_release = notes("[profile.release]\nopt-level = 1\n[profile.bench]\ndebug = true");
+        assert!(of_release[0].starts_with("[profile.release] has opt-level = 1"), "{of_release:?}");
+        let checks = notes("[profile.bench]\noverflow-checks = true");
+        assert!(checks[0].contains("overflow-checks = true"), "{checks:?}");
+        assert_eq!(
+            notes("[profile.release]\nopt-level = 1\n[profile.bench]\nopt-level = 3"),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn a_main_that_cargo_replaces_is_told() {
+        let note =
+            note_on_libtest("p/b", "criterion_group!(a, b);\ncriterion_main!(a);\n").unwrap();
+        assert!(note.contains("harness = false"), "{note}");
+        assert!(note_on_libtest("p/b", "#![feature(test)]").unwrap().contains("nightly"));
+        assert_eq!(note_on_libtest("p/b", "fn main() {}"), None);
+    }
+
+    #[test]
+    fn a_project_without_bench_targets_begins_with_its_program() {
+        let found = Found { programs: vec!["word count".to_owned()], ..Found::default() };
+        assert_eq!(found.command().unwrap(), " --command \"'word count'\"");
+        assert!(found.text().contains("no bench target\n  program word count"));
+        assert_eq!(Found::default().command(), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo rbench init`: looks at the project, tells what rbench finds and what comes next, and writes what a project
+//! begins with.
+
+mod found;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    cli::{InitArgs, Service},
+    console::Console,
+    failure::{Exit, Failure, OrFail as _, Result},
+    project::Project,
+    report::visible::visible_lines,
+    settings::commented_bench_toml,
+    shell::cargo,
+};
+
+/// A file to begin with.
+struct NewFile {
+    /// Relative to the workspace, or for a workflow to the repository.
+    shown: &'static str,
+    path: PathBuf,
+    text: String,
+    /// What it is.
+    purpose: &'static str,
+}
+
+/// Looks, writes and tells.
+pub fn run(args: &InitArgs) -> Result<Exit> {
+    let project = Project::find(args.manifest_path.as_deref())?;
+    let found = found::look(&project)?;
+    let files = files(&project, args.ci);
+    let mut text = found.text();
+    let is_there = |file: &&NewFile| fs::symlink_metadata(&file.path).is_ok();
+    let (old, new): (Vec<&NewFile>, Vec<&NewFile>) =
+        files.iter().partition(|file| is_there(file) && !args.force);
+    text += "\n";
+    for file in &old {
+        text += &format!(
+            "{} is there already, and is left as it is (--force replaces it)\n",
+            file.shown
+        );
+    }
+    for file in &new {
+        let verb = if args.dry_run { "would write" } else { "wrote" };
+        text += &format!("{verb} {}: {}\n", file.shown, file.purpose);
+        if !args.dry_run {
+            write(file)?;
+        }
+    }
+    if args.ci == Some(Service::Gitlab) {
+        text += "  in .gitlab-ci.yml: include: { local: .gitlab/rbench.yml }\n";
+    }
+    text += &next(&project, &found, args);
+    Console::result(&visible_lines(&text))?;
+    Ok(Exit::Success)
+}
+
+fn files(project: &Project, ci: Option<Service>) -> Vec<NewFile> {
+    let bench_toml = NewFile {
+        shown: "bench.toml",
+        path: project.workspace.join("bench.toml"),
+        text: commented_bench_toml(),
+        purpose: "every key, as a comment with its default",
+    };
+    let workflow = |shown: &'static str, text: &str, purpose| NewFile {
+        shown,
+        path: project.repository.root().join(shown),
+        text: text.to_owned(),
+        purpose,
+    };
+    let workflow = ci.map(|service| match service {
+        Service::Github => workflow(
+            ".github/workflows/rbench.yml",
+            include_str!("github.yml"),
+            "compares each pull request with its base",
+        ),
+        Service::Gitlab => workflow(
+            ".gitlab/rbench.yml",
+            include_str!("gitlab.yml"),
+            "compares each merge request with its target",
+        ),
+    });
+    [bench_toml].into_iter().chain(workflow).collect()
+}
+
+fn write(file: &NewFile) -> Result<()> {
+    let what = || format!("cannot write {}", file.path.display());
+    // What a link leads to is not ours to replace.
+    if fs::symlink_metadata(&file.path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(Failure::new(Exit::Usage, what()).because("it is not a file"));
+    }
+    let directory = file.path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).or_fail(Exit::Usage, what)?;
+    fs::write(&file.path, &file.text).or_fail(Exit::Usage, what)
+}
+
+/// What to type next.
+fn next(project: &Project, found: &found::Found, args: &InitArgs) -> String {
+    let cargo = cargo();
+    let mut text = "\nnext:\n".to_owned();
+    match found.command() {
+        Some(command) => {
+            let has_two = project.repository.resolve("HEAD~1").is_ok();
+            let versions = if has_two { "HEAD~1 HEAD" } else { "HEAD ." };
+            text +=
+                &format!("  {cargo} rbench compare {versions} --quick{command}  # a first look\n");
+        }
+        None => text += "  add a bench target, for example with criterion or divan\n",
+    }
+    if args.ci.is_some() && !args.dry_run {
+        text += "  git add, commit and push what was written\n";
+    }
+    text + &format!("  {cargo} rbench doctor  # what of this machine blurs comparisons\n")
+}

@@ -1,0 +1,211 @@
+//! Machines made of files, and what the checks say of them.
+
+use std::{fs, io, time::Duration};
+
+use tempfile::TempDir;
+
+use super::{root::numbers, *};
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let root = TempDir::new().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{text}\n")).unwrap();
+    }
+    root
+}
+
+/// What one check says of a machine that has these files.
+fn check(name: &str, files: &[(&str, &str)]) -> Finding {
+    let root = tree(files);
+    let mut all = examine(root.path()).into_iter();
+    all.find(|finding| finding.check == name).unwrap_or_else(|| panic!("there is no check {name}"))
+}
+
+const CPU0: &str = "sys/devices/system/cpu/cpu0/online";
+const TWO: (&str, &str) = ("sys/devices/system/cpu/online", "0-1");
+const VIRTUAL: (&str, &str) = ("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm");
+
+fn is_user(finding: &Finding, command: &str) -> bool {
+    matches!(&finding.grade, Grade::User(what) if what.contains(command))
+}
+
+#[test]
+fn a_machine_that_tells_nothing_has_nothing_that_matters() {
+    let findings = examine(tree(&[]).path());
+    assert!(findings.iter().all(|finding| finding.grade == Grade::Ok), "{findings:?}");
+    assert_eq!(summary(&findings), None);
+    let mut names: Vec<&str> = findings.iter().map(|finding| finding.check).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), findings.len(), "each check has a name of its own");
+}
+
+#[test]
+fn a_governor_that_follows_the_load_gets_the_command_that_changes_it() {
+    let cpufreq = "sys/devices/system/cpu/cpu1/cpufreq";
+    let governor = format!("{cpufreq}/scaling_governor");
+    let finding = check("governor", &[TWO, (&governor, "powersave")]);
+    assert!(finding.matters && is_user(&finding, "echo performance | sudo tee"), "{finding:?}");
+    let finding = check("governor", &[TWO, (&governor, "performance")]);
+    assert_eq!(finding, Finding::ok("governor", "performance"));
+    let finding = check("governor", &[TWO, VIRTUAL]);
+    assert!(matches!(finding.grade, Grade::Never(_)) && !finding.matters);
+    let preference = format!("{cpufreq}/energy_performance_preference");
+    let finding = check("energy-preference", &[(&preference, "balance_power")]);
+    assert!(is_user(&finding, "energy_performance_preference"), "{finding:?}");
+}
+
+#[test]
+fn turbo_is_no_matter_for_versions_that_take_turns() {
+    for file in [
+        ("sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
+        ("sys/devices/system/cpu/cpufreq/boost", "1"),
+    ] {
+        let finding = check("turbo", &[file]);
+        assert!(matches!(finding.grade, Grade::Rbench(_)) && !finding.matters, "{finding:?}");
+    }
+    let off = check("turbo", &[("sys/devices/system/cpu/intel_pstate/no_turbo", "1")]);
+    assert_eq!(off, Finding::ok("turbo", "off"));
+}
+
+#[test]
+fn cores_that_run_two_threads_are_named() {
+    let finding = check(
+        "smt",
+        &[
+            ("sys/devices/system/cpu/smt/active", "1"),
+            ("sys/devices/system/cpu/smt/control", "on"),
+            ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,4"),
+        ],
+    );
+    assert!(finding.found.contains("CPUs 0,4") && is_user(&finding, "smt/control"), "{finding:?}");
+}
+
+#[test]
+fn cpus_set_apart_are_offered_and_their_interrupts_complained_of() {
+    let isolated = ("sys/devices/system/cpu/isolated", "2-3");
+    let files = [
+        isolated,
+        ("sys/devices/system/cpu/online", "0-3"),
+        ("proc/irq/default_smp_affinity", "f"),
+        ("proc/irq/9/smp_affinity_list", "0-3"),
+        ("proc/irq/10/smp_affinity_list", "0-1"),
+    ];
+    let finding = check("isolated-cpus", &files);
+    assert!(matches!(&finding.grade, Grade::Rbench(how) if how.starts_with("--cpu 2 ")));
+    let finding = check("interrupts", &files);
+    assert_eq!(finding.found, "1 of 2 may come to the CPUs set apart");
+    assert!(finding.matters && is_user(&finding, "echo 0,1 | sudo tee"), "{finding:?}");
+    assert_eq!(check("interrupts", &files[2..]).grade, Grade::Ok);
+    let group = ("proc/self/cgroup", "0::/a");
+    let partition =
+        ("sys/fs/cgroup/a/cpuset.cpus.partition", "isolated invalid (Cpu list is empty)");
+    assert!(check("cpuset-partition", &[group, partition]).matters);
+    let irqbalance = check("irqbalance", &[("proc/77/comm", "irqbalance"), (CPU0, "1")]);
+    assert!(is_user(&irqbalance, "systemctl stop irqbalance"), "{irqbalance:?}");
+}
+
+#[test]
+fn settings_of_the_kernel_that_disturb_get_the_command_that_changes_them() {
+    for (name, file, value, command) in [
+        ("nmi-watchdog", "proc/sys/kernel/nmi_watchdog", "1", "sysctl kernel.nmi_watchdog=0"),
+        ("page-merging", "sys/kernel/mm/ksm/run", "1", "ksm/run"),
+        (
+            "huge-pages",
+            "sys/kernel/mm/transparent_hugepage/enabled",
+            "[always] madvise never",
+            "echo madvise",
+        ),
+    ] {
+        let finding = check(name, &[(file, value)]);
+        assert!(is_user(&finding, command) && !finding.matters, "{finding:?}");
+    }
+    let madvise = [("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")];
+    assert_eq!(check("huge-pages", &madvise), Finding::ok("huge-pages", "madvise"));
+    let balancing = ("proc/sys/kernel/numa_balancing", "1");
+    let nodes = ("sys/devices/system/node/online", "0-1");
+    assert!(check("numa-balancing", &[balancing, nodes]).matters);
+    assert_eq!(check("numa-balancing", &[balancing]).grade, Grade::Ok);
+    let aslr = check("aslr", &[("proc/sys/kernel/randomize_va_space", "2")]);
+    assert!(matches!(aslr.grade, Grade::Rbench(_)));
+}
+
+#[test]
+fn swap_matters_when_something_is_in_it() {
+    let head = "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 2097148 ";
+    let in_use = check("swap", &[("proc/swaps", &format!("{head}524288 -2"))]);
+    assert!(in_use.matters && in_use.found == "512 MiB in use", "{in_use:?}");
+    let unused = check("swap", &[("proc/swaps", &format!("{head}0 -2"))]);
+    assert_eq!(unused, Finding::ok("swap", "not in use"));
+}
+
+#[test]
+fn others_at_work_are_told_with_their_numbers() {
+    let load = check("load", &[TWO, ("proc/loadavg", "3.02 3 3 2/90 1")]);
+    assert!(load.matters && load.found == "1.51 per core", "{load:?}");
+    assert_eq!(check("load", &[TWO, ("proc/loadavg", "0.2 3 3 2/90 1")]).grade, Grade::Ok);
+    let waited =
+        "some avg10=0.00 avg60=12.34 avg300=1 total=1\nfull avg10=0 avg60=0 avg300=0 total=0";
+    let pressure = check("pressure", &[("proc/pressure/io", waited)]);
+    assert!(pressure.matters && pressure.found == "io 12 %", "{pressure:?}");
+    let stolen = check("stolen-time", &[("proc/stat", "cpu  100 0 100 750 0 0 0 50 0 0")]);
+    assert!(stolen.matters && stolen.found.starts_with("5.0 %"), "{stolen:?}");
+    let group = ("proc/self/cgroup", "0::/a");
+    let quota = check("quota", &[group, ("sys/fs/cgroup/a/cpu.max", "50000 100000")]);
+    assert!(quota.matters && matches!(quota.grade, Grade::Never(_)), "{quota:?}");
+    let enough = check("quota", &[group, ("sys/fs/cgroup/a/cpu.max", "200000 100000")]);
+    assert_eq!(enough, Finding::ok("quota", "2.00 CPUs"));
+    let battery = [
+        ("sys/class/power_supply/BAT0/type", "Battery"),
+        ("sys/class/power_supply/BAT0/status", "Discharging"),
+    ];
+    assert!(check("battery", &battery).matters);
+    let throttled = ("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3");
+    assert!(check("heat", &[throttled]).found.starts_with("throttled 3 times"));
+}
+
+#[test]
+fn a_slow_clock_matters_and_a_faster_one_is_named() {
+    const DIRECTORY: &str = "sys/devices/system/clocksource/clocksource0";
+    let current = format!("{DIRECTORY}/current_clocksource");
+    let available = format!("{DIRECTORY}/available_clocksource");
+    assert_eq!(check("clock", &[(&current, "tsc")]), Finding::ok("clock", "tsc"));
+    let slow = check("clock", &[(&current, "hpet"), (&available, "hpet acpi_pm")]);
+    assert!(slow.matters && matches!(slow.grade, Grade::Never(_)), "{slow:?}");
+    let slow = check("clock", &[(&current, "hpet"), (&available, "tsc hpet")]);
+    assert!(slow.matters && is_user(&slow, "echo tsc | sudo tee /sys/"), "{slow:?}");
+}
+
+#[test]
+fn what_keeps_events_from_being_counted_is_told_apart() {
+    let paranoid = tree(&[("proc/sys/kernel/perf_event_paranoid", "4")]);
+    let nothing = tree(&[]);
+    let finding = |root: &TempDir, number: i32| {
+        probe::perf_finding(&Root::new(root.path()), Err(io::Error::from_raw_os_error(number)))
+    };
+    let forbidden = finding(&paranoid, libc::EACCES);
+    assert!(is_user(&forbidden, "sysctl kernel.perf_event_paranoid=2"), "{forbidden:?}");
+    for number in [libc::EPERM, libc::ENOENT, libc::ENOSYS] {
+        assert!(matches!(finding(&nothing, number).grade, Grade::Never(_)));
+    }
+    assert_eq!(probe::perf_finding(&Root::new(nothing.path()), Ok(())).grade, Grade::Ok);
+}
+
+#[test]
+fn a_clock_of_small_steps_is_fine() {
+    assert_eq!(probe::clock_finding(Duration::from_nanos(20)).grade, Grade::Ok);
+    assert!(probe::clock_finding(Duration::from_millis(1)).matters);
+    // The real ones answer, whatever they say.
+    assert_eq!(probe::clock_step().check, "clock-step");
+    assert_eq!(probe::perf_events().check, "perf-events");
+}
+
+#[test]
+fn odd_lists_of_cpus_are_no_cpus() {
+    assert_eq!(numbers("0-2,7"), [0, 1, 2, 7]);
+    for odd in ["", "x", "3-1", "0-4000000000"] {
+        assert_eq!(numbers(odd), [0; 0], "{odd}");
+    }
+}

@@ -1,0 +1,74 @@
+//! The report of `doctor`: what was found, what matters first.
+
+mod json;
+mod text;
+
+use super::Report;
+use crate::{failure::Result, machine::doctor::Finding, model::Machine};
+
+/// What was found on a machine.
+#[derive(Clone, Debug)]
+pub struct DoctorReport {
+    /// The machine.
+    pub machine: Machine,
+    /// What each check found.
+    pub findings: Vec<Finding>,
+}
+
+impl Report for DoctorReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{
+        PLAIN_COLUMNS, style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, machine},
+    };
+
+    const SCHEMA: &str = include_str!("../../../schemas/doctor.json");
+
+    fn report(found: &str) -> DoctorReport {
+        let findings = vec![
+            Finding::ok("turns", "two processes took turns"),
+            Finding::user("load", "1.51 per core", "ps -eo pcpu,comm").that_matters(),
+            Finding::user("smt", found, "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
+            Finding::rbench("turbo", "on", "versions that take turns have the same clock rates"),
+            Finding::never("virtual-machine", "yes", "other machines on the host disturb"),
+            Finding::ok("swap", "none"),
+        ];
+        DoctorReport { machine: machine(), findings }
+    }
+
+    #[test]
+    fn what_matters_comes_first_and_what_is_fine_last() {
+        let text = style::plain(&report("on").text(PLAIN_COLUMNS));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_machine_without_fault_gets_one_sentence() {
+        let findings = vec![Finding::ok("swap", "none")];
+        let text = DoctorReport { findings, ..report("on") }.text(PLAIN_COLUMNS);
+        let text = style::plain(&text);
+        assert!(text.contains("\nnothing here matters to comparisons (1 check)\n"), "{text}");
+    }
+
+    #[test]
+    fn programs_get_every_check() {
+        assert_keeps(SCHEMA, &report("on"));
+        insta::assert_snapshot!(report("on").json().unwrap());
+    }
+
+    #[test]
+    fn no_file_of_the_kernel_steers_the_terminal() {
+        assert_harmless(&report(HOSTILE));
+    }
+}

@@ -1,0 +1,106 @@
+//! The first minutes with rbench: what it finds, what it writes, what it says of the machine, and how it is asked.
+
+use std::fs;
+
+use crate::support::TestProject;
+
+#[test]
+fn a_new_project_gets_a_configuration_that_changes_nothing_and_a_workflow() {
+    let project = TestProject::of("program");
+    let planned = project.rbench(&["init", "--ci", "github", "--dry-run"]).ok();
+    planned.assert_stdout_has(&[
+        "no bench target",
+        "would write bench.toml",
+        "--command word-count",
+    ]);
+    assert!(!project.root().join("bench.toml").exists(), "a dry run writes nothing");
+
+    let outcome = project.rbench(&["init", "--ci", "github"]).ok();
+    let workflow = ".github/workflows/rbench.yml";
+    outcome.assert_stdout_has(&["wrote bench.toml", workflow, "next:"]);
+    assert!(project.read(workflow).contains("cargo rbench ci\n"));
+    assert!(project.read("bench.toml").contains("# layout = \"twin\"\n"));
+    project.rbench(&["list", "--command", "word-count"]).ok();
+
+    project.write("bench.toml", "# mine\n");
+    let again = project.rbench(&["init"]).ok();
+    again.assert_stdout_has(&["bench.toml is there already"]);
+    assert_eq!(project.read("bench.toml"), "# mine\n");
+    project.rbench(&["init", "--force"]).ok();
+    assert!(project.read("bench.toml").contains("[verdict]"));
+}
+
+#[test]
+fn bench_targets_are_found_with_their_harnesses_and_a_missing_line_is_told() {
+    let project = TestProject::of("native");
+    let before = project.rbench(&["init", "--dry-run", "--ci", "gitlab"]).ok();
+    before.assert_stdout_has(&[": native\n", ".gitlab/rbench.yml", "compare HEAD . --quick"]);
+    let manifest = project.read("Cargo.toml");
+    project.write("Cargo.toml", &manifest.replace("harness = false\n", ""));
+    let after = project.rbench(&["init", "--dry-run"]).ok();
+    after.assert_stdout_has(&[": libtest\n"]);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let project = TestProject::of("program");
+    let target = project.beside("elsewhere.toml");
+    fs::write(&target, "# kept\n").unwrap();
+    std::os::unix::fs::symlink(&target, project.root().join("bench.toml")).unwrap();
+    let outcome = project.rbench(&["init", "--force"]).fails_with(2);
+    outcome.assert_stderr_has(&["bench.toml", "not a file"]);
+    assert_eq!(fs::read_to_string(target).unwrap(), "# kept\n");
+}
+
+#[test]
+fn the_machine_is_examined_without_a_change_and_outside_of_projects_too() {
+    let project = TestProject::of("program");
+    let report = project.rbench(&["doctor", "--format", "json"]).ok().json("doctor");
+    let findings = report["findings"].as_array().unwrap();
+    for check in
+        ["project", "cargo", "linker", "turns", "tracing", "perf-events", "governor", "load"]
+    {
+        assert!(findings.iter().any(|one| one["check"] == check), "{check} is missing: {report}");
+    }
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    assert!(!project.root().join(".rbench").exists());
+    let outside = TestProject::bare("empty");
+    let text = outside.rbench(&["doctor"]).ok().stdout();
+    assert!(text.contains("project: ") && text.contains("fine: "), "{text}");
+    assert!(outside.rbench(&["doctor", "--format", "markdown"]).ok().stdout().starts_with("```"));
+}
+
+#[test]
+fn a_quiet_command_prints_its_report_alone_and_still_its_errors() {
+    let project = TestProject::of("program");
+    let list = project.rbench(&["list", "-q", "--command", "word-count"]).ok();
+    assert_eq!(list.stderr(), "");
+    list.assert_stdout_has(&["word-count"]);
+    let words = ["compare", "HEAD", ".", "--quiet", "--measure-all", "--command", "word-count"];
+    let compared =
+        project.rbench(&[&words[..], &["-l", "2", "--no-confirm", "--advisory"]].concat());
+    assert_eq!(compared.ok().stderr(), "");
+    let failed = project.rbench(&["-q", "list", "nonsense~1"]).fails_with(2);
+    failed.assert_stderr_has(&["error: cannot find revision"]);
+}
+
+#[test]
+fn completions_and_pages_are_printed_or_written() {
+    let project = TestProject::bare("empty");
+    project.rbench(&["completions", "bash"]).ok().assert_stdout_has(&["complete -F", "selftest"]);
+    project.rbench(&["man", "compare"]).ok().assert_stdout_has(&[".TH", "compare"]);
+    let directory = project.beside("written");
+    let output = ["--output", directory.to_str().unwrap()];
+    project.rbench(&[&["completions", "zsh"][..], &output].concat()).ok();
+    project.rbench(&[&["man"][..], &output].concat()).ok();
+    assert!(directory.join("_cargo-rbench").exists());
+    assert!(directory.join("cargo-rbench-compare.1").exists());
+}
+
+#[test]
+fn the_short_help_is_short_and_names_the_common_options() {
+    let project = TestProject::bare("empty");
+    let short = project.rbench(&["compare", "-h"]).ok().stdout();
+    assert!(short.contains("--quick") && !short.contains("--rule"), "{short}");
+    assert!(short.contains("cargo rbench compare main ."), "{short}");
+}
