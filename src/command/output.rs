@@ -43,6 +43,7 @@ impl From<ReportFormat> for Format {
             ReportFormat::Text => Self::Text,
             ReportFormat::Json => Self::Json,
             ReportFormat::Markdown => Self::Markdown,
+            ReportFormat::Html => Self::Html,
         }
     }
 }

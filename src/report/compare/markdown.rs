@@ -219,7 +219,7 @@ impl ComparisonReport {
 }
 
 /// Words as the beginning of a sentence.
-fn capitalised(words: &str) -> String {
+pub(super) fn capitalised(words: &str) -> String {
     let mut characters = words.chars();
     characters
         .next()

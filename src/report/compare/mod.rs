@@ -2,6 +2,7 @@
 
 mod advice;
 mod dependencies;
+mod html;
 mod json;
 mod markdown;
 mod notes;
@@ -122,6 +123,10 @@ impl Report for ComparisonReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.write_html()
     }
 }
 

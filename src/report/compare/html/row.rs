@@ -1,0 +1,267 @@
+//! One benchmark on a web page: its line in the table, and what says so, build by build.
+
+use super::{ComparisonReport, percent_of_width};
+use crate::{
+    judge::{JudgedRow, JudgedStage},
+    model::Unit,
+    report::{
+        compare::{reach::words, summary::name},
+        html::{Linear, Pairs, Symmetric, Times},
+        names::Names,
+        quantity::{self, bare_percent, count, percent},
+        reach::Form,
+        sentence,
+        shares::Shares,
+        verdict::VerdictKind,
+        visible::{visible, visible_lines},
+    },
+    stats::{Interval, Method, Summary},
+};
+
+/// Up to so many functions of a benchmark are listed.
+const MOST_FUNCTIONS: usize = 12;
+
+/// A benchmark in a metric.
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) class: &'static str,
+    pub(super) is_open: bool,
+    /// By what a reader may sort: the values of base and head, and the change.
+    pub(super) sort: String,
+    pub(super) name: String,
+    pub(super) base: (String, String),
+    pub(super) head: (String, String),
+    pub(super) change: String,
+    pub(super) range: String,
+    pub(super) mark: Option<Mark>,
+    pub(super) verdict: &'static str,
+    pub(super) sentence: String,
+    pub(super) caption: String,
+    pub(super) stages: Vec<Stage>,
+    /// The values at both ends of the axis of builds.
+    pub(super) ends: (String, String),
+    pub(super) time: Option<Time>,
+    pub(super) shares: Option<Split>,
+    pub(super) notes: Vec<String>,
+    pub(super) functions: Vec<String>,
+}
+
+/// The interval of a change, in percent of the width.
+pub(super) struct Mark {
+    pub(super) low: String,
+    pub(super) width: String,
+    pub(super) at: String,
+}
+
+/// The builds of one stage.
+pub(super) struct Stage {
+    pub(super) label: String,
+    pub(super) pairs: Pairs,
+}
+
+/// The pairs in the order in which they were measured.
+pub(super) struct Time {
+    pub(super) label: String,
+    pub(super) times: Times,
+    pub(super) ends: (String, String),
+}
+
+/// Where the variance of a change lies.
+pub(super) struct Split {
+    pub(super) text: String,
+    pub(super) percent: String,
+}
+
+/// A pair of builds of one layout.
+struct Pair {
+    /// When its first execution started, if that is known.
+    start: Option<f64>,
+    change: f64,
+}
+
+impl ComparisonReport {
+    pub(super) fn row_html(
+        &self,
+        row: &JudgedRow,
+        id: String,
+        (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
+    ) -> Row {
+        let kind = VerdictKind::of(&row.verdict);
+        let stage = row.decisive();
+        let change = stage.map(|stage| stage.assessment.change);
+        let [base, head] = [0, 1].map(|version| {
+            stage.map_or_else(Default::default, |stage| self.value(&stage.summaries[version]))
+        });
+        let values = Linear::of(row.stages.iter().flat_map(|stage| {
+            let builds = stage.summaries.iter().flat_map(Summary::builds).map(|build| build.value);
+            let intervals = stage.summaries.iter().filter_map(|summary| self.interval(summary));
+            builds.chain(intervals.flatten())
+        }));
+        let unit = row.metric.as_ref().map_or(Unit::Nanoseconds, |metric| metric.unit);
+        let stages: Vec<Stage> = row
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(index, stage)| self.stage_html(index, stage, &values))
+            .collect();
+        let (functions, reach) = reached(row, kind);
+        Row {
+            id,
+            class: kind.class(),
+            is_open,
+            sort: sort(stage),
+            name: visible(&name(names, row)).into_owned(),
+            base,
+            head,
+            change: change.map_or_else(String::new, |change| percent(change.estimate)),
+            range: change
+                .map_or_else(String::new, |change| quantity::range(change.low, change.high)),
+            mark: change.map(|change| {
+                let [low, at, high] =
+                    [change.low, change.estimate, change.high].map(|change| axis.place(change));
+                Mark {
+                    low: percent_of_width(low),
+                    width: percent_of_width((high - low).max(0.2)),
+                    at: percent_of_width(at),
+                }
+            }),
+            verdict: kind.name(),
+            sentence: visible_lines(&sentence::row(row)).into_owned(),
+            caption: caption(row),
+            stages,
+            ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
+            time: time(row),
+            shares: stage.and_then(|stage| Shares::of_change(stage)).map(|shares| split(&shares)),
+            notes: reach.into_iter().collect(),
+            functions,
+        }
+    }
+
+    /// The value of a version, and the half-width of its interval.
+    fn value(&self, summary: &Summary) -> (String, String) {
+        let interval = Interval::three_level(summary, self.criteria.confidence);
+        let value = quantity::value(summary.values().mean, summary.metric().unit);
+        (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
+    }
+
+    fn interval(&self, summary: &Summary) -> Option<[f64; 2]> {
+        let interval = Interval::three_level(summary, self.criteria.confidence).ok()?;
+        Some([interval.low, interval.high])
+    }
+
+    fn stage_html(&self, index: usize, stage: &JudgedStage, axis: &Linear) -> Stage {
+        let values = stage.summaries.each_ref().map(|summary| {
+            summary.builds().iter().map(|build| (build.seed, build.value)).collect::<Vec<_>>()
+        });
+        let intervals = stage.summaries.each_ref().map(|summary| self.interval(summary));
+        let changes: Vec<f64> = pairs(stage).iter().map(|pair| pair.change).collect();
+        let which = if index == 0 { "" } else { "fresh " };
+        let label = if is_paired(stage) {
+            let slower = changes.iter().filter(|change| **change > 0.0).count();
+            let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            format!(
+                "{} of {}: {slower} slower, {} to {}",
+                count(changes.len(), &format!("{which}pair")),
+                "builds",
+                percent(least),
+                percent(most)
+            )
+        } else {
+            let [base, head] = values.each_ref().map(Vec::len);
+            format!("{base} {which}builds of the base and {head} of the head, not paired")
+        };
+        Stage { label, pairs: Pairs::of(&values, &intervals, is_paired(stage), axis) }
+    }
+}
+
+/// What the figure of builds shows.
+fn caption(row: &JudgedRow) -> String {
+    let builds = |stage: &JudgedStage| {
+        let [base, head] = stage.assessment.comparison.builds;
+        base.min(head)
+    };
+    let numbers: Vec<String> = row.stages.iter().map(|stage| builds(stage).to_string()).collect();
+    let joined = if row.stages.iter().any(is_paired) { ", joined by layout" } else { "" };
+    format!("{} builds of each version{joined}", numbers.join(" + "))
+}
+
+/// The value of base and head, and the change, as far as there are any.
+fn sort(stage: Option<&JudgedStage>) -> String {
+    stage.map_or_else(String::new, |stage| {
+        let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
+        format!("{base:.3e},{head:.3e},{:.2e}", stage.assessment.change.estimate)
+    })
+}
+
+fn is_paired(stage: &JudgedStage) -> bool {
+    matches!(stage.assessment.comparison.method, Method::Paired { .. })
+}
+
+/// The pairs of a stage; none unless equal seeds are a pair.
+fn pairs(stage: &JudgedStage) -> Vec<Pair> {
+    let [base, head] = &stage.summaries;
+    let pair = |head: &crate::stats::BuildSummary| {
+        let base = base.builds().iter().find(|base| base.seed == head.seed)?;
+        let start = base.start.zip(head.start).map(|(base, head)| base.min(head));
+        Some(Pair { start, change: head.value / base.value - 1.0 })
+    };
+    if is_paired(stage) { head.builds().iter().filter_map(pair).collect() } else { Vec::new() }
+}
+
+/// The pairs of all stages in the order of time; nothing where that is not known of all of them.
+fn time(row: &JudgedRow) -> Option<Time> {
+    let mut changes = Vec::new();
+    let mut parted = Vec::new();
+    for stage in &row.stages {
+        if !changes.is_empty() {
+            parted.push(changes.len());
+        }
+        let mut timed: Vec<(f64, f64)> = Vec::new();
+        for pair in pairs(stage) {
+            timed.push((pair.start?, pair.change));
+        }
+        timed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        changes.extend(timed.into_iter().map(|(_, change)| change));
+    }
+    if changes.len() < 2 {
+        return None;
+    }
+    let times = Times::of(&changes, &parted);
+    let label = format!(
+        "the changes of {} in the order of time, from {} to {}",
+        count(changes.len(), "pair"),
+        percent(changes[0]),
+        percent(changes[changes.len() - 1])
+    );
+    let ends = (bare_percent(times.axis.low), bare_percent(times.axis.high));
+    Some(Time { label, times, ends })
+}
+
+fn split(shares: &Shares) -> Split {
+    let builds = (100.0 * shares.builds()).round();
+    Split {
+        text: format!("{builds:.0} % of the variance of this change is between builds, {:.0} % between executions", 100.0 - builds),
+        percent: format!("{builds:.0}"),
+    }
+}
+
+/// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
+fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
+    let Some(reach) = &row.reach else { return (Vec::new(), None) };
+    if reach.functions.len() <= 1 {
+        return (Vec::new(), Some(super::capitalised(&words(reach, kind.is_change(), Form::Text))));
+    }
+    let mut functions: Vec<String> = reach
+        .functions
+        .iter()
+        .take(MOST_FUNCTIONS)
+        .map(|function| Form::Text.function(function))
+        .collect();
+    if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
+        functions.push(format!("and {more} more"));
+    }
+    let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
+    let others = (!others.is_nothing()).then(|| super::capitalised(&words(&others, kind.is_change(), Form::Text)));
+    (functions, others)
+}

@@ -1,0 +1,263 @@
+//! Drawings as the path data of SVG, in whole steps of a box that a page stretches to the width of its reader.
+//!
+//! Lines keep their width and dots stay round however a box is stretched, since both are strokes. Labels are not
+//! part of a box.
+
+/// How many steps a box is wide.
+pub const WIDTH: f64 = 1000.0;
+/// How many steps a box is high.
+pub const HEIGHT: f64 = 100.0;
+/// Where the dots of base and head are, in a box of builds that is nine steps high.
+const BASE: u8 = 1;
+const HEAD: u8 = 8;
+
+/// An axis of relative changes on which both directions have the same room: linear near zero, and logarithmic far
+/// from it, so that a leap does not hide what is small.
+#[derive(Clone, Copy, Debug)]
+pub struct Symmetric {
+    /// Where it turns from linear to logarithmic.
+    scale: f64,
+    /// The largest change that has a place.
+    extent: f64,
+}
+
+impl Symmetric {
+    /// An axis with room for changes up to `extent`, on which those within ± `scale` are told apart linearly.
+    pub fn new(scale: f64, extent: f64) -> Self {
+        let scale = if scale > 0.0 { scale } else { 0.01 };
+        let extent = if extent.is_finite() { extent.max(3.0 * scale) } else { 3.0 * scale };
+        Self { scale, extent }
+    }
+
+    /// The place of a change in percent of the width, within it.
+    pub fn place(&self, change: f64) -> f64 {
+        let far = (self.extent / self.scale).asinh();
+        let at = ((change / self.scale).asinh() / far).clamp(-1.0, 1.0);
+        if at.is_nan() { 50.0 } else { 50.0 + 50.0 * at }
+    }
+
+    /// Round changes to be written at the axis, without their negatives.
+    pub fn ticks(&self) -> Vec<f64> {
+        let powers = (-6..4).flat_map(|power| [1.0, 3.0].map(|digit| digit * 10_f64.powi(power)));
+        let mut ticks: Vec<f64> = Vec::new();
+        for tick in powers.filter(|tick| *tick >= 0.99 * self.scale && *tick < 0.97 * self.extent) {
+            // Labels need some room: a sixth of the width.
+            let last = ticks.last().copied().unwrap_or(0.0);
+            if self.place(tick) - self.place(last) > 16.0 && self.place(tick) < 96.0 {
+                ticks.push(tick);
+            }
+        }
+        ticks
+    }
+}
+
+/// A linear axis of some values.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear {
+    /// The value at its beginning.
+    pub low: f64,
+    /// The value at its end.
+    pub high: f64,
+}
+
+impl Linear {
+    /// An axis with a little more room than these values need.
+    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        if low > high {
+            return Self { low: 0.0, high: 1.0 };
+        }
+        let room = if high > low { 0.04 * (high - low) } else { (0.01 * low.abs()).max(1e-9) };
+        Self { low: low - room, high: high + room }
+    }
+
+    /// The step at which a value is, of so many.
+    pub fn place(&self, value: f64, steps: f64) -> f64 {
+        let at = (value - self.low) / (self.high - self.low);
+        (at.clamp(0.0, 1.0) * steps).round()
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        self.place(value, WIDTH)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - self.place(value, HEIGHT)
+    }
+}
+
+/// The builds of both versions, each pair joined: base above, head below, in a box that is nine steps high.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// Lines of pairs of which the head costs more.
+    pub slower: String,
+    /// Lines of the others.
+    pub faster: String,
+    /// Dots of the base.
+    pub base: String,
+    /// Dots of the head.
+    pub head: String,
+    /// The intervals of the values of both versions.
+    pub intervals: String,
+}
+
+impl Pairs {
+    /// Of the seeds and values of builds of base and head, and the intervals of their values. Nothing is joined
+    /// unless equal seeds are a pair.
+    pub fn of(
+        values: &[Vec<(u64, f64)>; 2],
+        intervals: &[Option<[f64; 2]>; 2],
+        are_paired: bool,
+        axis: &Linear,
+    ) -> Self {
+        let mut pairs = Self::default();
+        let [base, head] = values;
+        for (seed, value) in base.iter().filter(|_| are_paired) {
+            let Some((_, after)) = head.iter().find(|(other, _)| other == seed) else { continue };
+            let lines = if after > value { &mut pairs.slower } else { &mut pairs.faster };
+            *lines += &format!("M{} {BASE}L{} {HEAD}", axis.x(*value), axis.x(*after));
+        }
+        for (dots, (values, y)) in
+            [&mut pairs.base, &mut pairs.head].into_iter().zip([(base, BASE), (head, HEAD)])
+        {
+            dots.extend(values.iter().map(|(_, value)| format!("M{} {y}h0", axis.x(*value))));
+        }
+        for (interval, y) in intervals.iter().zip([BASE, HEAD]) {
+            if let Some([low, high]) = interval {
+                pairs.intervals += &format!("M{} {y}H{}", axis.x(*low), axis.x(*high));
+            }
+        }
+        pairs
+    }
+}
+
+/// Changes in the order of time, as a line with dots.
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// The line.
+    pub line: String,
+    /// Its dots.
+    pub dots: String,
+    /// The line of no change, and those that part what is `parted`.
+    pub marks: String,
+    /// The axis of the changes.
+    pub axis: Linear,
+}
+
+impl Times {
+    /// Of changes in their order. Between those before and after each place of `parted` is a line.
+    pub fn of(changes: &[f64], parted: &[usize]) -> Self {
+        let axis = Linear::of(changes.iter().copied().chain([0.0]));
+        let x = |at: f64| (WIDTH * (at + 0.5) / changes.len().max(1) as f64).round();
+        let places: Vec<String> = changes
+            .iter()
+            .enumerate()
+            .map(|(at, change)| format!("{} {}", x(at as f64), axis.y(*change)))
+            .collect();
+        let mut marks = format!("M0 {}H{WIDTH}", axis.y(0.0));
+        marks.extend(parted.iter().map(|at| format!("M{} 0V{HEIGHT}", x(*at as f64 - 0.5))));
+        Self {
+            line: format!("M{}", places.join("L")),
+            dots: places.iter().map(|place| format!("M{place}h0")).collect(),
+            marks,
+            axis,
+        }
+    }
+}
+
+/// Values over versions, from the oldest to the newest.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The values, joined within a session.
+    pub line: String,
+    /// What joins the values of two sessions.
+    pub gaps: String,
+    /// Each value, where they are few.
+    pub dots: String,
+    /// The interval of each value; or, where many versions share a step, from the least to the largest value.
+    pub ranges: String,
+    /// The axis of the values.
+    pub axis: Linear,
+    /// How many places there are.
+    count: usize,
+}
+
+/// A value of a version in a course.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// Its place among all versions, from 0.
+    pub at: usize,
+    /// The value.
+    pub value: f64,
+    /// Its interval, low and high; the value where there is none.
+    pub interval: [f64; 2],
+    /// Which session measured it: equal numbers are one.
+    pub session: usize,
+}
+
+/// More versions than this have no dots and no intervals of their own.
+const MOST_DOTS: usize = 160;
+
+impl Course {
+    /// Of the points of `count` versions, in their order, in at most so many steps.
+    pub fn of(points: &[Point], count: usize, steps: usize) -> Self {
+        let is_few = points.len() <= MOST_DOTS;
+        let ends = points.iter().flat_map(|point| {
+            let [low, high] = if is_few { point.interval } else { [point.value; 2] };
+            [low, point.value, high]
+        });
+        let axis = Linear::of(ends);
+        let mut course = Self {
+            line: String::new(),
+            gaps: String::new(),
+            dots: String::new(),
+            ranges: String::new(),
+            axis,
+            count,
+        };
+        let mut before: Option<(usize, String)> = None;
+        for group in groups(points, count, steps) {
+            let (first, last) = (group[0], group[group.len() - 1]);
+            let x = course.x(f64::midpoint(first.at as f64, last.at as f64));
+            let mean = group.iter().map(|point| point.value).sum::<f64>() / group.len() as f64;
+            let place = format!("{x} {}", axis.y(mean));
+            match before {
+                Some((session, at)) if is_few && session != first.session => {
+                    course.gaps += &format!("M{at}L{place}");
+                    course.line += &format!("M{place}");
+                }
+                Some(_) => course.line += &format!("L{place}"),
+                None => course.line += &format!("M{place}"),
+            }
+            let [low, high] = if is_few { first.interval } else { ends_of(group) };
+            if low < high {
+                course.ranges += &format!("M{x} {}V{}", axis.y(low), axis.y(high));
+            }
+            if is_few {
+                course.dots += &format!("M{place}h0");
+            }
+            before = Some((last.session, place));
+        }
+        course
+    }
+
+    /// The step of a place among all versions.
+    pub fn x(&self, at: f64) -> f64 {
+        (WIDTH * (at + 0.5) / self.count.max(1) as f64).round()
+    }
+}
+
+/// The points of as many versions each as make at most so many groups.
+fn groups(points: &[Point], count: usize, steps: usize) -> impl Iterator<Item = &[Point]> {
+    let each = count.div_ceil(steps.max(1)).max(1);
+    points.chunk_by(move |one, other| one.at / each == other.at / each)
+}
+
+fn ends_of(points: &[Point]) -> [f64; 2] {
+    points.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], point| {
+        [low.min(point.value), high.max(point.value)]
+    })
+}
