@@ -63,7 +63,7 @@ pub(super) fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
 }
 
 /// Whether a reader asks what of the differences a benchmark reaches.
-fn is_told(row: &JudgedRow) -> bool {
+pub(super) fn is_told(row: &JudgedRow) -> bool {
     has_changed(row) || VerdictKind::of(&row.verdict) == VerdictKind::Inconclusive
 }
 

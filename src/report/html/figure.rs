@@ -1,15 +1,11 @@
-//! Drawings as the path data of SVG, in whole steps of a box that a page stretches to the width of its reader.
+//! Drawings as the path data of SVG, in whole steps of a box that a page may stretch.
 //!
 //! Lines keep their width and dots stay round however a box is stretched, since both are strokes. Labels are not
-//! part of a box.
+//! part of a box. A page has hundreds of drawings, so each is as short as it can be.
 
-/// How many steps a box is wide.
-pub const WIDTH: f64 = 1000.0;
-/// How many steps a box is high.
-pub const HEIGHT: f64 = 100.0;
-/// Where the dots of base and head are, in a box of builds that is nine steps high.
-const BASE: u8 = 1;
-const HEAD: u8 = 8;
+/// How many steps the box of a course is wide and high.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 100.0;
 
 /// An axis of relative changes on which both directions have the same room: linear near zero, and logarithmic far
 /// from it, so that a leap does not hide what is small.
@@ -80,31 +76,29 @@ impl Linear {
         (at.clamp(0.0, 1.0) * steps).round()
     }
 
-    fn x(&self, value: f64) -> f64 {
-        self.place(value, WIDTH)
-    }
-
     fn y(&self, value: f64) -> f64 {
         HEIGHT - self.place(value, HEIGHT)
     }
 }
 
-/// The builds of both versions, each pair joined: base above, head below, in a box that is nine steps high.
+/// The builds of both versions, each pair joined: base above, head below. The ends of lines are dots.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
     /// Lines of pairs of which the head costs more.
     pub slower: String,
     /// Lines of the others.
     pub faster: String,
-    /// Dots of the base.
-    pub base: String,
-    /// Dots of the head.
-    pub head: String,
+    /// Dots of builds without a partner.
+    pub single: String,
     /// The intervals of the values of both versions.
     pub intervals: String,
 }
 
 impl Pairs {
+    /// How wide their box is, and where the dots of base and head are in it, in pixels.
+    const WIDTH: f64 = 560.0;
+    const ROWS: [u8; 2] = [9, 55];
+
     /// Of the seeds and values of builds of base and head, and the intervals of their values. Nothing is joined
     /// unless equal seeds are a pair.
     pub fn of(
@@ -114,33 +108,41 @@ impl Pairs {
         axis: &Linear,
     ) -> Self {
         let mut pairs = Self::default();
+        let x = |value: f64| axis.place(value, Self::WIDTH);
+        let value_of = |values: &[(u64, f64)], seed: u64| {
+            values.iter().find(|(other, _)| *other == seed && are_paired).map(|(_, value)| *value)
+        };
         let [base, head] = values;
-        for (seed, value) in base.iter().filter(|_| are_paired) {
-            let Some((_, after)) = head.iter().find(|(other, _)| other == seed) else { continue };
-            let lines = if after > value { &mut pairs.slower } else { &mut pairs.faster };
-            *lines += &format!("M{} {BASE}L{} {HEAD}", axis.x(*value), axis.x(*after));
+        let [above, below] = Self::ROWS;
+        for (seed, value) in base {
+            match value_of(head, *seed) {
+                Some(after) => {
+                    let lines =
+                        if after > *value { &mut pairs.slower } else { &mut pairs.faster };
+                    *lines += &format!("M{} {above}L{} {below}", x(*value), x(after));
+                }
+                None => pairs.single += &format!("M{} {above}h0", x(*value)),
+            }
         }
-        for (dots, (values, y)) in
-            [&mut pairs.base, &mut pairs.head].into_iter().zip([(base, BASE), (head, HEAD)])
-        {
-            dots.extend(values.iter().map(|(_, value)| format!("M{} {y}h0", axis.x(*value))));
+        for (seed, value) in head {
+            if value_of(base, *seed).is_none() {
+                pairs.single += &format!("M{} {below}h0", x(*value));
+            }
         }
-        for (interval, y) in intervals.iter().zip([BASE, HEAD]) {
+        for (interval, y) in intervals.iter().zip(Self::ROWS) {
             if let Some([low, high]) = interval {
-                pairs.intervals += &format!("M{} {y}H{}", axis.x(*low), axis.x(*high));
+                pairs.intervals += &format!("M{} {y}H{}", x(*low), x(*high));
             }
         }
         pairs
     }
 }
 
-/// Changes in the order of time, as a line with dots.
+/// Changes in the order of time, as a line whose corners are dots.
 #[derive(Clone, Debug)]
 pub struct Times {
     /// The line.
     pub line: String,
-    /// Its dots.
-    pub dots: String,
     /// The line of no change, and those that part what is `parted`.
     pub marks: String,
     /// The axis of the changes.
@@ -148,23 +150,20 @@ pub struct Times {
 }
 
 impl Times {
+    /// How wide and high their box is, in pixels.
+    const SIZE: [f64; 2] = [340.0, 64.0];
+
     /// Of changes in their order. Between those before and after each place of `parted` is a line.
     pub fn of(changes: &[f64], parted: &[usize]) -> Self {
+        let [width, height] = Self::SIZE;
         let axis = Linear::of(changes.iter().copied().chain([0.0]));
-        let x = |at: f64| (WIDTH * (at + 0.5) / changes.len().max(1) as f64).round();
-        let places: Vec<String> = changes
-            .iter()
-            .enumerate()
-            .map(|(at, change)| format!("{} {}", x(at as f64), axis.y(*change)))
-            .collect();
-        let mut marks = format!("M0 {}H{WIDTH}", axis.y(0.0));
-        marks.extend(parted.iter().map(|at| format!("M{} 0V{HEIGHT}", x(*at as f64 - 0.5))));
-        Self {
-            line: format!("M{}", places.join("L")),
-            dots: places.iter().map(|place| format!("M{place}h0")).collect(),
-            marks,
-            axis,
-        }
+        let x = |at: f64| (width * (at + 0.5) / changes.len().max(1) as f64).round();
+        let y = |change: f64| height - axis.place(change, height);
+        let places = changes.iter().enumerate();
+        let places = places.map(|(at, change)| format!("{} {}", x(at as f64), y(*change)));
+        let mut marks = format!("M0 {}H{width}", y(0.0));
+        marks.extend(parted.iter().map(|at| format!("M{} 0V{height}", x(*at as f64 - 0.5))));
+        Self { line: format!("M{}", places.collect::<Vec<_>>().join("L")), marks, axis }
     }
 }
 

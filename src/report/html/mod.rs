@@ -21,6 +21,9 @@ const SCRIPT: &str = include_str!("../../../templates/script.js");
 /// How well the data in a page are compressed, from 0 to 10: beyond, it takes longer and saves next to nothing.
 const EFFORT: u8 = 8;
 
+/// Numbers in them have so many digits: what was measured has four.
+const DIGITS: usize = 7;
+
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'p> {
@@ -76,9 +79,47 @@ fn policy() -> String {
     )
 }
 
-/// Text without anything that HTML could take for markup, and much shorter: compressed (RFC 1951), in base 64.
-fn packed(text: &str) -> String {
-    BASE64.encode(&miniz_oxide::deflate::compress_to_vec(text.as_bytes(), EFFORT))
+/// A JSON document without anything that HTML could take for markup, and much shorter: compressed (RFC 1951), in
+/// base 64.
+fn packed(json: &str) -> String {
+    BASE64.encode(&miniz_oxide::deflate::compress_to_vec(shortened(json).as_bytes(), EFFORT))
+}
+
+/// A JSON document without the white space between its words, and with numbers of no more digits than anybody uses.
+fn shortened(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() / 2);
+    let mut rest = json;
+    while let Some(first) = rest.chars().next() {
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
+        let end = match first {
+            '"' => end_of_string(rest),
+            '-' | '0'..='9' => rest.find(|c| !is_number(c)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (word, after) = rest.split_at(end);
+        match word.parse::<f64>() {
+            Ok(number) if word.len() > DIGITS + 2 && word.contains(['.', 'e']) => {
+                let rounded = format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number);
+                out += &format!("{rounded:?}");
+            }
+            _ if first.is_ascii_whitespace() => {}
+            _ => out += word,
+        }
+        rest = after;
+    }
+    out
+}
+
+/// Where the string ends that a text begins with.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !is_escaped => return at + 1,
+            _ => is_escaped = c == '\\' && !is_escaped,
+        }
+    }
+    text.len()
 }
 
 /// A name that any system has for a file.

@@ -12,12 +12,20 @@ fn a_page_of_text_has_no_markup_but_its_own() {
 
 #[test]
 fn what_is_packed_is_found_again() {
-    let packed = packed("{\"id\":\"</script>\"}");
+    let packed = packed("{\n  \"id\": \"</script>\"\n}\n");
     let letters = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     assert!(packed.chars().all(letters));
     let bytes = BASE64.decode(packed.as_bytes()).unwrap();
     let text = miniz_oxide::inflate::decompress_to_vec(&bytes).unwrap();
     assert_eq!(text, b"{\"id\":\"</script>\"}");
+}
+
+#[test]
+fn packed_numbers_lose_digits_and_strings_lose_nothing() {
+    let json = r#"{"a": [1.23456789012, -0.000123456789012, 123456789012, 1e-300, null],
+                   "b 1.23456789012": "1.23456789012 \" \\", "c": 5.0}"#;
+    let short = r#"{"a":[1.234568,-0.0001234568,123456789012,1e-300,null],"b 1.23456789012":"1.23456789012 \" \\","c":5.0}"#;
+    assert_eq!(shortened(json), short);
 }
 
 #[test]

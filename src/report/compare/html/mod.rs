@@ -37,7 +37,7 @@ struct Page {
 #[template(path = "section.html")]
 struct Section {
     /// A number that no other section has.
-    id: usize,
+    id: u8,
     title: String,
     counts: Vec<Count>,
     means: Vec<String>,
@@ -84,7 +84,7 @@ impl ComparisonReport {
     }
 
     /// A part of a page on these two versions, with a number that no other part of it has.
-    pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
+    pub(in crate::report) fn section_html(&self, id: u8, title: &str) -> Result<String> {
         let axis = self.axis();
         let mut ordered = self.ordered();
         ordered.sort_by_key(|row| VerdictKind::of(&row.verdict));
@@ -93,7 +93,7 @@ impl ComparisonReport {
         let rows = ordered.iter().enumerate().map(|(index, row)| {
             let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
-            self.row_html(row, format!("b{id}-{index}"), (&names, is_open, &axis))
+            self.row_html(row, format!("{}{index}", char::from(b'b'.saturating_add(id))), (&names, is_open, &axis))
         });
         let limit = self.criteria.min_effect;
         let section = Section {

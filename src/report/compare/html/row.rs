@@ -5,10 +5,13 @@ use crate::{
     judge::{JudgedRow, JudgedStage},
     model::Unit,
     report::{
-        compare::{reach::words, summary::name},
+        compare::{
+            reach::{is_told, words},
+            summary::name,
+        },
         html::{Linear, Pairs, Symmetric, Times},
         names::Names,
-        quantity::{self, bare_percent, count, percent},
+        quantity::{self, count, percent},
         reach::Form,
         sentence,
         shares::Shares,
@@ -36,12 +39,10 @@ pub(super) struct Row {
     pub(super) mark: Option<Mark>,
     pub(super) verdict: &'static str,
     pub(super) sentence: String,
-    pub(super) caption: String,
     pub(super) stages: Vec<Stage>,
     /// The values at both ends of the axis of builds.
     pub(super) ends: (String, String),
     pub(super) time: Option<Time>,
-    pub(super) shares: Option<Split>,
     pub(super) notes: Vec<String>,
     pub(super) functions: Vec<String>,
 }
@@ -55,21 +56,14 @@ pub(super) struct Mark {
 
 /// The builds of one stage.
 pub(super) struct Stage {
-    pub(super) label: String,
+    pub(super) caption: String,
     pub(super) pairs: Pairs,
 }
 
 /// The pairs in the order in which they were measured.
 pub(super) struct Time {
-    pub(super) label: String,
     pub(super) times: Times,
     pub(super) ends: (String, String),
-}
-
-/// Where the variance of a change lies.
-pub(super) struct Split {
-    pub(super) text: String,
-    pub(super) percent: String,
 }
 
 /// A pair of builds of one layout.
@@ -126,13 +120,11 @@ impl ComparisonReport {
                 }
             }),
             verdict: kind.name(),
-            sentence: visible_lines(&sentence::row(row)).into_owned(),
-            caption: caption(row),
+            sentence: visible_lines(&super::capitalised(&sentence::reason(row))).into_owned(),
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
-            shares: stage.and_then(|stage| Shares::of_change(stage)).map(|shares| split(&shares)),
-            notes: reach.into_iter().collect(),
+            notes: shares_note(stage).into_iter().chain(reach).collect(),
             functions,
         }
     }
@@ -156,42 +148,36 @@ impl ComparisonReport {
         let intervals = stage.summaries.each_ref().map(|summary| self.interval(summary));
         let changes: Vec<f64> = pairs(stage).iter().map(|pair| pair.change).collect();
         let which = if index == 0 { "" } else { "fresh " };
-        let label = if is_paired(stage) {
+        let caption = if is_paired(stage) {
             let slower = changes.iter().filter(|change| **change > 0.0).count();
             let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
             let most = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             format!(
-                "{} of {}: {slower} slower, {} to {}",
+                "{} of builds: {slower} slower, {} %",
                 count(changes.len(), &format!("{which}pair")),
-                "builds",
-                percent(least),
-                percent(most)
+                quantity::range(least, most),
             )
         } else {
             let [base, head] = values.each_ref().map(Vec::len);
             format!("{base} {which}builds of the base and {head} of the head, not paired")
         };
-        Stage { label, pairs: Pairs::of(&values, &intervals, is_paired(stage), axis) }
+        Stage { caption, pairs: Pairs::of(&values, &intervals, is_paired(stage), axis) }
     }
-}
-
-/// What the figure of builds shows.
-fn caption(row: &JudgedRow) -> String {
-    let builds = |stage: &JudgedStage| {
-        let [base, head] = stage.assessment.comparison.builds;
-        base.min(head)
-    };
-    let numbers: Vec<String> = row.stages.iter().map(|stage| builds(stage).to_string()).collect();
-    let joined = if row.stages.iter().any(is_paired) { ", joined by layout" } else { "" };
-    format!("{} builds of each version{joined}", numbers.join(" + "))
 }
 
 /// The value of base and head, and the change, as far as there are any.
 fn sort(stage: Option<&JudgedStage>) -> String {
     stage.map_or_else(String::new, |stage| {
         let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
-        format!("{base:.3e},{head:.3e},{:.2e}", stage.assessment.change.estimate)
+        [base, head, stage.assessment.change.estimate].map(four_digits).join(",")
     })
+}
+
+/// A number for a program, as short as it can be.
+fn four_digits(number: f64) -> String {
+    let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
+    let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
+    if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
 fn is_paired(stage: &JudgedStage) -> bool {
@@ -228,27 +214,21 @@ fn time(row: &JudgedRow) -> Option<Time> {
         return None;
     }
     let times = Times::of(&changes, &parted);
-    let label = format!(
-        "the changes of {} in the order of time, from {} to {}",
-        count(changes.len(), "pair"),
-        percent(changes[0]),
-        percent(changes[changes.len() - 1])
-    );
-    let ends = (bare_percent(times.axis.low), bare_percent(times.axis.high));
-    Some(Time { label, times, ends })
+    let ends = (percent(times.axis.low), percent(times.axis.high));
+    Some(Time { times, ends })
 }
 
-fn split(shares: &Shares) -> Split {
-    let builds = (100.0 * shares.builds()).round();
-    Split {
-        text: format!("{builds:.0} % of the variance of this change is between builds, {:.0} % between executions", 100.0 - builds),
-        percent: format!("{builds:.0}"),
-    }
+/// Where the variance of a change lies.
+fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
+    let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
+    Some(format!("Variance: {builds:.0} % between builds, {:.0} % between executions", 100.0 - builds))
 }
 
 /// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
 fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
-    let Some(reach) = &row.reach else { return (Vec::new(), None) };
+    let Some(reach) = row.reach.as_ref().filter(|_| is_told(row)) else {
+        return (Vec::new(), None);
+    };
     if reach.functions.len() <= 1 {
         return (Vec::new(), Some(super::capitalised(&words(reach, kind.is_change(), Form::Text))));
     }
