@@ -13,7 +13,7 @@
     return { body, index, th, name: th.textContent.trim(), table: body.closest("table"), kind: body.className,
       keys: body.dataset.s ? body.dataset.s.split(",").map(Number) : [] };
   });
-  const changed = ["regressed", "accepted", "improved"];
+  const changed = ["regressed", "slower", "accepted", "improved", "faster"];
   const open = [...changed, "failed", "incomparable", "inconclusive"];
   const groups = { all: null, changed, open };
   const state = { q: "", show: "all", sort: "", on: null };

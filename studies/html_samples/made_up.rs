@@ -14,7 +14,7 @@ use cargo_rbench::{
 pub const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<b>\u{202e}\u{2028}{{7*7}}\u{1b}[2J";
 
 pub fn version(revision: &str, number: usize, summary: &str) -> Version {
-    let hash = format!("{:040x}", 0x1234_5678_9abc_def1_u128.wrapping_mul(number as u128 + 77));
+    let hash = format!("{:016x}{:016x}{:08x}", mixed(number as u64), mixed(number as u64 + 7), number);
     Version {
         revision: revision.to_owned(),
         commit: Some(hash.clone()),
@@ -93,4 +93,9 @@ pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> Judged
         progress: Progress::Ended,
         ..JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
     }
+}
+
+/// Digits that look like those of a hash.
+const fn mixed(number: u64) -> u64 {
+    (number + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }

@@ -11,6 +11,7 @@ use std::{fs, path::PathBuf};
 use clap::Parser;
 
 mod compare;
+mod history;
 mod made_up;
 
 /// Where the pages go.
@@ -23,7 +24,12 @@ struct Options {
 fn main() {
     let Options { directory } = Options::parse();
     fs::create_dir_all(&directory).unwrap();
-    for (name, page) in [("compare.html", compare::page(100)), ("few.html", compare::page(6))] {
+    for (name, page) in [
+        ("compare.html", compare::page(100)),
+        ("few.html", compare::page(6)),
+        ("history.html", history::page(history::SMALL)),
+        ("long.html", history::page(history::LARGE)),
+    ] {
         fs::write(directory.join(name), page).unwrap();
     }
 }

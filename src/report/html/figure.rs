@@ -7,6 +7,9 @@
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
 
+/// Half of the width, in percent, but for the half of a dot at the end.
+const ROOM: f64 = 48.0;
+
 /// An axis of relative changes on which both directions have the same room: linear near zero, and logarithmic far
 /// from it, so that a leap does not hide what is small.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +32,7 @@ impl Symmetric {
     pub fn place(&self, change: f64) -> f64 {
         let far = (self.extent / self.scale).asinh();
         let at = ((change / self.scale).asinh() / far).clamp(-1.0, 1.0);
-        if at.is_nan() { 50.0 } else { 50.0 + 50.0 * at }
+        if at.is_nan() { 50.0 } else { 50.0 + ROOM * at }
     }
 
     /// Round changes to be written at the axis, without their negatives.
@@ -37,9 +40,9 @@ impl Symmetric {
         let powers = (-6..4).flat_map(|power| [1.0, 3.0].map(|digit| digit * 10_f64.powi(power)));
         let mut ticks: Vec<f64> = Vec::new();
         for tick in powers.filter(|tick| *tick >= 0.99 * self.scale && *tick < 0.97 * self.extent) {
-            // Labels need some room: a sixth of the width.
+            // Labels need some room.
             let last = ticks.last().copied().unwrap_or(0.0);
-            if self.place(tick) - self.place(last) > 16.0 && self.place(tick) < 96.0 {
+            if self.place(tick) - self.place(last) > 12.5 {
                 ticks.push(tick);
             }
         }

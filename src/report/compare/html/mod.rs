@@ -11,6 +11,7 @@ use crate::{
     judge::JudgedRow,
     report::{
         html::{Symmetric, page},
+        prose::capitalised,
         quantity::bare_percent,
         verdict::VerdictKind,
         visible::visible,
@@ -179,9 +180,4 @@ fn label(tick: f64) -> String {
 fn percent_of_width(place: f64) -> String {
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-/// Words as the beginning of a sentence.
-fn capitalised(words: &str) -> String {
-    super::markdown::capitalised(words)
 }

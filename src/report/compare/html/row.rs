@@ -11,6 +11,7 @@ use crate::{
         },
         html::{Linear, Pairs, Symmetric, Times},
         names::Names,
+        prose::capitalised,
         quantity::{self, count, percent},
         reach::Form,
         sentence,
@@ -120,7 +121,7 @@ impl ComparisonReport {
                 }
             }),
             verdict: kind.name(),
-            sentence: visible_lines(&super::capitalised(&sentence::reason(row))).into_owned(),
+            sentence: visible_lines(&capitalised(&sentence::reason(row))).into_owned(),
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
@@ -230,7 +231,7 @@ fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) 
         return (Vec::new(), None);
     };
     if reach.functions.len() <= 1 {
-        return (Vec::new(), Some(super::capitalised(&words(reach, kind.is_change(), Form::Text))));
+        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change(), Form::Text))));
     }
     let mut functions: Vec<String> = reach
         .functions
@@ -242,6 +243,6 @@ fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) 
         functions.push(format!("and {more} more"));
     }
     let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
-    let others = (!others.is_nothing()).then(|| super::capitalised(&words(&others, kind.is_change(), Form::Text)));
+    let others = (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change(), Form::Text)));
     (functions, others)
 }
