@@ -7,6 +7,7 @@ mod given;
 mod groups;
 mod options;
 mod plan;
+mod report;
 mod results;
 mod revisions;
 mod selftest;
@@ -25,6 +26,7 @@ pub use groups::{
 };
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
+pub use report::{PageArgs, PageOf};
 pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 pub use selftest::{Peer, SelftestArgs};
@@ -82,6 +84,9 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Show how benchmarks changed over the stored commits, and since when: an overview, or every commit with a filter.
     History(HistoryArgs),
+    /// Write what is stored as a web page: a comparison, the history, or a diagnosis.
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(PageArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
     /// Export all stored results as JSON Lines.
@@ -116,6 +121,13 @@ Examples:
   cargo rbench find v1.2.0..HEAD                all benchmarks that changed since a release
   cargo rbench find v1.2.0.. '^parse/'          some benchmarks
   cargo rbench find main~50..main --budget 1h   as far as an hour of measuring leads";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  cargo rbench report                           the comparison of the last two commits, as rbench.html
+  cargo rbench report v1.2.0 HEAD -o page.html  that of any two versions that were compared
+  cargo rbench report history                   all benchmarks over the newest 200 versions
+  cargo rbench report diagnose HEAD '^parse/'   what the numbers of some benchmarks are made of";
 
 /// `cargo rbench build`.
 #[derive(Debug, Args)]

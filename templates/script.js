@@ -180,7 +180,7 @@
     }
   }
   if (rows.length) tools.append(output);
-  const place = tables[0] || document.querySelector("main > :last-child");
+  const place = tables[0] || document.querySelector("main > section, main > pre");
   if (tools.childNodes.length && place) place.before(tools);
   if (rows.length) {
     read();

@@ -230,12 +230,8 @@ pub enum ReportFormat {
 
 impl ReportFormat {
     /// The file extensions of each format.
-    const ENDINGS: [(&str, Self); 4] = [
-        ("html", Self::Html),
-        ("json", Self::Json),
-        ("md", Self::Markdown),
-        ("txt", Self::Text),
-    ];
+    const ENDINGS: [(&str, Self); 4] =
+        [("html", Self::Html), ("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
 }
 
 /// A file that a report is written to.

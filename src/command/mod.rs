@@ -19,6 +19,7 @@ mod list;
 mod output;
 mod plan;
 mod release;
+mod report;
 mod run;
 mod selection;
 mod selftest;
@@ -41,6 +42,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Find(args) => find::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Report(args) => report::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),

@@ -16,7 +16,8 @@ use cargo_rbench::{
 
 use crate::made_up::{HOSTILE, Kind, benchmark, judged, machine, version};
 
-const GROUPS: [&str; 7] = ["parse/json", "parse/toml", "sort", "hash/fx", "format/u128", "split", "tokens/of_a_file"];
+const GROUPS: [&str; 7] =
+    ["parse/json", "parse/toml", "sort", "hash/fx", "format/u128", "split", "tokens/of_a_file"];
 
 fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
     ReachedFunction {
@@ -42,15 +43,28 @@ fn rows(count: usize) -> Vec<JudgedRow> {
     let mut random = Random::new(17);
     let functions = [
         function("parser::lexer::Lexer<R>::next_token", [Some(2316), Some(2065)], true),
-        function("parser::value::<impl core::str::FromStr for Value>::from_str", [Some(624), Some(960)], true),
-        function("core::slice::sort::shared::smallsort::small_sort_general", [None, Some(412)], false),
+        function(
+            "parser::value::<impl core::str::FromStr for Value>::from_str",
+            [Some(624), Some(960)],
+            true,
+        ),
+        function(
+            "core::slice::sort::shared::smallsort::small_sort_general",
+            [None, Some(412)],
+            false,
+        ),
     ];
     let row = |at: usize| {
         let id = match at {
             1 => HOSTILE.to_owned(),
             _ => format!("{}/{}", GROUPS[at % GROUPS.len()], 16 << (at / GROUPS.len())),
         };
-        let quiet = Kind { value: 30.0 * 1.6_f64.powi((at % 23) as i32), layout: 0.02, noise: 0.0012, change: 0.0 };
+        let quiet = Kind {
+            value: 30.0 * 1.6_f64.powi((at % 23) as i32),
+            layout: 0.02,
+            noise: 0.0012,
+            change: 0.0,
+        };
         let kind = match at {
             0 => Kind { change: 0.087, ..quiet },
             1 => Kind { change: 0.031, ..quiet },
@@ -70,10 +84,12 @@ fn rows(count: usize) -> Vec<JudgedRow> {
 
 fn report(count: usize) -> ComparisonReport {
     let base = version("main", 1, "Release 1.4.0");
-    let head = version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
+    let head =
+        version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
     let command_line = Rc::new(GivenOptions::default());
     let mut report = ComparisonReport::new(base, head, Criteria::default(), command_line);
-    report.dimensions = Some(Dimensions { first_look: None, builds: 10, executions: 2, measurements: 20 });
+    report.dimensions =
+        Some(Dimensions { first_look: None, builds: 10, executions: 2, measurements: 20 });
     report.machine = Some(machine());
     report.rows = rows(count);
     report

@@ -13,9 +13,7 @@ use cargo_rbench::{
         Against, BenchmarkHistory, Event, HistoryReport, HistoryRow, Place, Relation, Series,
         SuspectedChange,
     },
-    stats::{
-        Assessment, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict,
-    },
+    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict},
 };
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};
@@ -62,13 +60,16 @@ impl Shape {
     }
 
     fn place(self, at: usize) -> Place {
-        let range = |from: usize, to: usize| [from, to].map(|at| self.version(at.min(self.versions - 1)));
+        let range =
+            |from: usize, to: usize| [from, to].map(|at| self.version(at.min(self.versions - 1)));
         Place { best: range(at - 1, at), possible: range(at - 2, at + 1) }
     }
 
     fn series(self, of: usize) -> Series {
         if of % 5 == 4 {
-            return Series::NotJudged { reason: "with 3 comparable versions of at least 5".to_owned() };
+            return Series::NotJudged {
+                reason: "with 3 comparable versions of at least 5".to_owned(),
+            };
         }
         let change = |(at, factor): (usize, f64)| SuspectedChange {
             place: self.place(at),
@@ -119,7 +120,8 @@ fn row(version: Version, summary: Summary, session: usize, against: Option<Again
     HistoryRow {
         version,
         in_repository: true,
-        measured: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + 90_000 * session as u64),
+        measured: SystemTime::UNIX_EPOCH
+            + Duration::from_secs(1_700_000_000 + 90_000 * session as u64),
         machine: machine(),
         toolchain: String::new(),
         summary: Some(summary),
@@ -160,7 +162,9 @@ pub fn page(shape: Shape) -> String {
         for (number, change) in benchmark.series.changes().iter().enumerate() {
             match events.iter_mut().find(|event| event.place == change.place) {
                 Some(event) => event.members.push([of, number]),
-                None => events.push(Event { place: change.place.clone(), members: vec![[of, number]] }),
+                None => {
+                    events.push(Event { place: change.place.clone(), members: vec![[of, number]] })
+                }
             }
         }
     }

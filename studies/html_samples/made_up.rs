@@ -11,10 +11,12 @@ use cargo_rbench::{
 };
 
 /// What a name may have that breaks pages, scripts or the direction of writing.
-pub const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<b>\u{202e}\u{2028}{{7*7}}\u{1b}[2J";
+pub const HOSTILE: &str =
+    "</script><img src=x onerror=alert(1)>\"'&<b>\u{202e}\u{2028}{{7*7}}\u{1b}[2J";
 
 pub fn version(revision: &str, number: usize, summary: &str) -> Version {
-    let hash = format!("{:016x}{:016x}{:08x}", mixed(number as u64), mixed(number as u64 + 7), number);
+    let hash =
+        format!("{:016x}{:016x}{:08x}", mixed(number as u64), mixed(number as u64 + 7), number);
     Version {
         revision: revision.to_owned(),
         commit: Some(hash.clone()),
@@ -51,7 +53,13 @@ pub struct Kind {
 }
 
 /// Builds of both versions, measured from this second on.
-fn summaries(random: &mut Random, kind: Kind, builds: u64, first_seed: u64, begin: f64) -> [Summary; 2] {
+fn summaries(
+    random: &mut Random,
+    kind: Kind,
+    builds: u64,
+    first_seed: u64,
+    begin: f64,
+) -> [Summary; 2] {
     let mut order: Vec<u64> = (0..builds).collect();
     random.shuffle(&mut order);
     let starts: BTreeMap<u64, f64> =
@@ -60,7 +68,8 @@ fn summaries(random: &mut Random, kind: Kind, builds: u64, first_seed: u64, begi
     [1.0, 1.0 + kind.change].map(|factor| {
         let builds = layouts.iter().zip(first_seed..).map(|(layout, seed)| {
             let executions = (0..2).map(|_| {
-                let value = kind.value * factor * (1.0 + layout) * (1.0 + kind.noise * random.normal());
+                let value =
+                    kind.value * factor * (1.0 + layout) * (1.0 + kind.noise * random.normal());
                 [0.999, 1.0, 1.001].map(|step| value * step)
             });
             (seed, executions.collect::<Vec<_>>())
@@ -97,5 +106,8 @@ pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> Judged
 
 /// Digits that look like those of a hash.
 const fn mixed(number: u64) -> u64 {
-    (number + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    (number + 77)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(31)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }

@@ -11,6 +11,7 @@ use std::{fs, path::PathBuf};
 use clap::Parser;
 
 mod compare;
+mod diagnose;
 mod history;
 mod made_up;
 
@@ -27,6 +28,7 @@ fn main() {
     for (name, page) in [
         ("compare.html", compare::page(100)),
         ("few.html", compare::page(6)),
+        ("diagnose.html", diagnose::page()),
         ("history.html", history::page(history::SMALL)),
         ("long.html", history::page(history::LARGE)),
     ] {

@@ -6,6 +6,7 @@ use askama::Template;
 
 use super::{
     BenchmarkHistory, Event, HistoryReport, HistoryRow, Series,
+    compared::Shown,
     html_row::{Limits, Row},
 };
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
         names::with_metric,
         prose::capitalised,
         quantity::{count, percent, range},
+        verdict::VerdictKind,
         visible::visible,
     },
 };
@@ -38,6 +40,7 @@ struct Page {
     lead: String,
     warnings: Vec<String>,
     judged: String,
+    shown: Vec<ShownFields>,
     events: Vec<EventFields>,
     hidden_events: usize,
     /// The command that confirms the newest event.
@@ -54,6 +57,18 @@ struct EventFields {
     range: String,
     subject: String,
     members: Vec<Member>,
+}
+
+/// A change that a comparison showed.
+struct ShownFields {
+    class: &'static str,
+    name: String,
+    change: String,
+    range: String,
+    versions: String,
+    subject: String,
+    /// When the version was committed, in seconds since 1970.
+    time: i64,
 }
 
 struct Member {
@@ -78,7 +93,8 @@ impl HistoryReport {
         let names = self.names();
         let listed = (MOST_LISTED / self.benchmarks.len().max(1)).min(MOST_LISTED_OF_EACH);
         let limits = Limits { confidence: self.criteria.confidence, listed };
-        let (mut rows, mut longest, mut all) = (Vec::new(), None::<Ends>, 0);
+        let (mut rows, mut shown) = (Vec::new(), Vec::new());
+        let (mut longest, mut all) = (None::<Ends>, 0);
         for benchmark in benchmarks {
             let history: &BenchmarkHistory = benchmark.borrow();
             all += history.versions.len();
@@ -89,9 +105,12 @@ impl HistoryReport {
                 longest = ends;
             }
             let name = with_metric(names.name(&history.benchmark), Some(&history.metric));
+            shown.extend(history.shown().map(|one| shown_fields(&one, &visible(&name))));
             rows.push(Row::of(history, &visible(&name), &limits));
         }
-        rows.sort_by(|one, other| other.total_change().total_cmp(&one.total_change()));
+        shown.sort_by_key(|one| std::cmp::Reverse(one.time));
+        shown.truncate(MOST_EVENTS);
+        rows.sort_by(Row::by_importance);
         for (index, row) in rows.iter_mut().enumerate() {
             row.id = format!("b{index}");
         }
@@ -107,12 +126,9 @@ impl HistoryReport {
         let events = self.events.iter().rev();
         let body = Page {
             lead: longest.map_or_else(String::new, |ends| ends.text()),
-            warnings: self
-                .warnings()
-                .iter()
-                .map(|warning| visible(warning).into_owned())
-                .collect(),
+            warnings: self.warnings().iter().map(|warning| visible(warning).into_owned()).collect(),
             judged: visible(&capitalised(&self.judged())).into_owned(),
+            shown,
             events: events.take(MOST_EVENTS).map(|event| self.event_html(event)).collect(),
             hidden_events: self.events.len().saturating_sub(MOST_EVENTS),
             confirm: self.events.last().map(|event| {
@@ -168,6 +184,19 @@ impl HistoryReport {
             subject: visible(format!("{day} {}", until.summary).trim()).into_owned(),
             members: members.map(member).collect(),
         }
+    }
+}
+
+fn shown_fields(Shown { base, head, row, .. }: &Shown<'_>, name: &str) -> ShownFields {
+    let change = row.decisive().map(|stage| stage.assessment.change);
+    ShownFields {
+        class: VerdictKind::of(&row.verdict).class(),
+        name: name.to_owned(),
+        change: change.map_or_else(String::new, |change| percent(change.estimate)),
+        range: change.map_or_else(String::new, |change| range(change.low, change.high)),
+        versions: visible(&format!("{}..{}", base.short(), head.short())).into_owned(),
+        subject: visible(&head.summary).into_owned(),
+        time: head.time.unwrap_or_default(),
     }
 }
 

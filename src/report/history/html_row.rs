@@ -1,5 +1,7 @@
 //! One benchmark on the page of a history: its line in the table, and its versions.
 
+use std::cmp::Ordering;
+
 use super::{Against, BenchmarkHistory, HistoryRow, html::end_text};
 use crate::{
     model::{Unit, Version},
@@ -19,6 +21,9 @@ const SMALL: usize = 90;
 const LARGE: usize = 400;
 /// Sentences about so many versions at most.
 const MOST_SENTENCES: usize = 6;
+
+/// What matters most first.
+const RANKS: [&str; 4] = ["slower", "faster", "unchanged", "skipped"];
 
 /// How much of a benchmark is shown.
 pub(super) struct Limits {
@@ -117,9 +122,12 @@ impl Row {
         }
     }
 
-    /// All suspected changes together.
-    pub(super) const fn total_change(&self) -> f64 {
-        self.total_change
+    /// What is suspected to be slower first, then faster, the largest change first; then what is not judged.
+    pub(super) fn by_importance(one: &Self, other: &Self) -> Ordering {
+        let rank =
+            |row: &Self| RANKS.iter().position(|class| *class == row.class).unwrap_or(RANKS.len());
+        let size = |row: &Self| row.total_change.abs();
+        rank(one).cmp(&rank(other)).then(size(other).total_cmp(&size(one)))
     }
 }
 

@@ -120,8 +120,7 @@ impl Pairs {
         for (seed, value) in base {
             match value_of(head, *seed) {
                 Some(after) => {
-                    let lines =
-                        if after > *value { &mut pairs.slower } else { &mut pairs.faster };
+                    let lines = if after > *value { &mut pairs.slower } else { &mut pairs.faster };
                     *lines += &format!("M{} {above}L{} {below}", x(*value), x(after));
                 }
                 None => pairs.single += &format!("M{} {above}h0", x(*value)),

@@ -34,5 +34,9 @@ fn far_changes_have_a_place_beside_near_ones() {
     let places = [-0.5, -0.01, 0.0, 0.01, 0.02, 0.5].map(|change| axis.place(change));
     assert!(places.is_sorted() && (places[0], places[2], places[5]) == (2.0, 50.0, 98.0));
     assert!(places[4] - places[3] > 4.0, "{places:?}");
-    assert!([f64::NAN, f64::INFINITY, -5.0].iter().all(|change| (0.0..=100.0).contains(&axis.place(*change))));
+    assert!(
+        [f64::NAN, f64::INFINITY, -5.0]
+            .iter()
+            .all(|change| (0.0..=100.0).contains(&axis.place(*change)))
+    );
 }

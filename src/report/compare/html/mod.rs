@@ -94,14 +94,21 @@ impl ComparisonReport {
         let rows = ordered.iter().enumerate().map(|(index, row)| {
             let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
-            self.row_html(row, format!("{}{index}", char::from(b'b'.saturating_add(id))), (&names, is_open, &axis))
+            self.row_html(
+                row,
+                format!("{}{index}", char::from(b'b'.saturating_add(id))),
+                (&names, is_open, &axis),
+            )
         });
         let limit = self.criteria.min_effect;
         let section = Section {
             id,
             title: title.to_owned(),
             counts: self.count_items(),
-            means: self.mean_texts().map(|text| visible(&capitalised(&text)).into_owned()).collect(),
+            means: self
+                .mean_texts()
+                .map(|text| visible(&capitalised(&text)).into_owned())
+                .collect(),
             warnings: self
                 .all_warnings()
                 .iter()
@@ -172,7 +179,8 @@ fn label(tick: f64) -> String {
         return "0".to_owned();
     }
     let text = bare_percent(tick);
-    let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let short =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{short} %")
 }
 

@@ -222,7 +222,10 @@ fn time(row: &JudgedRow) -> Option<Time> {
 /// Where the variance of a change lies.
 fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
     let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
-    Some(format!("Variance: {builds:.0} % between builds, {:.0} % between executions", 100.0 - builds))
+    Some(format!(
+        "Variance: {builds:.0} % between builds, {:.0} % between executions",
+        100.0 - builds
+    ))
 }
 
 /// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
@@ -243,6 +246,7 @@ fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) 
         functions.push(format!("and {more} more"));
     }
     let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
-    let others = (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change(), Form::Text)));
+    let others =
+        (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change(), Form::Text)));
     (functions, others)
 }
