@@ -121,7 +121,8 @@ impl Pairs {
             match value_of(head, *seed) {
                 Some(after) => {
                     let lines = if after > *value { &mut pairs.slower } else { &mut pairs.faster };
-                    *lines += &format!("M{} {above}L{} {below}", x(*value), x(after));
+                    let [from, to] = [x(*value), x(after)];
+                    *lines += &format!("M{from} {above}l{} {}", to - from, below - above);
                 }
                 None => pairs.single += &format!("M{} {above}h0", x(*value)),
             }
@@ -161,11 +162,17 @@ impl Times {
         let axis = Linear::of(changes.iter().copied().chain([0.0]));
         let x = |at: f64| (width * (at + 0.5) / changes.len().max(1) as f64).round();
         let y = |change: f64| height - axis.place(change, height);
-        let places = changes.iter().enumerate();
-        let places = places.map(|(at, change)| format!("{} {}", x(at as f64), y(*change)));
+        let places = changes.iter().enumerate().map(|(at, change)| [x(at as f64), y(*change)]);
+        let places: Vec<[f64; 2]> = places.collect();
+        let steps = places.windows(2).map(|pair| {
+            let [across, down] = [0, 1].map(|axis| pair[1][axis] - pair[0][axis]);
+            format!("{across} {down}")
+        });
+        let steps = steps.collect::<Vec<_>>().join(" ").replace(" -", "-");
+        let [left, top] = places.first().copied().unwrap_or_default();
         let mut marks = format!("M0 {}H{width}", y(0.0));
         marks.extend(parted.iter().map(|at| format!("M{} 0V{height}", x(*at as f64 - 0.5))));
-        Self { line: format!("M{}", places.collect::<Vec<_>>().join("L")), marks, axis }
+        Self { line: format!("M{left} {top}l{steps}"), marks, axis }
     }
 }
 

@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("../../../templates/script.js");
 const EFFORT: u8 = 8;
 
 /// Numbers in them have so many digits: what was measured has four.
-const DIGITS: usize = 7;
+const DIGITS: usize = 6;
 
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -30,8 +30,8 @@ struct Page<'p> {
     version: &'static str,
     policy: String,
     title: &'p str,
-    style: &'static str,
-    script: &'static str,
+    style: &'p str,
+    script: &'p str,
     body: &'p str,
     /// The name of a file of the data, without its ending.
     file: &'p str,
@@ -46,13 +46,13 @@ struct Plain<'p> {
 
 /// A page with this body. `json` is what a reader can save, compressed.
 pub fn page(title: &str, body: &impl Template, file: &str, json: Option<&str>) -> Result<String> {
-    let body = rendered(body)?;
+    let (body, [style, script]) = (rendered(body)?, [STYLE, SCRIPT].map(bare));
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
-        policy: policy(),
+        policy: policy(&style, &script),
         title: &visible(title),
-        style: STYLE,
-        script: SCRIPT,
+        style: &style,
+        script: &script,
         body: &body,
         file: &file_name(file),
         data: json.map(packed),
@@ -69,13 +69,19 @@ fn rendered(template: &impl Template) -> Result<String> {
     template.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
 }
 
+/// A text without what only its writers need: indentation, and lines that are comments.
+fn bare(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// What the page may load and execute: its one style and its one script.
-fn policy() -> String {
+fn policy(style: &str, script: &str) -> String {
     let digest = |text: &str| BASE64.encode(&Sha256::digest(text));
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        digest(STYLE),
-        digest(SCRIPT)
+        digest(style),
+        digest(script)
     )
 }
 

@@ -223,7 +223,7 @@ fn time(row: &JudgedRow) -> Option<Time> {
 fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
     let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
     Some(format!(
-        "Variance: {builds:.0} % between builds, {:.0} % between executions",
+        "Variance: {builds:.0} % builds, {:.0} % executions",
         100.0 - builds
     ))
 }
