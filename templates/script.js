@@ -54,7 +54,7 @@
     for (const table of tables) {
       const own = rows.filter((row) => row.table === table);
       table.append(...own.sort((a, b) => byColumn(a, b) || a.index - b.index).map((row) => row.body));
-      for (const th of all("thead th", table)) {
+      for (const th of table.tHead.rows[0].cells) {
         if (!th.dataset.key) continue;
         const is = th.dataset.key === column;
         th.setAttribute("aria-sort", is ? (descending ? "descending" : "ascending") : "none");
@@ -139,7 +139,7 @@
   if (rows.length) {
     document.documentElement.classList.add("js");
     for (const table of tables) {
-      const heads = all("thead th", table);
+      const heads = [...table.tHead.rows[0].cells];
       heads.forEach((th, index) => {
         if (!th.textContent.trim() || th.classList.contains("plot") || index === heads.length - 1) return;
         th.dataset.key = index === 0 ? "name" : th.dataset.k || String(index - 1);

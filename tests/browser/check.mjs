@@ -78,7 +78,7 @@ await check("no violation that axe finds, in both colour schemes, folded and unf
     for (const scheme of ["light", "dark"]) {
       const at = await opened(browser, name, { scheme });
       await at.page.evaluate(() => {
-        const folded = document.querySelectorAll("tbody th > button[aria-expanded=false]");
+        const folded = document.querySelectorAll("tbody > tr > th > button[aria-expanded=false]");
         [...folded].slice(0, 2).forEach((button) => button.click());
         document.querySelectorAll("section > details").forEach((one) => { one.open = true; });
       });
