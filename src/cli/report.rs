@@ -102,13 +102,19 @@ impl PageArgs {
         let mut option = |name: &str, value: &str| words.push(format!("--{name}={value}").into());
         let (command, arguments): (&[&str], Vec<&String>) = match &self.subject {
             None => {
-                self.patterns.iter().for_each(|pattern| option("filter", pattern));
+                for pattern in &self.patterns {
+                    option("filter", pattern);
+                }
                 (&["compare", "--stored"], self.base.iter().chain(&self.head).collect())
             }
             Some(Subject::History { filters, since, last, .. }) => {
                 let last = last.or(since.is_none().then_some(VERSIONS));
-                since.iter().for_each(|since| option("since", since));
-                last.iter().for_each(|last| option("last", &last.to_string()));
+                if let Some(since) = since {
+                    option("since", since);
+                }
+                if let Some(last) = last {
+                    option("last", &last.to_string());
+                }
                 (&["history"], filters.iter().collect())
             }
             Some(Subject::Diagnose { revision, filters, .. }) => {

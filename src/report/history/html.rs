@@ -30,7 +30,7 @@ const MOST_MEMBERS: usize = 50;
 /// A page lists about so many versions of benchmarks at most, and not more than so many of each; and has all data
 /// of so many.
 const MOST_LISTED: usize = 1500;
-const MOST_LISTED_OF_EACH: usize = 100;
+const MOST_LISTED_OF_EACH: usize = 30;
 const MOST_WITH_DATA: usize = 4000;
 
 #[derive(Template)]

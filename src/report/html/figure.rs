@@ -42,7 +42,7 @@ impl Symmetric {
         for tick in powers.filter(|tick| *tick >= 0.99 * self.scale && *tick < 0.97 * self.extent) {
             // Labels need some room.
             let last = ticks.last().copied().unwrap_or(0.0);
-            if self.place(tick) - self.place(last) > 12.5 {
+            if self.place(tick) - self.place(last) > 15.5 {
                 ticks.push(tick);
             }
         }

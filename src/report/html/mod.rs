@@ -71,7 +71,8 @@ fn rendered(template: &impl Template) -> Result<String> {
 
 /// A text without what only its writers need: indentation, and lines that are comments.
 fn bare(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -134,9 +135,6 @@ fn file_name(name: &str) -> String {
     let name: String = name.chars().take(80).map(letter).collect();
     name.trim_matches(['-', '.']).to_owned()
 }
-
-#[cfg(test)]
-mod tests;
 
 #[cfg(test)]
 mod tests;

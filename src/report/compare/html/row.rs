@@ -222,10 +222,7 @@ fn time(row: &JudgedRow) -> Option<Time> {
 /// Where the variance of a change lies.
 fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
     let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
-    Some(format!(
-        "Variance: {builds:.0} % builds, {:.0} % executions",
-        100.0 - builds
-    ))
+    Some(format!("Variance: {builds:.0} % builds, {:.0} % executions", 100.0 - builds))
 }
 
 /// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
