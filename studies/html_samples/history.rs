@@ -38,7 +38,7 @@ pub const LARGE: Shape = Shape { benchmarks: 100, versions: 10_000, builds: 2, c
 pub const SMALL: Shape = Shape { benchmarks: 8, versions: 45, builds: 6, compared: true };
 
 impl Shape {
-    fn version(self, at: usize) -> Version {
+    fn version(at: usize) -> Version {
         let subject = match at % 11 {
             0 => HOSTILE.to_owned(),
             3 => "Keep the spans of tokens".to_owned(),
@@ -50,18 +50,18 @@ impl Shape {
 
     /// At which versions a benchmark changes, and by which factor.
     fn changes(self, of: usize) -> Vec<(usize, f64)> {
-        let at = |share: f64| (self.versions as f64 * share) as usize;
+        let at = |tenths: usize| self.versions * tenths / 10;
         match of % 5 {
-            0 => vec![(at(0.4), 1.12)],
-            1 => vec![(at(0.4), 1.05), (at(0.8), 0.9)],
-            2 if of % 2 == 0 => vec![(at(0.7), 0.86)],
+            0 => vec![(at(4), 1.12)],
+            1 => vec![(at(4), 1.05), (at(8), 0.9)],
+            2 if of.is_multiple_of(2) => vec![(at(7), 0.86)],
             _ => Vec::new(),
         }
     }
 
     fn place(self, at: usize) -> Place {
         let range =
-            |from: usize, to: usize| [from, to].map(|at| self.version(at.min(self.versions - 1)));
+            |from: usize, to: usize| [from, to].map(|at| Self::version(at.min(self.versions - 1)));
         Place { best: range(at - 1, at), possible: range(at - 2, at + 1) }
     }
 
@@ -88,7 +88,7 @@ impl Shape {
     /// A benchmark with all its versions, or with none.
     fn history(self, of: usize, has_versions: bool) -> BenchmarkHistory {
         let mut random = Random::stream(11, of as u64);
-        let mut level = 40.0 * 1.7_f64.powi((of % 19) as i32);
+        let mut level = 40.0 * 1.7_f64.powf((of % 19) as f64);
         let mut session = 1.0;
         let mut before: Option<(Version, Summary)> = None;
         let mut versions = Vec::new();
@@ -100,7 +100,7 @@ impl Shape {
                 level *= factor;
             }
             let summary = summary(&mut random, level * session, self.builds);
-            let version = self.version(at);
+            let version = Self::version(at);
             let base = before.filter(|_| self.compared && at % SESSION > 0);
             let against = base.map(|(base, of_base)| against(of, base, of_base, summary.clone()));
             before = Some((version.clone(), summary.clone()));
@@ -160,11 +160,12 @@ pub fn page(shape: Shape) -> String {
     let mut events: Vec<Event> = Vec::new();
     for (of, benchmark) in benchmarks.iter().enumerate() {
         for (number, change) in benchmark.series.changes().iter().enumerate() {
-            match events.iter_mut().find(|event| event.place == change.place) {
-                Some(event) => event.members.push([of, number]),
-                None => {
-                    events.push(Event { place: change.place.clone(), members: vec![[of, number]] })
-                }
+            let known = events.iter_mut().find(|event| event.place == change.place);
+            if let Some(event) = known {
+                event.members.push([of, number]);
+            } else {
+                let members = vec![[of, number]];
+                events.push(Event { place: change.place.clone(), members });
             }
         }
     }

@@ -122,7 +122,7 @@ fn a_page_tells_what_was_compared_and_needs_nothing_else() {
         (&["report", "history"], &history),
         (&["report", "diagnose", "HEAD", "^changing$"], &diagnosis),
     ] {
-        let outcome = project.rbench(&[words, &["-o", &file(path)]].concat()).succeeds();
+        let outcome = project.rbench(&[words, &["-o", &file(path)]].concat()).run().assert_exit(0);
         assert_eq!(outcome.stdout(), "", "{}", outcome.told());
         outcome.assert_stderr_has(&["the page is "]);
         let page = told(path);
