@@ -225,7 +225,7 @@ pub struct RunArgs {
     pub experiment: ExperimentArgs,
     /// How results are printed.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub report: ReportArgs,
 }
 
 /// `cargo rbench diff`.

@@ -230,6 +230,9 @@ await browser.close();
 await check("the pages are valid HTML", () => {
   const jar = require.resolve("vnu-jar/build/dist/vnu.jar");
   const files = names.map((name) => join(pages, `${name}.html`));
-  const told = execFileSync("java", ["-Xss8m", "-jar", jar, "--errors-only", "--stdout", "--exit-zero-always", ...files], { encoding: "utf8" });
+  // Geometry and vector-effect are properties of CSS since SVG 2, which the checker does not know.
+  const svg2 = "CSS: “(y|rx|cy|r|vector-effect)”: Property “.*” doesn't exist\\.";
+  const options = ["--errors-only", "--stdout", "--exit-zero-always", "--filterpattern", svg2];
+  const told = execFileSync("java", ["-Xss8m", "-jar", jar, ...options, ...files], { encoding: "utf8" });
   assert.equal(told, "");
 });

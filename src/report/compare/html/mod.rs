@@ -26,9 +26,12 @@ const MOST_OPEN: usize = 3;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
-struct Page {
-    base: String,
-    head: String,
+struct Page<'p> {
+    /// The command.
+    command: &'p str,
+    /// What the page is about: the head, or several versions; and the base.
+    head: &'p str,
+    base: Option<&'p str>,
     summary: String,
     sections: Vec<String>,
 }
@@ -38,7 +41,7 @@ struct Page {
 #[template(path = "section.html")]
 struct Section {
     /// A number that no other section has.
-    id: u8,
+    id: usize,
     title: String,
     counts: Vec<Count>,
     means: Vec<String>,
@@ -65,6 +68,12 @@ struct Tick {
     label: String,
 }
 
+/// A page of several comparisons, each of which is a section of its own.
+pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
+    let body = Page { command, head: title, base: None, summary: String::new(), sections };
+    page(title, &body, command, Some(json))
+}
+
 impl ComparisonReport {
     pub(super) fn write_html(&self) -> Result<String> {
         let mut sections = vec![self.section_html(0, "What changed")?];
@@ -73,11 +82,13 @@ impl ComparisonReport {
             sections.push(also.section_html(1, &title)?);
         }
         let [base, head] = [&self.base, &self.head];
+        let names = [base, head].map(|version| visible(&version.to_string()).into_owned());
         let title = format!("{}: {head} against {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
         let body = Page {
-            base: visible(&base.to_string()).into_owned(),
-            head: visible(&head.to_string()).into_owned(),
+            command: "compare",
+            head: &names[1],
+            base: Some(&names[0]),
             summary: visible(&head.summary).into_owned(),
             sections,
         };
@@ -85,20 +96,17 @@ impl ComparisonReport {
     }
 
     /// A part of a page on these two versions, with a number that no other part of it has.
-    pub(in crate::report) fn section_html(&self, id: u8, title: &str) -> Result<String> {
+    pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
         let axis = self.axis();
         let mut ordered = self.ordered();
         ordered.sort_by_key(|row| VerdictKind::of(&row.verdict));
         let names = self.names();
+        let prefix = if id == 0 { String::new() } else { format!("{id}-") };
         let mut open = 0;
         let rows = ordered.iter().enumerate().map(|(index, row)| {
             let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
-            self.row_html(
-                row,
-                format!("{}{index}", char::from(b'b'.saturating_add(id))),
-                (&names, is_open, &axis),
-            )
+            self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
         });
         let limit = self.criteria.min_effect;
         let section = Section {
