@@ -23,7 +23,7 @@ const LARGE: usize = 400;
 const MOST_SENTENCES: usize = 6;
 
 /// What matters most first.
-const RANKS: [&str; 4] = ["slower", "faster", "unchanged", "skipped"];
+const RANKS: [&str; 4] = ["slower", "faster", "steady", "unjudged"];
 
 /// How much of a benchmark is shown.
 pub(super) struct Limits {
@@ -85,8 +85,8 @@ impl Row {
         let (class, state) = match (changes.is_empty(), history.series.not_judged()) {
             (false, _) if total > 0.0 => ("slower", "slower"),
             (false, _) => ("faster", "faster"),
-            (true, None) => ("unchanged", "steady"),
-            (true, Some(_)) => ("skipped", "not judged"),
+            (true, None) => ("steady", "steady"),
+            (true, Some(_)) => ("unjudged", "not judged"),
         };
         let newest = rows.last();
         let value = newest.and_then(|row| Some(row.summary.as_ref()?.values().mean));
