@@ -64,7 +64,13 @@ enum Subject {
 #[derive(Clone, Debug, Args)]
 pub struct PlaceArgs {
     /// The file.
-    #[arg(short, long = "output", id = "page", value_name = "FILE", default_value = "rbench.html")]
+    #[arg(
+        short = 'o',
+        long = "output",
+        id = "page",
+        value_name = "FILE",
+        default_value = "rbench.html"
+    )]
     pub file: PathBuf,
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]

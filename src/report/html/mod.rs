@@ -19,7 +19,7 @@ const STYLE: &str = include_str!("../../../templates/style.css");
 const SCRIPT: &str = include_str!("../../../templates/script.js");
 
 /// How well the data in a page are compressed, from 0 to 10: beyond, it takes longer and saves next to nothing.
-const EFFORT: u8 = 8;
+const EFFORT: u8 = 10;
 
 /// Numbers in them have so many digits: what was measured has four.
 const DIGITS: usize = 6;
