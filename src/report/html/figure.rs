@@ -70,7 +70,10 @@ impl Linear {
             return Self { low: 0.0, high: 1.0 };
         }
         let room = if high > low { 0.04 * (high - low) } else { (0.01 * low.abs()).max(1e-9) };
-        Self { low: low - room, high: high + room }
+        // Room beyond zero would be for values that cannot be.
+        let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+        let high = if high <= 0.0 { (high + room).min(0.0) } else { high + room };
+        Self { low, high }
     }
 
     /// The step at which a value is, of so many.
