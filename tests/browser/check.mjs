@@ -4,9 +4,8 @@
 // three widths, with and without JavaScript; nothing may be requested, logged or found by axe.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -21,7 +20,8 @@ const names = ["compare", "few", "history", "diagnose", "long"];
 const widths = [375, 820, 1280];
 const address = (name) => pathToFileURL(join(pages, `${name}.html`)).href;
 
-const launched = (options) => chromium.launchPersistentContext(mkdtempSync(join(tmpdir(), "rbench-browser-")), {
+// Without a name, the profile is new and is removed at the end.
+const launched = (options) => chromium.launchPersistentContext("", {
   executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
   headless: true,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
