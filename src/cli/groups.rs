@@ -208,8 +208,8 @@ pub struct ReportArgs {
 /// The files that a report is written to.
 #[derive(Clone, Debug, Args)]
 pub struct OutputFileArgs {
-    /// Write the report to this file too, in the format of its ending: .json, .md or .txt; may be
-    /// repeated.
+    /// Write the report to this file too, in the format of its ending: .html, .json, .md or .txt; may
+    /// be repeated.
     #[arg(long = "output", id = "output", value_name = "FILE", value_parser = OutputFile::parse)]
     pub files: Vec<OutputFile>,
 }
@@ -232,12 +232,14 @@ pub enum ReportFormat {
     Json,
     /// For pull requests.
     Markdown,
+    /// For a browser: one file that needs no network.
+    Html,
 }
 
 impl ReportFormat {
     /// The file extensions of each format.
-    const ENDINGS: [(&str, Self); 3] =
-        [("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
+    const ENDINGS: [(&str, Self); 4] =
+        [("html", Self::Html), ("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
 }
 
 /// A file that a report is written to.

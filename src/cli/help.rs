@@ -82,6 +82,15 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "report",
+        &[
+            ("report", "the comparison of the last two commits, as rbench.html"),
+            ("report v1.2.0 HEAD -o page.html", "that of any two versions that were compared"),
+            ("report history", "all benchmarks over the newest 200 versions"),
+            ("report diagnose HEAD '^parse/'", "what the numbers of some benchmarks are made of"),
+        ],
+    ),
+    (
         "find",
         &[
             ("find v1.2.0..HEAD", "all benchmarks that changed since a release"),
@@ -230,9 +239,14 @@ pub fn man_page(subcommand: Option<&str>) -> Result<String> {
 /// Writes the pages of all commands into a directory; how many there are.
 pub fn write_man_pages(directory: &std::path::Path) -> io::Result<usize> {
     let command = command().bin_name(PROGRAM);
-    let pages = command.get_subcommands().count() + 1;
+    let pages = pages(&command);
     clap_mangen::generate_to(command.disable_help_subcommand(true), directory)?;
     Ok(pages)
+}
+
+/// How many pages a command has: its own, and those of its subcommands.
+fn pages(command: &Command) -> usize {
+    1 + command.get_subcommands().map(pages).sum::<usize>()
 }
 
 #[cfg(test)]

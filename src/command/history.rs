@@ -35,22 +35,28 @@ const NEWEST: usize = 4;
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::new(false);
     let output = Output::with_files(args.format, &args.output.files)?;
+    let (report, note) = read(args, &console)?;
+    output.write(&report)?;
+    if let Some(note) = note {
+        console.line(&format!("note: {note}"));
+    }
+    if args.search { confirm(args, &report, &console) } else { Ok(Exit::Success) }
+}
+
+/// Reads and judges. Besides, what is to be said of slowdowns that were accepted.
+pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<String>)> {
     let project = Project::find(args.target.manifest_path.as_deref())?;
-    project.check_tables(&["HEAD"], &console)?;
+    project.check_tables(&["HEAD"], console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let store = stored::store(&project, &console, &args.given)?;
+    let store = stored::store(&project, console, &args.given)?;
     let results = stored::finished(&store, &args.given)?;
     let benchmarks = filter.choose(store.benchmarks()?)?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
-    output.write(&report)?;
-    if let Some(note) = report::idle_note(&acceptances.not_in_history()?) {
-        console.line(&format!("note: {note}"));
-    }
-    if args.search { confirm(args, &report, &console) } else { Ok(Exit::Success) }
+    Ok((report, report::idle_note(&acceptances.not_in_history()?)))
 }
 
 /// Searches the commits of each event for the changes of its benchmarks.

@@ -23,6 +23,7 @@ mod list;
 mod output;
 mod plan;
 mod release;
+mod report;
 mod run;
 mod selection;
 mod selftest;
@@ -54,6 +55,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Find(args) => find::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Report(args) => report::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),

@@ -10,7 +10,8 @@ use crate::{
 
 /// The destinations of a report, checked before anything is measured.
 pub struct Output<'p> {
-    format: Format,
+    /// That of standard output, if anything goes there.
+    format: Option<Format>,
     files: OutputFiles<'p>,
 }
 
@@ -22,12 +23,19 @@ impl<'p> Output<'p> {
 
     /// Standard output in this format, and these files.
     pub fn with_files(format: impl Into<Format>, files: &'p [OutputFile]) -> Result<Self> {
-        Ok(Self { format: format.into(), files: OutputFiles::check(files)? })
+        Ok(Self { format: Some(format.into()), files: OutputFiles::check(files)? })
+    }
+
+    /// These files alone.
+    pub fn of_files(files: &'p [OutputFile]) -> Result<Self> {
+        Ok(Self { format: None, files: OutputFiles::check(files)? })
     }
 
     /// Prints the report first, so that it is not lost if a file cannot be written any more.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
-        Console::result(&self.format.render(report, Console::result_columns())?)?;
+        if let Some(format) = self.format {
+            Console::result(&format.render(report, Console::result_columns())?)?;
+        }
         write_files(&self.files, report)
     }
 }
@@ -48,6 +56,7 @@ impl From<ReportFormat> for Format {
             ReportFormat::Text => Self::Text,
             ReportFormat::Json => Self::Json,
             ReportFormat::Markdown => Self::Markdown,
+            ReportFormat::Html => Self::Html,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, HashMap},
+    time::SystemTime,
 };
 
 use super::{
@@ -183,16 +184,20 @@ impl BenchmarkResults<'_> {
     ) -> Result<Option<Measurements>> {
         let programs = self.results.programs(measured.experiment, &self.target())?;
         let mut by_seed: BTreeMap<u64, Vec<Cow<'_, [f64]>>> = BTreeMap::new();
+        let mut starts: BTreeMap<u64, f64> = BTreeMap::new();
         let mut resolution: f64 = 0.0;
         for (row, execution) in self.executions_of(measured, builds.into()) {
             let Some(series) = execution.series_of(metric) else { continue };
             let values = self.values(measured, row, execution, metric, estimator);
-            let seed = programs.representative(row.slot.seed);
-            by_seed.entry(u64::from(seed.get())).or_default().extend(values);
+            let seed = u64::from(programs.representative(row.slot.seed).get());
+            by_seed.entry(seed).or_default().extend(values);
+            let start = execution.resources.start.duration_since(SystemTime::UNIX_EPOCH);
+            let start = start.unwrap_or_default().as_secs_f64();
+            starts.entry(seed).and_modify(|first| *first = first.min(start)).or_insert(start);
             resolution = resolution.max(series.resolution);
         }
         let measurements = Measurements::new(metric.clone(), by_seed).ok();
-        Ok(measurements.map(|measurements| measurements.with_resolution(resolution)))
+        Ok(measurements.map(|all| all.with_resolution(resolution).with_starts(starts)))
     }
 
     /// How the executions of one stage were interleaved, at all of these places; `None` if there are none.

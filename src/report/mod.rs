@@ -13,6 +13,7 @@ pub mod exec;
 pub mod find;
 pub mod gc;
 pub mod history;
+mod html;
 mod json;
 pub mod list;
 pub mod markdown;
@@ -51,6 +52,11 @@ pub trait Report {
         block.trim_start().to_owned()
     }
 
+    /// For a browser: a page that needs no network. The text, unless the report has a form of its own.
+    fn html(&self) -> Result<String> {
+        html::plain(&style::plain(&self.text(PLAIN_COLUMNS)), &self.json()?)
+    }
+
     /// For spreadsheets: comma-separated values, if the report has them.
     fn csv(&self) -> Result<String> {
         Err(Failure::new(Exit::Usage, "this report has no comma-separated values"))
@@ -71,6 +77,8 @@ pub enum Format {
     Json,
     /// For spreadsheets.
     Csv,
+    /// For a browser.
+    Html,
 }
 
 impl Format {
@@ -81,6 +89,7 @@ impl Format {
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
             Self::Csv => report.csv(),
+            Self::Html => report.html(),
         }
     }
 }

@@ -31,3 +31,11 @@ pub fn first_line_filled(text: &str, columns: usize) -> String {
     }
     filled
 }
+
+/// Words as the beginning of a sentence.
+pub fn capitalised(words: &str) -> String {
+    let mut characters = words.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}

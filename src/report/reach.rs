@@ -82,7 +82,7 @@ impl Form {
     }
 
     /// A function and its sizes: `fold (624 -> 524 bytes, stack 24 -> 88 bytes)`.
-    fn function(self, function: &ReachedFunction) -> String {
+    pub fn function(self, function: &ReachedFunction) -> String {
         let name = self.name(function.name.as_str());
         if let Cause::Data(data) = &function.cause {
             return match data {

@@ -18,46 +18,63 @@ const EXAGGERATED: f64 = 1.45;
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
 pub fn verdict(verdict: &Verdict) -> String {
-    let reason = match verdict {
+    let name = VerdictKind::of(verdict).name();
+    match change_and_reason(verdict) {
+        (Some(change), reason) => format!("{name}: {}, {reason}", of_change(change)),
+        (None, reason) => format!("{name}: {reason}"),
+    }
+}
+
+/// The change that a verdict is about, and its reason.
+fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
+    match verdict {
         Verdict::Regressed { change, basis: why } | Verdict::Improved { change, basis: why } => {
-            format!("{}, {}", of_change(change), of_basis(*why))
+            (Some(change), of_basis(*why))
         }
         Verdict::Accepted { change, basis, acceptance } => {
-            format!("{}, {}; {}", of_change(change), of_basis(*basis), of_acceptance(acceptance))
+            (Some(change), format!("{}; {}", of_basis(*basis), of_acceptance(acceptance)))
         }
         Verdict::Unchanged { change, min_effect, difference } => {
-            let (change, size) = (of_change(change), exact(*min_effect));
             let difference = difference.map(|basis| {
                 format!("; there is a difference below the min-effect, {}", of_basis(basis))
             });
-            format!("{change}, less than {size} either way{}", difference.unwrap_or_default())
+            let less = format!("less than {} either way", exact(*min_effect));
+            (Some(change), less + &difference.unwrap_or_default())
         }
         Verdict::Inconclusive { change, detectable, doubt } => {
-            let reason = format!("{}, {}", of_change(change), of_doubt(*doubt));
-            match doubt {
+            let reason = of_doubt(*doubt);
+            let reason = match doubt {
                 Doubt::Small { .. } | Doubt::Shrunk { .. } => reason,
                 _ => reason + &detectable.map(of_power).unwrap_or_default(),
-            }
+            };
+            (Some(change), reason)
         }
-        Verdict::Identical => "both versions have the same machine code".to_owned(),
+        Verdict::Identical => (None, "both versions have the same machine code".to_owned()),
         Verdict::Unaffected => {
-            "it executes no machine code and reads no data that differs".to_owned()
+            (None, "it executes no machine code and reads no data that differs".to_owned())
         }
         Verdict::Skipped { reason }
         | Verdict::Failed { reason }
-        | Verdict::NotComparable { reason } => visible_lines(reason).into_owned(),
-    };
-    format!("{}: {reason}", VerdictKind::of(verdict).name())
+        | Verdict::NotComparable { reason } => (None, visible_lines(reason).into_owned()),
+    }
 }
 
-/// The same, with what only the stages of judging know.
+/// A verdict with its reason, and with what only the stages of judging know.
 pub fn row(row: &JudgedRow) -> String {
-    let mut sentence = verdict(&row.verdict);
+    verdict(&row.verdict) + exaggeration(row)
+}
+
+/// The same without the verdict and the change.
+pub fn reason(row: &JudgedRow) -> String {
+    change_and_reason(&row.verdict).1 + exaggeration(row)
+}
+
+fn exaggeration(row: &JudgedRow) -> &'static str {
     if is_exaggerated(row) {
-        sentence +=
-            "; an estimate so close to the smallest detectable change tends to be too large";
+        "; an estimate so close to the smallest detectable change tends to be too large"
+    } else {
+        ""
     }
-    sentence
 }
 
 /// Whether a change is reported that is hardly larger than what can be detected at all: those that are seen

@@ -20,6 +20,11 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// The share of the builds.
+    pub const fn builds(&self) -> f64 {
+        self.builds
+    }
+
     /// The shares of the variance of a change. None where no build was executed twice, which tells nothing,
     /// or nothing varies.
     pub fn of_change(JudgedStage { summaries, assessment }: &JudgedStage) -> Option<Self> {

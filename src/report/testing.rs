@@ -121,13 +121,16 @@ pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) 
     JudgedRow { advice: Some(advice), ..judged(id, 4384.0, &[1.004], 0.05, 0.02) }
 }
 
-/// Asserts that nothing of a report steers a terminal or the direction of writing, in any form for people.
+/// Asserts that nothing of a report steers a terminal or the direction of writing, in any form for people, nor is
+/// markup of a page.
 #[track_caller]
 pub fn assert_harmless(report: &dyn Report) {
     let text = report.text(100);
     let styled = text.matches("\u{1b}[").count();
     assert_eq!(text.matches('\u{1b}').count(), styled, "{text:?}");
-    for text in [style::plain(&text), report.markdown()] {
+    let page = report.html().unwrap();
+    assert!(!page.contains("<i>*c*") && page.matches("<script").count() <= 2, "{page}");
+    for text in [style::plain(&text), report.markdown(), page] {
         let hidden: Vec<char> = text.chars().filter(|c| is_hidden(*c) && *c != '\n').collect();
         assert_eq!(hidden, [], "{text:?}");
     }

@@ -84,6 +84,14 @@ impl VerdictKind {
         }
     }
 
+    /// Its name as a word of a style sheet.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::NotComparable => "incomparable",
+            other => other.name(),
+        }
+    }
+
     /// Its style at a terminal.
     pub const fn style(self) -> Style {
         match self {

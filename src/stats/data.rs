@@ -1,7 +1,11 @@
 //! All measurements of one benchmark of one version, in one metric: builds × executions ×
 //! measurements, which need not be equally many everywhere.
 
-use std::{collections::HashSet, fmt, ops::Range};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    ops::Range,
+};
 
 use crate::model::Metric;
 
@@ -32,6 +36,8 @@ pub struct Measurements {
     executions: Vec<ExecutionRange>,
     /// Seed and executions (as a range of `executions`) of each build.
     builds: Vec<(u64, Range<usize>)>,
+    /// When the first execution of each build started, by its seed.
+    starts: BTreeMap<u64, f64>,
 }
 
 /// Which values are those of an execution.
@@ -53,8 +59,14 @@ impl Measurements {
         B: IntoIterator<Item = (u64, E)>,
         E: IntoIterator<Item: AsRef<[f64]>>,
     {
-        let mut data =
-            Self { metric, resolution: 0.0, values: vec![], executions: vec![], builds: vec![] };
+        let mut data = Self {
+            metric,
+            resolution: 0.0,
+            values: vec![],
+            executions: vec![],
+            builds: vec![],
+            starts: BTreeMap::new(),
+        };
         let mut seeds = HashSet::new();
         for (seed, executions) in builds {
             if !seeds.insert(seed) {
@@ -70,6 +82,13 @@ impl Measurements {
     #[must_use]
     pub fn with_resolution(self, resolution: f64) -> Self {
         Self { resolution: if resolution.is_finite() { resolution.max(0.0) } else { 0.0 }, ..self }
+    }
+
+    /// The same measurements, with when the first execution of each build started, by its seed: in seconds since any
+    /// one moment. No statistic uses it; it tells in which order builds were measured.
+    #[must_use]
+    pub fn with_starts(self, starts: BTreeMap<u64, f64>) -> Self {
+        Self { starts, ..self }
     }
 
     fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), Misfit>
@@ -136,6 +155,11 @@ impl<'a> BuildMeasurements<'a> {
     /// The layout seed.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// When its first execution started, in seconds since a moment that all builds share, if that is known.
+    pub fn start(&self) -> Option<f64> {
+        self.data.starts.get(&self.seed).copied()
     }
 
     /// The measurements of each execution; none is empty.

@@ -25,6 +25,8 @@ pub struct Summary {
 pub struct BuildSummary {
     /// The layout seed.
     pub seed: u64,
+    /// When its first execution started, in seconds since a moment that all builds share, if that is known.
+    pub start: Option<f64>,
     /// `b[k]`: the mean of the estimates of the executions, in the metric's unit.
     pub value: f64,
     /// The mean of the means of the executions, in the metric's unit: `value` if the estimator is the
@@ -135,6 +137,7 @@ impl Workspace {
         let total: f64 = estimates.iter().map(|estimate| estimate.value).sum();
         BuildSummary {
             seed: build.seed(),
+            start: build.start(),
             value: total / estimates.len() as f64,
             mean: between.mean,
             executions: between.count,
@@ -165,6 +168,7 @@ mod tests {
             summary(Estimator::Median).builds()[1],
             BuildSummary {
                 seed: 8,
+                start: None,
                 value: 4.0, // (6 + 2) / 2
                 mean: 4.5,  // (6 + 3) / 2
                 executions: 2,

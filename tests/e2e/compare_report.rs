@@ -105,6 +105,34 @@ fn several_files_of_one_comparison_say_the_same() {
 }
 
 #[test]
+fn a_page_tells_what_was_compared_and_needs_nothing_else() {
+    let project = compared();
+    let [page, stored, history, diagnosis] =
+        ["compared.html", "stored.html", "history.html", "diagnosis.html"]
+            .map(|name| project.beside(name));
+    let told = |path: &std::path::Path| fs::read_to_string(path).unwrap();
+    let file = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    project.rbench(&[&STORED[..], &["--output", &file(&page)]].concat()).run().assert_exit(1);
+    let page = told(&page);
+    for part in ["<b>1</b> regressed", ">changing<", "fresh pairs of builds"] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    for (words, path) in [
+        (&["report"][..], &stored),
+        (&["report", "history"], &history),
+        (&["report", "diagnose", "HEAD", "^changing$"], &diagnosis),
+    ] {
+        let outcome = project.rbench(&[words, &["-o", &file(path)]].concat()).run().assert_exit(0);
+        assert_eq!(outcome.stdout(), "", "{}", outcome.told());
+        outcome.assert_stderr_has(&["the page is "]);
+        let page = told(path);
+        assert!(page.contains("changing") && page.contains("default-src &#39;none&#39;"), "{page}");
+        assert!(!page.contains("http://") || !page.contains("src="), "{page}");
+    }
+    assert_eq!(told(&stored).matches("<tbody").count(), page.matches("<tbody").count());
+}
+
+#[test]
 fn packages_of_which_the_versions_use_other_versions_are_told() {
     let project = TestProject::of("published-dependency");
     project.write(

@@ -32,21 +32,10 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     }
     let kept = if args.from_stored { Kept::Nothing } else { Kept::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = project_of(&args.target)?;
-    project.check_tables(&[&args.revision], &console)?;
-    let criteria = CriteriaOptions {
-        min_effect: args.criteria.min_effect,
-        estimator: args.criteria.estimator,
-        ..CriteriaOptions::default()
-    };
-    let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
-    let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
-    let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let report = if args.from_stored {
-        from_stored(&project, args, version, &verdicts, &console)?
+        read(args, &console)?
     } else {
-        measured(&project, args, version, &verdicts, (&console, &interrupt))?
+        measured(args, &console, &interrupt)?
     };
     output.write(&report)?;
     if let Some(directory) = &args.plots {
@@ -58,18 +47,47 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
 }
 
+/// Reads and examines what is stored.
+pub fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
+    let Asked { project, version, verdicts } = Asked::of(args, console)?;
+    from_stored(&project, args, version, &verdicts, console)
+}
+
+/// What is asked for, as far as no results are needed to tell.
+struct Asked {
+    project: Project,
+    version: Version,
+    verdicts: VerdictSettings,
+}
+
+impl Asked {
+    fn of(args: &DiagnoseArgs, console: &Console) -> Result<Self> {
+        let project = project_of(&args.target)?;
+        project.check_tables(&[&args.revision], console)?;
+        let criteria = CriteriaOptions {
+            min_effect: args.criteria.min_effect,
+            estimator: args.criteria.estimator,
+            ..CriteriaOptions::default()
+        };
+        let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
+        let hint = args.given.as_filter("diagnose", "HEAD", &args.revision);
+        let version = project.repository.resolve(&args.revision);
+        let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
+        Ok(Self { project, version, verdicts })
+    }
+}
+
 /// Measures what was asked for.
 fn measured(
-    project: &Project,
     args: &DiagnoseArgs,
-    version: Version,
-    verdicts: &VerdictSettings,
-    (console, interrupt): (&Console, &Interrupt),
+    console: &Console,
+    interrupt: &Interrupt,
 ) -> Result<DiagnosisReport> {
+    let Asked { project, version, verdicts } = Asked::of(args, console)?;
     let start = SystemTime::now();
     let settings = ExperimentSettings::of_diagnosis(&project.file, args);
-    let mut runner = Runner::open(project, settings.clone(), interrupt, console)?;
-    let examined = examine(&mut runner, settings, args, &version, verdicts, console);
+    let mut runner = Runner::open(&project, settings.clone(), interrupt, console)?;
+    let examined = examine(&mut runner, settings, args, &version, &verdicts, console);
     runner.prune(start);
     let benchmarks = examined.map_err(|failure| runner.with_what_is_kept(failure))?;
     Ok(report(args, version, Some(this_machine()), benchmarks))

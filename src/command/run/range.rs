@@ -236,6 +236,7 @@ impl Run<'_> {
             return Err(failure);
         }
         let mut report = RangeReport {
+            criteria: self.verdicts.criteria,
             versions: Vec::new(),
             comparisons: versions.comparisons,
             command_line: self.given.clone(),

@@ -9,6 +9,7 @@ use crate::{
         accepted::idle_note,
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
+        prose::capitalised,
         quantity::{self, percent},
         reach::Form,
         sentence,
@@ -219,14 +220,6 @@ impl ComparisonReport {
         }
         folded("next steps", &fenced(&commands))
     }
-}
-
-/// Words as the beginning of a sentence.
-fn capitalised(words: &str) -> String {
-    let mut characters = words.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// A version, whose revision may be of any length.

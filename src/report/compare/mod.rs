@@ -2,6 +2,7 @@
 
 mod advice;
 mod dependencies;
+mod html;
 mod json;
 mod markdown;
 mod notes;
@@ -13,6 +14,7 @@ mod warning;
 use std::{rc::Rc, time::SystemTime};
 
 pub use advice::NextStep;
+pub(super) use html::page_of;
 pub use summary::{Counts, GeometricMean};
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
@@ -139,6 +141,10 @@ impl Report for ComparisonReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.write_html()
     }
 }
 

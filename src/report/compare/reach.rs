@@ -51,7 +51,7 @@ impl ComparisonReport {
 }
 
 /// What a measured benchmark executes and reads of what differs.
-fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
+pub(super) fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
     let nothing = "executes nothing that changed";
     match (reach.is_nothing(), is_changed) {
         (true, true) => format!(
@@ -63,7 +63,7 @@ fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
 }
 
 /// Whether a reader asks what of the differences a benchmark reaches.
-fn is_told(row: &JudgedRow) -> bool {
+pub(super) fn is_told(row: &JudgedRow) -> bool {
     has_changed(row) || VerdictKind::of(&row.verdict) == VerdictKind::Inconclusive
 }
 

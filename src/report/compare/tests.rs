@@ -4,6 +4,7 @@ mod accepted;
 mod advice;
 mod comment;
 mod notes;
+mod page;
 mod reach;
 mod release;
 

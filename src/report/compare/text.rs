@@ -91,7 +91,7 @@ impl ComparisonReport {
     }
 
     /// How the results came about.
-    fn measured(&self) -> Vec<String> {
+    pub(super) fn measured(&self) -> Vec<String> {
         let stored = |StoredExperiment { identity, begun, dimensions }: &StoredExperiment| {
             let (begun, shape) = (date::minute(*begun), quantity::dimensions(*dimensions));
             format!("stored results of experiment {}, {begun}: {shape}", visible(identity))
@@ -272,6 +272,11 @@ impl ComparisonReport {
 
     /// What there was nothing to measure of, and how the machine code differs.
     fn not_measured(&self, columns: usize) -> String {
+        self.not_measured_lines().iter().map(|line| filled(line, columns)).collect()
+    }
+
+    /// The same, each as a line.
+    pub(super) fn not_measured_lines(&self) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
         for (kind, why) in [
@@ -299,7 +304,7 @@ impl ComparisonReport {
         if let Some(dependencies) = self.dependencies_note() {
             lines.push(format!("dependencies: {}", visible(&dependencies)));
         }
-        lines.iter().map(|line| filled(line, columns)).collect()
+        lines
     }
 
     /// Commands stay in one line each, to be copied.

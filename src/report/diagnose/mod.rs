@@ -2,6 +2,7 @@
 
 mod estimators;
 mod findings;
+mod html;
 mod json;
 mod markdown;
 mod plots;
@@ -154,6 +155,10 @@ impl Report for DiagnosisReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.write_html()
     }
 }
 

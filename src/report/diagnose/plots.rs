@@ -36,12 +36,10 @@ pub(super) fn of(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
         let Ok(examination) = outcome else { continue };
         let id = &benchmark.name.id;
         let prefix = unused(&file_name(id), &mut used);
-        for (name, title, panels) in examination.plots() {
-            if !panels.is_empty() {
-                let svg = document(&format!("{id}: {title}"), &panels);
-                files.push(PlotFile { name: format!("{prefix}-{name}.svg"), svg });
-            }
-        }
+        let plots = examination.drawn(|title| format!("{id}: {title}"));
+        files.extend(
+            plots.map(|(name, _, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg }),
+        );
     }
     files
 }
@@ -63,6 +61,16 @@ fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
 }
 
 impl Examination {
+    /// The name, the title and the drawing of each plot that there is something to draw of, headed by what `head`
+    /// makes of the title.
+    pub(super) fn drawn(
+        &self,
+        head: impl Fn(&str) -> String,
+    ) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+        let plots = self.plots().into_iter().filter(|(_, _, panels)| !panels.is_empty());
+        plots.map(move |(name, title, panels)| (name, title, document(&head(title), &panels)))
+    }
+
     fn plots(&self) -> Vec<(&'static str, &'static str, Vec<Panel>)> {
         vec![
             ("density", "distribution of the measurements of each execution", self.densities()),

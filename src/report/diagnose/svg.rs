@@ -76,10 +76,10 @@ pub enum Kind {
 pub fn document(title: &str, panels: &[Panel]) -> String {
     let height = TITLE + PANEL * panels.len() as f64;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {WIDTH:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <title>{title}</title>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"12\" y=\"23\" font-size=\"15\" font-weight=\"bold\">{title}</text>\n",
         title = escaped(title)
     );
@@ -126,8 +126,8 @@ impl Panel {
         for (at, name) in &self.marks {
             let at = x.place(*at);
             svg += &format!(
-                "<path d=\"M{at:.1} {above}V{:.1}\" stroke=\"#d55e00\" stroke-dasharray=\"4 3\"/>\n\
-                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#d55e00\">{}</text>\n",
+                "<path d=\"M{at:.1} {above}V{:.1}\" class=\"mark\" stroke=\"#d55e00\" stroke-dasharray=\"4 3\"/>\n\
+                 <text x=\"{:.1}\" y=\"{:.1}\" class=\"mark\" fill=\"#a63a06\">{}</text>\n",
                 PANEL - below,
                 at + 4.0,
                 above + 12.0,
@@ -141,14 +141,14 @@ impl Panel {
         let [left, right, above, below] = MARGINS;
         let (bottom, middle) = (PANEL - below, f64::midpoint(above, PANEL - below));
         let mut svg = format!(
-            "<path d=\"M{left} {above}V{bottom}H{}\" fill=\"none\" stroke=\"#888888\"/>\n",
+            "<path d=\"M{left} {above}V{bottom}H{}\" class=\"axis\" fill=\"none\" stroke=\"#888888\"/>\n",
             WIDTH - right
         );
         let digits = decimals(&x.ticks);
         for tick in &x.ticks {
             let at = x.place(*tick);
             svg += &format!(
-                "<path d=\"M{at:.1} {bottom}v4\" stroke=\"#888888\"/>\
+                "<path d=\"M{at:.1} {bottom}v4\" class=\"axis\" stroke=\"#888888\"/>\
                  <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
                 bottom + 17.0,
                 escaped(&self.x.tick(*tick, digits))
@@ -158,7 +158,7 @@ impl Panel {
         for tick in &y.ticks {
             let at = y.place(*tick);
             svg += &format!(
-                "<path d=\"M{left} {at:.1}H{}\" stroke=\"#eeeeee\"/>\
+                "<path d=\"M{left} {at:.1}H{}\" class=\"grid\" stroke=\"#eeeeee\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
                 WIDTH - right,
                 left - 6.0,
@@ -178,15 +178,20 @@ impl Panel {
 
     fn legend(&self) -> String {
         let [_, right, above, _] = MARGINS;
-        let named =
-            self.shapes.iter().filter_map(|shape| Some((shape.colour, shape.name.as_ref()?)));
+        let named = self
+            .shapes
+            .iter()
+            .filter_map(|shape| Some((shape.colour % COLOURS.len(), shape.name.as_ref()?)));
         let mut svg = String::new();
         for (index, (colour, name)) in named.enumerate() {
+            let y = above + 12.0 + LEGEND * index as f64;
             svg += &format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{}\">{}</text>\n",
-                WIDTH - right - 6.0,
-                above + 12.0 + LEGEND * index as f64,
-                COLOURS[colour % COLOURS.len()],
+                "<path class=\"c{colour}\" d=\"M{:.1} {:.1}h16\" stroke=\"{}\" stroke-width=\"3\"/>\
+                 <text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>\n",
+                WIDTH - right - 22.0,
+                y - 4.0,
+                COLOURS[colour],
+                WIDTH - right - 28.0,
                 escaped(name)
             );
         }
@@ -230,7 +235,8 @@ impl Shape {
     }
 
     fn draw(&self, x: &Scale, y: &Scale) -> String {
-        let colour = COLOURS[self.colour % COLOURS.len()];
+        let class = self.colour % COLOURS.len();
+        let colour = COLOURS[class];
         let is_drawn = |point: &&[f64; 2]| x.has(point[0]) && y.has(point[1]);
         let points = self.points.iter().filter(is_drawn);
         let places: Vec<[f64; 2]> = points.map(|p| [x.place(p[0]), y.place(p[1])]).collect();
@@ -244,7 +250,7 @@ impl Shape {
                 let (width, opacity) =
                     if self.kind == Kind::Line { (1.8, 1.0) } else { (1.0, 0.45) };
                 format!(
-                    "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
+                    "<path class=\"c{class}\" d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
                      stroke-opacity=\"{opacity}\"/>\n",
                     joined(&places)
                 )
@@ -252,7 +258,7 @@ impl Shape {
             Kind::Dots => {
                 let dots = places.iter().map(|[x, y]| format!("M{x:.1} {y:.1}h0"));
                 format!(
-                    "<path d=\"{}\" stroke=\"{colour}\" stroke-width=\"2.4\" stroke-linecap=\"round\" \
+                    "<path class=\"c{class}\" d=\"{}\" stroke=\"{colour}\" stroke-width=\"2.4\" stroke-linecap=\"round\" \
                      stroke-opacity=\"0.6\"/>\n",
                     dots.collect::<String>()
                 )
@@ -261,12 +267,16 @@ impl Shape {
                 let zero = y.place(0.0);
                 let bars = places.iter().map(|[x, y]| format!("M{x:.1} {zero:.1}V{y:.1}"));
                 let bars: String = bars.collect();
-                format!("<path d=\"{bars}\" stroke=\"{colour}\" stroke-width=\"40\"/>\n")
+                format!(
+                    "<path class=\"c{class}\" d=\"{bars}\" stroke=\"{colour}\" stroke-width=\"40\"/>\n"
+                )
             }
             Kind::Ranges => {
                 let ranges = places.chunks_exact(2).map(|pair| format!("M{}", joined(pair)));
                 let ranges: String = ranges.collect();
-                format!("<path d=\"{ranges}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n")
+                format!(
+                    "<path class=\"c{class}\" d=\"{ranges}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n"
+                )
             }
         }
     }

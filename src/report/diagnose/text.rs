@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     diagnosis::Warning,
+    model::Benchmark,
     report::{
         prose::{filled, first_line_filled},
         quantity::{self, count, duration, size},
@@ -42,15 +43,20 @@ impl DiagnosisReport {
         match &examined.outcome {
             Ok(examination) => {
                 text += &examination.text(columns);
-                let bench = ("filter", Some(place.name.id.as_str()));
-                let revision = self.version.to_type();
-                let again = [bench, ("exact", None), ("from-stored", None)];
-                let again = self.command_line.suggest("diagnose", &[&revision], &again);
-                text += &format!("\nthis report again: {}\n", visible(&again));
+                text += &format!("\nthis report again: {}\n", visible(&self.again(place)));
             }
             Err(not) => text += &not.text(columns),
         }
         text
+    }
+}
+
+impl DiagnosisReport {
+    /// The command that reports on a benchmark again.
+    pub(super) fn again(&self, benchmark: &Benchmark) -> String {
+        let filter = ("filter", Some(benchmark.name.id.as_str()));
+        let options = [filter, ("exact", None), ("from-stored", None)];
+        self.command_line.suggest("diagnose", &[&self.version.to_type()], &options)
     }
 }
 

@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// A change of a benchmark between two versions that were measured in one experiment.
-struct Shown<'r> {
-    history: &'r BenchmarkHistory,
-    base: &'r Version,
-    head: &'r Version,
-    row: &'r JudgedRow,
+pub(super) struct Shown<'r> {
+    pub(super) history: &'r BenchmarkHistory,
+    pub(super) base: &'r Version,
+    pub(super) head: &'r Version,
+    pub(super) row: &'r JudgedRow,
 }
 
 impl HistoryReport {
@@ -40,16 +40,7 @@ impl HistoryReport {
     }
 
     fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.benchmarks.iter().flat_map(|history| {
-            history.versions.iter().filter_map(
-                move |HistoryRow { version: head, against, .. }| {
-                    let Against { version: base, relation, row } = against.as_ref()?;
-                    let has_changed = VerdictKind::of(&row.verdict).is_change();
-                    let is_shown = has_changed && *relation == Relation::SameExperiment;
-                    is_shown.then_some(Shown { history, base, head, row })
-                },
-            )
-        })
+        self.benchmarks.iter().flat_map(BenchmarkHistory::shown)
     }
 
     /// The place of a version in the order of all.
@@ -89,5 +80,17 @@ impl HistoryReport {
             filled(&paint(style::QUIET, &subject), columns)
         };
         format!("{}{subject}\n", table.fit(columns))
+    }
+}
+
+impl BenchmarkHistory {
+    /// The changes that comparisons within one experiment showed.
+    pub(super) fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.versions.iter().filter_map(|HistoryRow { version: head, against, .. }| {
+            let Against { version: base, relation, row } = against.as_ref()?;
+            let has_changed = VerdictKind::of(&row.verdict).is_change();
+            let is_shown = has_changed && *relation == Relation::SameExperiment;
+            is_shown.then_some(Shown { history: self, base, head, row })
+        })
     }
 }

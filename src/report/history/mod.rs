@@ -3,6 +3,8 @@
 
 mod compared;
 mod csv;
+mod html;
+mod html_row;
 mod json;
 mod markdown;
 mod series;
@@ -179,6 +181,10 @@ impl Report for HistoryReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.write_html()
     }
 
     fn csv(&self) -> Result<String> {

@@ -11,6 +11,7 @@ use crate::{
     model::Version,
     report::{
         CommandLine, Report,
+        compare::{self, ComparisonReport},
         json::{Change, FullName, Version as VersionFields, document},
         names::{Names, metric_name},
         quantity::{count, percent, range},
@@ -19,6 +20,7 @@ use crate::{
         verdict::VerdictKind,
         visible::visible,
     },
+    stats::Criteria,
 };
 
 /// The versions of a range that were measured.
@@ -26,6 +28,8 @@ use crate::{
 pub struct RangeReport {
     /// The versions, in the order in which they were measured.
     pub versions: Vec<ShowReport>,
+    /// How benchmarks were judged.
+    pub criteria: Criteria,
     /// The comparisons of two of them, in the order in which they were made.
     pub comparisons: Vec<RangeComparison>,
     /// What writes the commands that are suggested.
@@ -127,6 +131,21 @@ impl Report for RangeReport {
         table.fit(columns)
             + &changes
             + &format!("\nhow benchmarks changed: {}\n", visible(&history))
+    }
+
+    fn html(&self) -> Result<String> {
+        let part = |(number, comparison): (usize, &RangeComparison)| {
+            let [base, head] = comparison.versions.clone();
+            let title = format!("{}..{} {}", base.short(), head.short(), head.summary);
+            let command_line = self.command_line.clone();
+            let mut report = ComparisonReport::new(base, head, self.criteria, command_line);
+            report.rows.clone_from(&comparison.rows);
+            report.section_html(number, &visible(title.trim()))
+        };
+        let told = self.comparisons.iter().filter(|comparison| !comparison.rows.is_empty());
+        let sections = told.enumerate().map(part).collect::<Result<Vec<String>>>()?;
+        let versions = count(self.versions.len(), "version");
+        compare::page_of("run", &format!("{versions} compared"), sections, &self.json()?)
     }
 
     fn json(&self) -> Result<String> {

@@ -123,6 +123,7 @@ fn report(detailed: bool) -> ShowReport {
 
 fn range(versions: Vec<ShowReport>) -> RangeReport {
     RangeReport {
+        criteria: Criteria::default(),
         versions,
         comparisons: Vec::new(),
         command_line: given("run A..B --bench work -l 3"),

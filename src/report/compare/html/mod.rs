@@ -1,0 +1,199 @@
+//! The comparison as a web page: what changed first, and each benchmark with the builds that say so.
+
+mod row;
+
+use askama::Template;
+use row::Row;
+
+use super::{ComparisonReport, NextStep};
+use crate::{
+    failure::{Exit, OrFail as _, Result},
+    judge::JudgedRow,
+    report::{
+        html::{Symmetric, page},
+        prose::capitalised,
+        quantity::bare_percent,
+        verdict::VerdictKind,
+        visible::visible,
+    },
+};
+
+/// A change has room on the axis; an interval that is wider than so many changes of its benchmark may be cut.
+const WIDEST: f64 = 4.0;
+
+/// Up to so many benchmarks show their builds at once: those that changed.
+const MOST_OPEN: usize = 3;
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Page<'p> {
+    /// The command.
+    command: &'p str,
+    /// What the page is about: the head, or several versions; and the base.
+    head: &'p str,
+    base: Option<&'p str>,
+    summary: String,
+    sections: Vec<String>,
+}
+
+/// One comparison of two versions.
+#[derive(Template)]
+#[template(path = "section.html")]
+struct Section {
+    /// A number that no other section has.
+    id: usize,
+    title: String,
+    counts: Vec<Count>,
+    means: Vec<String>,
+    warnings: Vec<String>,
+    min_effect: String,
+    /// The places of ± the smallest change of interest, and of round changes, in percent of the width.
+    limits: [String; 2],
+    ticks: Vec<Tick>,
+    rows: Vec<Row>,
+    failed_targets: Vec<String>,
+    others: Vec<String>,
+    steps: Vec<NextStep>,
+    how: Vec<String>,
+}
+
+struct Count {
+    class: &'static str,
+    number: usize,
+    name: &'static str,
+}
+
+struct Tick {
+    at: String,
+    label: String,
+}
+
+/// A page of several comparisons, each of which is a section of its own.
+pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
+    let body = Page { command, head: title, base: None, summary: String::new(), sections };
+    page(title, &body, command, Some(json))
+}
+
+impl ComparisonReport {
+    pub(super) fn write_html(&self) -> Result<String> {
+        let mut sections = vec![self.section_html(0, "What changed")?];
+        if let Some(also) = &self.also {
+            let title = format!("Also against {}", visible(&also.base.to_string()));
+            sections.push(also.section_html(1, &title)?);
+        }
+        let [base, head] = [&self.base, &self.head];
+        let names = [base, head].map(|version| visible(&version.to_string()).into_owned());
+        let title = format!("{}: {head} against {base}", self.headline());
+        let file = format!("compare-{}-{}", base.short(), head.short());
+        let body = Page {
+            command: "compare",
+            head: &names[1],
+            base: Some(&names[0]),
+            summary: visible(&head.summary).into_owned(),
+            sections,
+        };
+        page(&title, &body, &file, Some(&self.write_json()?))
+    }
+
+    /// A part of a page on these two versions, with a number that no other part of it has.
+    pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
+        let axis = self.axis();
+        let mut ordered = self.ordered();
+        ordered.sort_by_key(|row| VerdictKind::of(&row.verdict));
+        let names = self.names();
+        let prefix = if id == 0 { String::new() } else { format!("{id}-") };
+        let mut open = 0;
+        let rows = ordered.iter().enumerate().map(|(index, row)| {
+            let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
+            open += usize::from(is_open);
+            self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
+        });
+        let limit = self.criteria.min_effect;
+        let section = Section {
+            id,
+            title: title.to_owned(),
+            counts: self.count_items(),
+            means: self
+                .mean_texts()
+                .map(|text| visible(&capitalised(&text)).into_owned())
+                .collect(),
+            warnings: self
+                .all_warnings()
+                .iter()
+                .map(|warning| visible(&self.warning_text(warning)).into_owned())
+                .collect(),
+            min_effect: self.min_effect_text(),
+            limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
+            ticks: ticks(&axis),
+            rows: rows.collect(),
+            failed_targets: self.failed_target_texts(),
+            others: self.not_measured_lines(),
+            steps: self.visible_steps(),
+            how: self.measured(),
+        };
+        section.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
+    }
+
+    /// An axis with room for every change, and for most intervals.
+    fn axis(&self) -> Symmetric {
+        let scale = self.criteria.min_effect;
+        let changes = self.rows.iter().filter_map(JudgedRow::decisive);
+        let reach = changes.map(|stage| {
+            let change = &stage.assessment.change;
+            let wide = WIDEST * change.estimate.abs().max(scale);
+            change.low.abs().max(change.high.abs()).min(wide)
+        });
+        Symmetric::new(scale, 1.05 * reach.fold(0.0, f64::max))
+    }
+
+    fn count_items(&self) -> Vec<Count> {
+        let counts = VerdictKind::ALL.into_iter().map(|kind| Count {
+            class: kind.class(),
+            number: self.with_verdict(kind).count(),
+            name: kind.name(),
+        });
+        counts.filter(|count| count.number > 0).collect()
+    }
+
+    fn failed_target_texts(&self) -> Vec<String> {
+        let targets = self.failed_targets.iter();
+        targets
+            .map(|(target, failure)| format!("{target}: failed: {failure}"))
+            .map(|text| visible(&text).into_owned())
+            .collect()
+    }
+
+    fn visible_steps(&self) -> Vec<NextStep> {
+        let steps = self.next_steps().into_iter();
+        steps
+            .map(|NextStep { command, purpose }| NextStep {
+                command: visible(&command).into_owned(),
+                purpose: visible(&capitalised(&purpose)).into_owned(),
+            })
+            .collect()
+    }
+}
+
+fn ticks(axis: &Symmetric) -> Vec<Tick> {
+    let ticks = axis.ticks();
+    let negative = ticks.iter().rev().map(|tick| -tick);
+    let all = negative.chain([0.0]).chain(ticks.iter().copied());
+    all.map(|tick| Tick { at: percent_of_width(axis.place(tick)), label: label(tick) }).collect()
+}
+
+/// A round change at an axis: `-3 %`, `0`, `+0.1 %`.
+fn label(tick: f64) -> String {
+    if tick == 0.0 {
+        return "0".to_owned();
+    }
+    let text = bare_percent(tick);
+    let short =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{short} %")
+}
+
+/// A place with one digit behind the point, or none where that is 0.
+fn percent_of_width(place: f64) -> String {
+    let text = format!("{place:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}

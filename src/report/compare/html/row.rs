@@ -1,0 +1,249 @@
+//! One benchmark on a web page: its line in the table, and what says so, build by build.
+
+use super::{ComparisonReport, percent_of_width};
+use crate::{
+    judge::{JudgedRow, JudgedStage},
+    model::Unit,
+    report::{
+        compare::{
+            reach::{is_told, words},
+            summary::name,
+        },
+        html::{Linear, Pairs, Symmetric, Times},
+        names::Names,
+        prose::capitalised,
+        quantity::{self, count, percent},
+        reach::Form,
+        sentence,
+        shares::Shares,
+        verdict::VerdictKind,
+        visible::{visible, visible_lines},
+    },
+    stats::{Interval, Method, Summary},
+};
+
+/// Up to so many functions of a benchmark are listed.
+const MOST_FUNCTIONS: usize = 12;
+
+/// A benchmark in a metric.
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) class: &'static str,
+    pub(super) is_open: bool,
+    /// By what a reader may sort: the values of base and head, and the change.
+    pub(super) sort: String,
+    pub(super) name: String,
+    pub(super) base: (String, String),
+    pub(super) head: (String, String),
+    pub(super) change: String,
+    pub(super) range: String,
+    pub(super) mark: Option<Mark>,
+    pub(super) verdict: &'static str,
+    pub(super) sentence: String,
+    pub(super) stages: Vec<Stage>,
+    /// The values at both ends of the axis of builds.
+    pub(super) ends: (String, String),
+    pub(super) time: Option<Time>,
+    pub(super) notes: Vec<String>,
+    pub(super) functions: Vec<String>,
+}
+
+/// The interval of a change, in percent of the width.
+pub(super) struct Mark {
+    pub(super) low: String,
+    pub(super) width: String,
+    pub(super) at: String,
+}
+
+/// The builds of one stage.
+pub(super) struct Stage {
+    pub(super) caption: String,
+    pub(super) pairs: Pairs,
+}
+
+/// The pairs in the order in which they were measured.
+pub(super) struct Time {
+    pub(super) times: Times,
+    pub(super) ends: (String, String),
+}
+
+/// A pair of builds of one layout.
+struct Pair {
+    /// When its first execution started, if that is known.
+    start: Option<f64>,
+    change: f64,
+}
+
+impl ComparisonReport {
+    pub(super) fn row_html(
+        &self,
+        row: &JudgedRow,
+        id: String,
+        (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
+    ) -> Row {
+        let kind = VerdictKind::of(&row.verdict);
+        let stage = row.decisive();
+        let change = stage.map(|stage| stage.assessment.change);
+        let [base, head] = [0, 1].map(|version| {
+            stage.map_or_else(Default::default, |stage| self.value(&stage.summaries[version]))
+        });
+        let values = Linear::of(row.stages.iter().flat_map(|stage| {
+            let builds = stage.summaries.iter().flat_map(Summary::builds).map(|build| build.value);
+            let intervals = stage.summaries.iter().filter_map(|summary| self.interval(summary));
+            builds.chain(intervals.flatten())
+        }));
+        let unit = row.metric.as_ref().map_or(Unit::Nanoseconds, |metric| metric.unit);
+        let stages: Vec<Stage> = row
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(index, stage)| self.stage_html(index, stage, &values))
+            .collect();
+        let (functions, reach) = reached(row, kind);
+        Row {
+            id,
+            class: kind.class(),
+            is_open,
+            sort: sort(stage),
+            name: visible(&name(names, row)).into_owned(),
+            base,
+            head,
+            change: change.map_or_else(String::new, |change| percent(change.estimate)),
+            range: change
+                .map_or_else(String::new, |change| quantity::range(change.low, change.high)),
+            mark: change.map(|change| {
+                let [low, at, high] =
+                    [change.low, change.estimate, change.high].map(|change| axis.place(change));
+                Mark {
+                    low: percent_of_width(low),
+                    width: percent_of_width((high - low).max(0.2)),
+                    at: percent_of_width(at),
+                }
+            }),
+            verdict: kind.name(),
+            sentence: visible_lines(&capitalised(&sentence::reason(row))).into_owned(),
+            stages,
+            ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
+            time: time(row),
+            notes: shares_note(stage).into_iter().chain(reach).collect(),
+            functions,
+        }
+    }
+
+    /// The value of a version, and the half-width of its interval.
+    fn value(&self, summary: &Summary) -> (String, String) {
+        let interval = Interval::three_level(summary, self.criteria.confidence);
+        let value = quantity::value(summary.values().mean, summary.metric().unit);
+        (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
+    }
+
+    fn interval(&self, summary: &Summary) -> Option<[f64; 2]> {
+        let interval = Interval::three_level(summary, self.criteria.confidence).ok()?;
+        Some([interval.low, interval.high])
+    }
+
+    fn stage_html(&self, index: usize, stage: &JudgedStage, axis: &Linear) -> Stage {
+        let values = stage.summaries.each_ref().map(|summary| {
+            summary.builds().iter().map(|build| (build.seed, build.value)).collect::<Vec<_>>()
+        });
+        let intervals = stage.summaries.each_ref().map(|summary| self.interval(summary));
+        let changes: Vec<f64> = pairs(stage).iter().map(|pair| pair.change).collect();
+        let which = if index == 0 { "" } else { "fresh " };
+        let caption = if is_paired(stage) {
+            let slower = changes.iter().filter(|change| **change > 0.0).count();
+            let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            format!(
+                "{} of builds: {slower} slower, {} %",
+                count(changes.len(), &format!("{which}pair")),
+                quantity::range(least, most),
+            )
+        } else {
+            let [base, head] = values.each_ref().map(Vec::len);
+            format!("{base} {which}builds of the base and {head} of the head, not paired")
+        };
+        Stage { caption, pairs: Pairs::of(&values, &intervals, is_paired(stage), axis) }
+    }
+}
+
+/// The value of base and head, and the change, as far as there are any.
+fn sort(stage: Option<&JudgedStage>) -> String {
+    stage.map_or_else(String::new, |stage| {
+        let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
+        [base, head, stage.assessment.change.estimate].map(four_digits).join(",")
+    })
+}
+
+/// A number for a program, as short as it can be.
+fn four_digits(number: f64) -> String {
+    let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
+    let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
+    if plain.len() <= exponential.len() { plain } else { exponential }
+}
+
+fn is_paired(stage: &JudgedStage) -> bool {
+    matches!(stage.assessment.comparison.method, Method::Paired { .. })
+}
+
+/// The pairs of a stage; none unless equal seeds are a pair.
+fn pairs(stage: &JudgedStage) -> Vec<Pair> {
+    let [base, head] = &stage.summaries;
+    let pair = |head: &crate::stats::BuildSummary| {
+        let base = base.builds().iter().find(|base| base.seed == head.seed)?;
+        let start = base.start.zip(head.start).map(|(base, head)| base.min(head));
+        Some(Pair { start, change: head.value / base.value - 1.0 })
+    };
+    if is_paired(stage) { head.builds().iter().filter_map(pair).collect() } else { Vec::new() }
+}
+
+/// The pairs of all stages in the order of time; nothing where that is not known of all of them.
+fn time(row: &JudgedRow) -> Option<Time> {
+    let mut changes = Vec::new();
+    let mut parted = Vec::new();
+    for stage in &row.stages {
+        if !changes.is_empty() {
+            parted.push(changes.len());
+        }
+        let mut timed: Vec<(f64, f64)> = Vec::new();
+        for pair in pairs(stage) {
+            timed.push((pair.start?, pair.change));
+        }
+        timed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        changes.extend(timed.into_iter().map(|(_, change)| change));
+    }
+    if changes.len() < 2 {
+        return None;
+    }
+    let times = Times::of(&changes, &parted);
+    let ends = (percent(times.axis.low), percent(times.axis.high));
+    Some(Time { times, ends })
+}
+
+/// Where the variance of a change lies.
+fn shares_note(stage: Option<&JudgedStage>) -> Option<String> {
+    let builds = (100.0 * Shares::of_change(stage?)?.builds()).round();
+    Some(format!("Variance: {builds:.0} % builds, {:.0} % executions", 100.0 - builds))
+}
+
+/// The changed functions that a benchmark executes, and what else is to be said of what it reaches.
+fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) {
+    let Some(reach) = row.reach.as_ref().filter(|_| is_told(row)) else {
+        return (Vec::new(), None);
+    };
+    if reach.functions.len() <= 1 {
+        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change(), Form::Text))));
+    }
+    let mut functions: Vec<String> = reach
+        .functions
+        .iter()
+        .take(MOST_FUNCTIONS)
+        .map(|function| Form::Text.function(function))
+        .collect();
+    if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
+        functions.push(format!("and {more} more"));
+    }
+    let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
+    let others =
+        (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change(), Form::Text)));
+    (functions, others)
+}

@@ -1,0 +1,52 @@
+//! A comparison as its readers see it in a browser.
+
+use super::*;
+
+#[test]
+fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
+    let page = report().html().unwrap();
+    let kinds: Vec<&str> = page
+        .split("<tbody class=")
+        .skip(1)
+        .map(|row| row.split(' ').next().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "regressed",
+            "regressed",
+            "failed",
+            "improved",
+            "incomparable",
+            "inconclusive",
+            "unchanged",
+            "unchanged",
+            "unchanged"
+        ]
+    );
+    // Two stages of each of the three that changed, and one of each of the others with values.
+    assert_eq!(page.matches("<figure class=p>").count(), 10);
+    for told in ["<b>2</b> regressed", "same/1", "only in", "cargo rbench diff"] {
+        assert!(page.contains(told), "no {told} in {page}");
+    }
+}
+
+#[test]
+fn pairs_stand_in_the_order_in_which_they_were_measured() {
+    let mut row = judged("a", 100.0, &[1.1], 0.01, 0.001);
+    let page =
+        |row: &JudgedRow| ComparisonReport { rows: vec![row.clone()], ..nothing() }.html().unwrap();
+    assert!(!page(&row).contains("<figure class=t>"), "it is not known when they were measured");
+    let builds = (1..4_u32).map(|seed| (u64::from(seed), [[100.0 + f64::from(seed)]]));
+    let starts = [(1, 30.0), (2, 10.0), (3, 20.0)].into();
+    let data = Measurements::new(Metric::wall(), builds).unwrap().with_starts(starts);
+    let base = Summary::of(&data, Estimator::Mean);
+    let heads = [(1, 102.0), (2, 110.0), (3, 104.0)].map(|(seed, value)| (seed, [[value]]));
+    let head = Measurements::new(Metric::wall(), heads).unwrap();
+    let head = head.with_starts([(1, 31.0), (2, 11.0), (3, 21.0)].into());
+    row.stages[0].summaries = [base, Summary::of(&head, Estimator::Mean)];
+    // Of 7.8, 1 and 1 % more in this order: down, and then hardly.
+    let page = page(&row);
+    let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
+    assert_eq!(line, Some("M57 2l113 54 113 0"), "{page}");
+}

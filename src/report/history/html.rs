@@ -1,0 +1,236 @@
+//! The history as a web page: what is suspected to have changed, and the course of each benchmark.
+
+use std::borrow::Borrow;
+
+use askama::Template;
+
+use super::{
+    BenchmarkHistory, Event, HistoryReport, HistoryRow, Series,
+    compared::Shown,
+    html_row::{Limits, Row},
+};
+use crate::{
+    failure::Result,
+    model::Version,
+    report::{
+        date,
+        html::page,
+        names::with_metric,
+        prose::capitalised,
+        quantity::{count, percent, range},
+        verdict::VerdictKind,
+        visible::visible,
+    },
+};
+
+/// Up to so many events are shown: the newest.
+const MOST_EVENTS: usize = 100;
+/// Up to so many benchmarks of an event are shown.
+const MOST_MEMBERS: usize = 50;
+/// A page lists about so many versions of benchmarks at most, and not more than so many of each; and has all data
+/// of so many.
+const MOST_LISTED: usize = 1500;
+const MOST_LISTED_OF_EACH: usize = 30;
+const MOST_WITH_DATA: usize = 4000;
+
+#[derive(Template)]
+#[template(path = "history.html")]
+struct Page {
+    title: String,
+    lead: String,
+    warnings: Vec<String>,
+    judged: String,
+    shown: Vec<ShownFields>,
+    events: Vec<EventFields>,
+    hidden_events: usize,
+    /// The command that confirms the newest event.
+    confirm: Option<String>,
+    rows: Vec<Row>,
+    hidden: usize,
+    /// Whether the page has all data.
+    is_whole: bool,
+    /// The command that prints all values.
+    all_values: String,
+}
+
+struct EventFields {
+    range: String,
+    subject: String,
+    members: Vec<Member>,
+}
+
+/// A change that a comparison showed.
+struct ShownFields {
+    class: &'static str,
+    name: String,
+    change: String,
+    range: String,
+    versions: String,
+    subject: String,
+    /// When the version was committed, in seconds since 1970.
+    time: i64,
+}
+
+struct Member {
+    class: &'static str,
+    name: String,
+    change: String,
+    range: String,
+    possible: String,
+}
+
+impl HistoryReport {
+    pub(super) fn write_html(&self) -> Result<String> {
+        self.html_of(&self.benchmarks)
+    }
+
+    /// The page of this report with the versions of these benchmarks, which are those of the report: a caller that
+    /// has very many versions need not have all of them at once.
+    pub fn html_of<B: Borrow<BenchmarkHistory>>(
+        &self,
+        benchmarks: impl IntoIterator<Item = B>,
+    ) -> Result<String> {
+        let names = self.names();
+        let listed = (MOST_LISTED / self.benchmarks.len().max(1)).min(MOST_LISTED_OF_EACH);
+        let limits = Limits { confidence: self.criteria.confidence, listed };
+        let (mut rows, mut shown) = (Vec::new(), Vec::new());
+        let (mut longest, mut all) = (None::<Ends>, 0);
+        for benchmark in benchmarks {
+            let history: &BenchmarkHistory = benchmark.borrow();
+            all += history.versions.len();
+            let ends = Ends::of(&history.versions);
+            if ends.as_ref().map_or(0, |ends| ends.count)
+                > longest.as_ref().map_or(0, |ends| ends.count)
+            {
+                longest = ends;
+            }
+            let name = with_metric(names.name(&history.benchmark), Some(&history.metric));
+            shown.extend(history.shown().map(|one| shown_fields(&one, &visible(&name))));
+            rows.push(Row::of(history, &visible(&name), &limits));
+        }
+        shown.sort_by_key(|one| std::cmp::Reverse(one.time));
+        shown.truncate(MOST_EVENTS);
+        rows.sort_by(Row::by_importance);
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.id = format!("b{index}");
+        }
+        let is_whole = all <= MOST_WITH_DATA;
+        let json =
+            if is_whole { self.write_json()? } else { self.without_versions().write_json()? };
+        let versions = longest.as_ref().map_or(0, |ends| ends.count);
+        let title = format!(
+            "{} over {}",
+            count(self.benchmarks.len(), "benchmark"),
+            count(versions, "version")
+        );
+        let events = self.events.iter().rev();
+        let body = Page {
+            lead: longest.map_or_else(String::new, |ends| ends.text()),
+            warnings: self.warnings().iter().map(|warning| visible(warning).into_owned()).collect(),
+            judged: visible(&capitalised(&self.judged())).into_owned(),
+            shown,
+            events: events.take(MOST_EVENTS).map(|event| self.event_html(event)).collect(),
+            hidden_events: self.events.len().saturating_sub(MOST_EVENTS),
+            confirm: self.events.last().map(|event| {
+                let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
+                let command = self.command_line.suggest("compare", &[&base, &head], &[]);
+                visible(&command).into_owned()
+            }),
+            rows,
+            hidden: self.hidden,
+            is_whole,
+            all_values: self.command_line.suggest("history", &[], &[("format", Some("csv"))]),
+            title,
+        };
+        page(&format!("History: {}", body.title), &body, "history", Some(&json))
+    }
+
+    fn without_versions(&self) -> Self {
+        let stripped = |history: &BenchmarkHistory| BenchmarkHistory {
+            benchmark: history.benchmark.clone(),
+            metric: history.metric.clone(),
+            sessions: history.sessions,
+            series: history.series.clone(),
+            versions: Vec::new(),
+        };
+        Self {
+            criteria: self.criteria,
+            overview: self.overview,
+            events_only: self.events_only,
+            hidden: self.hidden,
+            unfinished: self.unfinished,
+            shallow: self.shallow,
+            benchmarks: self.benchmarks.iter().map(stripped).collect(),
+            events: self.events.clone(),
+            command_line: self.command_line.clone(),
+        }
+    }
+
+    fn event_html(&self, event: &Event) -> EventFields {
+        let names = self.names();
+        let until = &event.place.best[1];
+        let day = until.time.map_or_else(String::new, date::day);
+        let members = self.members(event).into_iter().take(MOST_MEMBERS);
+        let member = |(history, change): (&BenchmarkHistory, &super::SuspectedChange)| Member {
+            class: if change.estimate > 0.0 { "slower" } else { "faster" },
+            name: visible(&with_metric(names.name(&history.benchmark), Some(&history.metric)))
+                .into_owned(),
+            change: percent(change.estimate),
+            range: range(change.low, change.high),
+            possible: visible(&change.place.possible_range().unwrap_or_default()).into_owned(),
+        };
+        EventFields {
+            range: visible(&event.place.best_range()).into_owned(),
+            subject: visible(format!("{day} {}", until.summary).trim()).into_owned(),
+            members: members.map(member).collect(),
+        }
+    }
+}
+
+fn shown_fields(Shown { base, head, row, .. }: &Shown<'_>, name: &str) -> ShownFields {
+    let change = row.decisive().map(|stage| stage.assessment.change);
+    ShownFields {
+        class: VerdictKind::of(&row.verdict).class(),
+        name: name.to_owned(),
+        change: change.map_or_else(String::new, |change| percent(change.estimate)),
+        range: change.map_or_else(String::new, |change| range(change.low, change.high)),
+        versions: visible(&format!("{}..{}", base.short(), head.short())).into_owned(),
+        subject: visible(&head.summary).into_owned(),
+        time: head.time.unwrap_or_default(),
+    }
+}
+
+/// The first and the last of some versions.
+struct Ends {
+    first: Version,
+    last: Version,
+    count: usize,
+}
+
+impl Ends {
+    fn of(rows: &[HistoryRow]) -> Option<Self> {
+        let [first, last] = [rows.first()?, rows.last()?].map(|row| row.version.clone());
+        Some(Self { first, last, count: rows.len() })
+    }
+
+    fn text(&self) -> String {
+        let [first, last] = [&self.first, &self.last].map(end_text);
+        format!("From {first} to {last}")
+    }
+}
+
+/// A version at the end of an axis: `1a2b3c4, 2026-11-02`.
+pub(super) fn end_text(version: &Version) -> String {
+    let day = version.time.map_or_else(String::new, |time| format!(", {}", date::day(time)));
+    visible(&(version.short() + &day)).into_owned()
+}
+
+impl Series {
+    /// Why nothing is said, if nothing is.
+    pub(super) fn not_judged(&self) -> Option<&str> {
+        match self {
+            Self::Judged { .. } => None,
+            Self::NotJudged { reason } => Some(reason),
+        }
+    }
+}

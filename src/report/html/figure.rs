@@ -1,0 +1,274 @@
+//! Drawings as the path data of SVG, in whole steps of a box that a page may stretch.
+//!
+//! Lines keep their width and dots stay round however a box is stretched, since both are strokes. Labels are not
+//! part of a box. A page has hundreds of drawings, so each is as short as it can be.
+
+/// How many steps the box of a course is wide and high.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 100.0;
+
+/// Half of the width, in percent, but for the half of a dot at the end.
+const ROOM: f64 = 48.0;
+
+/// An axis of relative changes on which both directions have the same room: linear near zero, and logarithmic far
+/// from it, so that a leap does not hide what is small.
+#[derive(Clone, Copy, Debug)]
+pub struct Symmetric {
+    /// Where it turns from linear to logarithmic.
+    scale: f64,
+    /// The largest change that has a place.
+    extent: f64,
+}
+
+impl Symmetric {
+    /// An axis with room for changes up to `extent`, on which those within ± `scale` are told apart linearly.
+    pub fn new(scale: f64, extent: f64) -> Self {
+        let scale = if scale > 0.0 { scale } else { 0.01 };
+        let extent = if extent.is_finite() { extent.max(3.0 * scale) } else { 3.0 * scale };
+        Self { scale, extent }
+    }
+
+    /// The place of a change in percent of the width, within it.
+    pub fn place(&self, change: f64) -> f64 {
+        let far = (self.extent / self.scale).asinh();
+        let at = ((change / self.scale).asinh() / far).clamp(-1.0, 1.0);
+        if at.is_nan() { 50.0 } else { 50.0 + ROOM * at }
+    }
+
+    /// Round changes to be written at the axis, without their negatives.
+    pub fn ticks(&self) -> Vec<f64> {
+        let powers = (-6..4).flat_map(|power| [1.0, 3.0].map(|digit| digit * 10_f64.powi(power)));
+        let mut ticks: Vec<f64> = Vec::new();
+        for tick in powers.filter(|tick| *tick >= 0.99 * self.scale && *tick < 0.97 * self.extent) {
+            // Labels need some room.
+            let last = ticks.last().copied().unwrap_or(0.0);
+            if self.place(tick) - self.place(last) > 15.5 {
+                ticks.push(tick);
+            }
+        }
+        ticks
+    }
+}
+
+/// A linear axis of some values.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear {
+    /// The value at its beginning.
+    pub low: f64,
+    /// The value at its end.
+    pub high: f64,
+}
+
+impl Linear {
+    /// An axis with a little more room than these values need.
+    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        if low > high {
+            return Self { low: 0.0, high: 1.0 };
+        }
+        let room = if high > low { 0.04 * (high - low) } else { (0.01 * low.abs()).max(1e-9) };
+        // Room beyond zero would be for values that cannot be.
+        let low = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+        let high = if high <= 0.0 { (high + room).min(0.0) } else { high + room };
+        Self { low, high }
+    }
+
+    /// The step at which a value is, of so many.
+    pub fn place(&self, value: f64, steps: f64) -> f64 {
+        let at = (value - self.low) / (self.high - self.low);
+        (at.clamp(0.0, 1.0) * steps).round()
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - self.place(value, HEIGHT)
+    }
+}
+
+/// The builds of both versions, each pair joined: base above, head below. The ends of lines are dots.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// Lines of pairs of which the head costs more.
+    pub slower: String,
+    /// Lines of the others.
+    pub faster: String,
+    /// Dots of builds without a partner.
+    pub single: String,
+    /// The intervals of the values of both versions.
+    pub intervals: String,
+}
+
+impl Pairs {
+    /// How wide their box is, and where the dots of base and head are in it, in pixels.
+    const WIDTH: f64 = 560.0;
+    const ROWS: [u8; 2] = [9, 55];
+
+    /// Of the seeds and values of builds of base and head, and the intervals of their values. Nothing is joined
+    /// unless equal seeds are a pair.
+    pub fn of(
+        values: &[Vec<(u64, f64)>; 2],
+        intervals: &[Option<[f64; 2]>; 2],
+        are_paired: bool,
+        axis: &Linear,
+    ) -> Self {
+        let mut pairs = Self::default();
+        let x = |value: f64| axis.place(value, Self::WIDTH);
+        let value_of = |values: &[(u64, f64)], seed: u64| {
+            values.iter().find(|(other, _)| *other == seed && are_paired).map(|(_, value)| *value)
+        };
+        let [base, head] = values;
+        let [above, below] = Self::ROWS;
+        for (seed, value) in base {
+            match value_of(head, *seed) {
+                Some(after) => {
+                    let lines = if after > *value { &mut pairs.slower } else { &mut pairs.faster };
+                    let [from, to] = [x(*value), x(after)];
+                    *lines += &format!("M{from} {above}l{} {}", to - from, below - above);
+                }
+                None => pairs.single += &format!("M{} {above}h0", x(*value)),
+            }
+        }
+        for (seed, value) in head {
+            if value_of(base, *seed).is_none() {
+                pairs.single += &format!("M{} {below}h0", x(*value));
+            }
+        }
+        for (interval, y) in intervals.iter().zip(Self::ROWS) {
+            if let Some([low, high]) = interval {
+                pairs.intervals += &format!("M{} {y}H{}", x(*low), x(*high));
+            }
+        }
+        pairs
+    }
+}
+
+/// Changes in the order of time, as a line whose corners are dots.
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// The line.
+    pub line: String,
+    /// The line of no change, and those that part what is `parted`.
+    pub marks: String,
+    /// The axis of the changes.
+    pub axis: Linear,
+}
+
+impl Times {
+    /// How wide and high their box is, in pixels.
+    const SIZE: [f64; 2] = [340.0, 64.0];
+
+    /// Of changes in their order. Between those before and after each place of `parted` is a line.
+    pub fn of(changes: &[f64], parted: &[usize]) -> Self {
+        let [width, height] = Self::SIZE;
+        let axis = Linear::of(changes.iter().copied().chain([0.0]));
+        let x = |at: f64| (width * (at + 0.5) / changes.len().max(1) as f64).round();
+        let y = |change: f64| height - axis.place(change, height);
+        let places = changes.iter().enumerate().map(|(at, change)| [x(at as f64), y(*change)]);
+        let places: Vec<[f64; 2]> = places.collect();
+        let steps = places.windows(2).map(|pair| {
+            let [across, down] = [0, 1].map(|axis| pair[1][axis] - pair[0][axis]);
+            format!("{across} {down}")
+        });
+        let steps = steps.collect::<Vec<_>>().join(" ").replace(" -", "-");
+        let [left, top] = places.first().copied().unwrap_or_default();
+        let mut marks = format!("M0 {}H{width}", y(0.0));
+        marks.extend(parted.iter().map(|at| format!("M{} 0V{height}", x(*at as f64 - 0.5))));
+        Self { line: format!("M{left} {top}l{steps}"), marks, axis }
+    }
+}
+
+/// Values over versions, from the oldest to the newest.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The values, joined within a session.
+    pub line: String,
+    /// What joins the values of two sessions.
+    pub gaps: String,
+    /// Each value, where they are few.
+    pub dots: String,
+    /// The interval of each value; or, where many versions share a step, from the least to the largest value.
+    pub ranges: String,
+    /// The axis of the values.
+    pub axis: Linear,
+    /// How many places there are.
+    count: usize,
+}
+
+/// A value of a version in a course.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// Its place among all versions, from 0.
+    pub at: usize,
+    /// The value.
+    pub value: f64,
+    /// Its interval, low and high; the value where there is none.
+    pub interval: [f64; 2],
+    /// Which session measured it: equal numbers are one.
+    pub session: usize,
+}
+
+/// More versions than this have no dots and no intervals of their own.
+const MOST_DOTS: usize = 160;
+
+impl Course {
+    /// Of the points of `count` versions, in their order, in at most so many steps.
+    pub fn of(points: &[Point], count: usize, steps: usize) -> Self {
+        let is_few = points.len() <= MOST_DOTS;
+        let ends = points.iter().flat_map(|point| {
+            let [low, high] = if is_few { point.interval } else { [point.value; 2] };
+            [low, point.value, high]
+        });
+        let axis = Linear::of(ends);
+        let mut course = Self {
+            line: String::new(),
+            gaps: String::new(),
+            dots: String::new(),
+            ranges: String::new(),
+            axis,
+            count,
+        };
+        let mut before: Option<(usize, String)> = None;
+        for group in groups(points, count, steps) {
+            let (first, last) = (group[0], group[group.len() - 1]);
+            let x = course.x(f64::midpoint(first.at as f64, last.at as f64));
+            let mean = group.iter().map(|point| point.value).sum::<f64>() / group.len() as f64;
+            let place = format!("{x} {}", axis.y(mean));
+            match before {
+                Some((session, at)) if is_few && session != first.session => {
+                    course.gaps += &format!("M{at}L{place}");
+                    course.line += &format!("M{place}");
+                }
+                Some(_) => course.line += &format!("L{place}"),
+                None => course.line += &format!("M{place}"),
+            }
+            let [low, high] = if is_few { first.interval } else { ends_of(group) };
+            if low < high {
+                course.ranges += &format!("M{x} {}V{}", axis.y(low), axis.y(high));
+            }
+            if is_few {
+                course.dots += &format!("M{place}h0");
+            }
+            before = Some((last.session, place));
+        }
+        course
+    }
+
+    /// The step of a place among all versions.
+    pub fn x(&self, at: f64) -> f64 {
+        (WIDTH * (at + 0.5) / self.count.max(1) as f64).round()
+    }
+}
+
+/// The points of as many versions each as make at most so many groups.
+fn groups(points: &[Point], count: usize, steps: usize) -> impl Iterator<Item = &[Point]> {
+    let each = count.div_ceil(steps.max(1)).max(1);
+    points.chunk_by(move |one, other| one.at / each == other.at / each)
+}
+
+fn ends_of(points: &[Point]) -> [f64; 2] {
+    points.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], point| {
+        [low.min(point.value), high.max(point.value)]
+    })
+}

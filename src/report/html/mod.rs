@@ -1,0 +1,140 @@
+//! A report as one web page: a file that needs no network, no server and no script of others, and that says all
+//! without its own script.
+//!
+//! The script only filters, sorts and saves. A policy in the page forbids everything but the one style and the one
+//! script that it has, by their digests; foreign text is escaped by the templates, and is made
+//! [visible](super::visible) before.
+
+mod figure;
+
+use askama::Template;
+use data_encoding::BASE64;
+pub use figure::{Course, Linear, Pairs, Point, Symmetric, Times};
+use sha2::{Digest as _, Sha256};
+
+use super::visible::visible;
+use crate::failure::{Exit, OrFail as _, Result};
+
+const STYLE: &str = include_str!("../../../templates/style.css");
+const SCRIPT: &str = include_str!("../../../templates/script.js");
+
+/// How well the data in a page are compressed, from 0 to 10: beyond, it takes longer and saves next to nothing.
+const EFFORT: u8 = 10;
+
+/// Numbers in them have so many digits: what was measured has four.
+const DIGITS: usize = 6;
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'p> {
+    version: &'static str,
+    policy: String,
+    title: &'p str,
+    style: &'p str,
+    script: &'p str,
+    body: &'p str,
+    /// The name of a file of the data, without its ending.
+    file: &'p str,
+    data: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "plain.html")]
+struct Plain<'p> {
+    text: &'p str,
+}
+
+/// A page with this body. `json` is what a reader can save, compressed.
+pub fn page(title: &str, body: &impl Template, file: &str, json: Option<&str>) -> Result<String> {
+    let (body, [style, script]) = (rendered(body)?, [STYLE, SCRIPT].map(bare));
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        policy: policy(&style, &script),
+        title: &visible(title),
+        style: &style,
+        script: &script,
+        body: &body,
+        file: &file_name(file),
+        data: json.map(packed),
+    };
+    rendered(&page)
+}
+
+/// A page of text for a terminal.
+pub fn plain(text: &str, json: &str) -> Result<String> {
+    page("cargo rbench", &Plain { text }, "report", Some(json))
+}
+
+fn rendered(template: &impl Template) -> Result<String> {
+    template.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
+}
+
+/// A text without what only its writers need: indentation, and lines that are comments.
+fn bare(text: &str) -> String {
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What the page may load and execute: its one style and its one script.
+fn policy(style: &str, script: &str) -> String {
+    let digest = |text: &str| BASE64.encode(&Sha256::digest(text));
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        digest(style),
+        digest(script)
+    )
+}
+
+/// A JSON document without anything that HTML could take for markup, and much shorter: compressed (RFC 1951), in
+/// base 64.
+fn packed(json: &str) -> String {
+    BASE64.encode(&miniz_oxide::deflate::compress_to_vec(shortened(json).as_bytes(), EFFORT))
+}
+
+/// A JSON document without the white space between its words, and with numbers of no more digits than anybody uses.
+fn shortened(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() / 2);
+    let mut rest = json;
+    while let Some(first) = rest.chars().next() {
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
+        let end = match first {
+            '"' => end_of_string(rest),
+            '-' | '0'..='9' => rest.find(|c| !is_number(c)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (word, after) = rest.split_at(end);
+        match word.parse::<f64>() {
+            Ok(number) if word.len() > DIGITS + 2 && word.contains(['.', 'e']) => {
+                let rounded = format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number);
+                out += &format!("{rounded:?}");
+            }
+            _ if first.is_ascii_whitespace() => {}
+            _ => out += word,
+        }
+        rest = after;
+    }
+    out
+}
+
+/// Where the string ends that a text begins with.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !is_escaped => return at + 1,
+            _ => is_escaped = c == '\\' && !is_escaped,
+        }
+    }
+    text.len()
+}
+
+/// A name that any system has for a file.
+fn file_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let name: String = name.chars().take(80).map(letter).collect();
+    name.trim_matches(['-', '.']).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

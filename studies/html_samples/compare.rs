@@ -1,0 +1,133 @@
+//! A comparison with every kind of verdict.
+
+use std::rc::Rc;
+
+use cargo_rbench::{
+    cli::GivenOptions,
+    code,
+    failure::{Exit, Failure},
+    judge::JudgedRow,
+    machine::disturbance::Disturbance,
+    model::{BenchTarget, Dimensions},
+    reach::{Reach, ReachedFunction},
+    report::{Format, compare::ComparisonReport},
+    stats::{Criteria, Random, Verdict},
+};
+
+use crate::made_up::{HOSTILE, Kind, benchmark, judged, machine, version};
+
+const GROUPS: [&str; 7] =
+    ["parse/json", "parse/toml", "sort", "hash/fx", "format/u128", "split", "tokens/of_a_file"];
+
+fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
+    ReachedFunction {
+        name: code::Name::of(name),
+        instance: 1,
+        base_size: sizes[0],
+        head_size: sizes[1],
+        base_stack: Some(24),
+        head_stack: Some(88),
+        while_measuring,
+        cause: code::Cause::Code,
+        callees_gained: Vec::new(),
+        callees_lost: Vec::new(),
+    }
+}
+
+fn reach(functions: &[ReachedFunction]) -> Reach {
+    Reach { functions: functions.to_vec(), files: vec![], variables: vec![], doubts: vec![] }
+}
+
+/// So many benchmarks: some that changed, some that are open, most that are unchanged.
+fn rows(count: usize) -> Vec<JudgedRow> {
+    let mut random = Random::new(17);
+    let functions = [
+        function("parser::lexer::Lexer<R>::next_token", [Some(2316), Some(2065)], true),
+        function(
+            "parser::value::<impl core::str::FromStr for Value>::from_str",
+            [Some(624), Some(960)],
+            true,
+        ),
+        function(
+            "core::slice::sort::shared::smallsort::small_sort_general",
+            [None, Some(412)],
+            false,
+        ),
+    ];
+    let row = |at: usize| {
+        let id = match at {
+            1 => HOSTILE.to_owned(),
+            _ => format!("{}/{}", GROUPS[at % GROUPS.len()], 16 << (at / GROUPS.len())),
+        };
+        let quiet = Kind {
+            value: 30.0 * 1.6_f64.powf((at % 23) as f64),
+            layout: 0.02,
+            noise: 0.0012,
+            change: 0.0,
+        };
+        let kind = match at {
+            0 => Kind { change: 0.087, ..quiet },
+            1 => Kind { change: 0.031, ..quiet },
+            2 => Kind { change: -0.12, ..quiet },
+            13 => Kind { change: 0.024, noise: 0.002, ..quiet },
+            29 => Kind { change: -0.034, ..quiet },
+            41 => Kind { change: 0.42, ..quiet },
+            _ if at % 12 == 4 => Kind { noise: 0.02, layout: 0.06, ..quiet },
+            _ => Kind { change: 0.001 * random.normal(), ..quiet },
+        };
+        let row = judged(&mut random, &id, kind, count);
+        let functions = if kind.change.abs() > 0.01 { &functions[..] } else { &functions[..1] };
+        JudgedRow { reach: Some(reach(functions)), ..row }
+    };
+    (0..count).map(row).collect()
+}
+
+fn report(count: usize) -> ComparisonReport {
+    let base = version("main", 1, "Release 1.4.0");
+    let head =
+        version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
+    let command_line = Rc::new(GivenOptions::default());
+    let mut report = ComparisonReport::new(base, head, Criteria::default(), command_line);
+    report.dimensions =
+        Some(Dimensions { first_look: None, builds: 10, executions: 2, measurements: 20 });
+    report.machine = Some(machine());
+    report.rows = rows(count);
+    report
+}
+
+/// The page of a comparison in which so many benchmarks were measured, and some failed or were not measured.
+pub fn page(count: usize) -> String {
+    let mut report = report(count);
+    let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
+        .because("it ended with exit status: 101; the end of its output:\nthread 'main' panicked: no <input>")
+        .hint("reproduce with: cargo rbench exec HEAD --exact broken");
+    let with = |id: &str, verdict| JudgedRow::of_benchmark(&benchmark(id), verdict);
+    report.rows.push(with("broken", Verdict::Failed { reason: failure.to_string() }));
+    report.rows.extend(["same/1", "same/2"].map(|id| with(id, Verdict::Identical)));
+    report.rows.push(with("elsewhere", Verdict::Unaffected));
+    report.added = vec![benchmark("new")];
+    report.removed = vec![benchmark("old")];
+    report.add_disturbances([Disturbance::Others { share: 0.23 }]);
+    let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
+    let failure = Failure::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
+    report.failed_targets = vec![(target, failure)];
+    Format::Html.render(&report, 0).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_of_a_hundred_benchmarks_is_a_small_page() {
+        let page = Format::Html.render(&report(100), 0).unwrap();
+        assert!(page.len() <= 150_000, "{} bytes", page.len());
+    }
+
+    #[test]
+    fn no_name_is_markup() {
+        let page = page(100);
+        assert_eq!(page.matches("<script").count(), 2);
+        assert!(!page.contains("<img") && !page.contains("\u{202e}") && !page.contains('\u{2028}'));
+    }
+}

@@ -1,0 +1,91 @@
+//! A diagnosis of one benchmark that warms up, and of one that failed.
+
+use std::{rc::Rc, time::Duration};
+
+use cargo_rbench::{
+    cli::GivenOptions,
+    diagnosis::{Length, Options, diagnose},
+    model::{Dimensions, Metric},
+    report::{
+        Format,
+        diagnose::{
+            Conditions, DiagnosisReport, Examination, ExaminedBenchmark, ExaminedLength,
+            NotExamined,
+        },
+    },
+    stats::{Estimator, Measurements, Random, plan::Cost},
+};
+
+use crate::made_up::{HOSTILE, benchmark, machine, version};
+
+/// Four builds of four executions of 200 measurements, the first of which are slower.
+fn data() -> Measurements {
+    let mut random = Random::new(7);
+    let mut execution = || {
+        let value = |at: i32| {
+            1000.0 * (1.0 + 0.2 * (-f64::from(at) / 15.0).exp()) * (1.0 + 0.002 * random.normal())
+        };
+        (0..200).map(value).collect::<Vec<f64>>()
+    };
+    let builds: Vec<(u64, Vec<Vec<f64>>)> =
+        (1..5).map(|seed| (seed, (0..4).map(|_| execution()).collect())).collect();
+    Measurements::new(Metric::wall(), builds).unwrap()
+}
+
+fn examination() -> Examination {
+    let data = data();
+    let cost = Some(Cost { build: 100.0, execution: 5.0, repeat: 1.0 });
+    let findings =
+        diagnose(&data, &Options { cost, repetitions: 100, ..Options::default() }).unwrap();
+    let lengths: Vec<(u64, f64)> =
+        (0..8).flat_map(|power| [(1 << power, 1000.0 + 40.0 / f64::from(1 << power)); 3]).collect();
+    let length = Length::of(&lengths).map(|curve| ExaminedLength { curve, oracle: 11, in_use: 32 });
+    Examination {
+        data,
+        conditions: Conditions {
+            experiments: vec!["0123".to_owned()],
+            dimensions: Dimensions {
+                first_look: None,
+                builds: 4,
+                executions: 4,
+                measurements: 200,
+            },
+            min_effect: 0.01,
+            estimator: Estimator::Minimum,
+            confidence: 0.95,
+            measurement: Some(Duration::from_micros(1024)),
+            iterations: Some(1024),
+            warm_up: Duration::ZERO,
+            load: 0,
+            others: Some(0.2),
+            preempted: None,
+        },
+        warnings: findings.warnings.clone(),
+        findings,
+        control: None,
+        machine: Vec::new(),
+        prologue: Err("it comes first".to_owned()),
+        length: length.ok_or_else(String::new),
+        notes: vec!["what is stored was measured for a <comparison>".to_owned()],
+    }
+}
+
+/// The page.
+pub fn page() -> String {
+    let report = DiagnosisReport {
+        version: version("HEAD", 3, "Read tokens without copying them"),
+        machine: Some(machine()),
+        benchmarks: vec![
+            ExaminedBenchmark {
+                benchmark: benchmark("parse/json"),
+                outcome: Ok(Box::new(examination())),
+            },
+            ExaminedBenchmark {
+                benchmark: benchmark(HOSTILE),
+                outcome: Err(NotExamined::Failed("it panicked\n  no <such> file".to_owned())),
+            },
+        ],
+        command_line: Rc::new(GivenOptions::default()),
+    };
+    Format::Html.render(&report, 0).unwrap()
+}

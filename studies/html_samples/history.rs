@@ -1,0 +1,196 @@
+//! Histories: one that a project has after a month, and one of ten thousand commits.
+
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use cargo_rbench::{
+    cli::GivenOptions,
+    judge::{JudgedRow, JudgedStage, Progress},
+    model::{Metric, Version},
+    report::history::{
+        Against, BenchmarkHistory, Event, HistoryReport, HistoryRow, Place, Relation, Series,
+        SuspectedChange,
+    },
+    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict},
+};
+
+use crate::made_up::{HOSTILE, benchmark, machine, version};
+
+/// How long one session lasts, in versions.
+const SESSION: usize = 9;
+
+/// What is made up.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub benchmarks: usize,
+    pub versions: usize,
+    /// Builds of each version.
+    builds: u64,
+    /// Whether versions are compared with the one before them.
+    compared: bool,
+}
+
+/// As many as a page must carry.
+pub const LARGE: Shape = Shape { benchmarks: 100, versions: 10_000, builds: 2, compared: false };
+/// As many as a month gives.
+pub const SMALL: Shape = Shape { benchmarks: 8, versions: 45, builds: 6, compared: true };
+
+impl Shape {
+    fn version(at: usize) -> Version {
+        let subject = match at % 11 {
+            0 => HOSTILE.to_owned(),
+            3 => "Keep the spans of tokens".to_owned(),
+            7 => format!("Merge pull request #{at} from somebody/with-a-long-name-of-a-branch"),
+            _ => format!("Change number {at}"),
+        };
+        version(&format!("v{at}"), at, &subject)
+    }
+
+    /// At which versions a benchmark changes, and by which factor.
+    fn changes(self, of: usize) -> Vec<(usize, f64)> {
+        let at = |tenths: usize| self.versions * tenths / 10;
+        match of % 5 {
+            0 => vec![(at(4), 1.12)],
+            1 => vec![(at(4), 1.05), (at(8), 0.9)],
+            2 if of.is_multiple_of(2) => vec![(at(7), 0.86)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn place(self, at: usize) -> Place {
+        let range =
+            |from: usize, to: usize| [from, to].map(|at| Self::version(at.min(self.versions - 1)));
+        Place { best: range(at - 1, at), possible: range(at - 2, at + 1) }
+    }
+
+    fn series(self, of: usize) -> Series {
+        if of % 5 == 4 {
+            return Series::NotJudged {
+                reason: "with 3 comparable versions of at least 5".to_owned(),
+            };
+        }
+        let change = |(at, factor): (usize, f64)| SuspectedChange {
+            place: self.place(at),
+            estimate: factor - 1.0,
+            low: factor - 1.01,
+            high: factor - 0.988,
+        };
+        let changes = self.changes(of).into_iter().map(change).collect();
+        Series::Judged { versions: self.versions, p: 0.001, changes }
+    }
+
+    fn name(of: usize) -> String {
+        if of == 2 { HOSTILE.to_owned() } else { format!("group_{}/benchmark/{of}", of % 6) }
+    }
+
+    /// A benchmark with all its versions, or with none.
+    fn history(self, of: usize, has_versions: bool) -> BenchmarkHistory {
+        let mut random = Random::stream(11, of as u64);
+        let mut level = 40.0 * 1.7_f64.powf((of % 19) as f64);
+        let mut session = 1.0;
+        let mut before: Option<(Version, Summary)> = None;
+        let mut versions = Vec::new();
+        for at in 0..if has_versions { self.versions } else { 0 } {
+            if at % SESSION == 0 {
+                session = 1.0 + 0.003 * random.normal();
+            }
+            if let Some((_, factor)) = self.changes(of).iter().find(|(place, _)| *place == at) {
+                level *= factor;
+            }
+            let summary = summary(&mut random, level * session, self.builds);
+            let version = Self::version(at);
+            let base = before.filter(|_| self.compared && at % SESSION > 0);
+            let against = base.map(|(base, of_base)| against(of, base, of_base, summary.clone()));
+            before = Some((version.clone(), summary.clone()));
+            versions.push(row(version, summary, at / SESSION, against));
+        }
+        BenchmarkHistory {
+            benchmark: benchmark(&Self::name(of)),
+            metric: Metric::wall(),
+            sessions: None,
+            series: self.series(of),
+            versions,
+        }
+    }
+}
+
+fn row(version: Version, summary: Summary, session: usize, against: Option<Against>) -> HistoryRow {
+    HistoryRow {
+        version,
+        in_repository: true,
+        measured: SystemTime::UNIX_EPOCH
+            + Duration::from_secs(1_700_000_000 + 90_000 * session as u64),
+        machine: machine(),
+        toolchain: String::new(),
+        summary: Some(summary),
+        interleaving: None,
+        failure: None,
+        like_newest: true,
+        against,
+    }
+}
+
+fn summary(random: &mut Random, value: f64, builds: u64) -> Summary {
+    let builds = (0..builds).map(|seed| (seed, [[value * (1.0 + 0.006 * random.normal())]]));
+    let data = Measurements::new(Metric::wall(), builds.collect::<Vec<_>>()).unwrap();
+    Summary::of(&data, Estimator::Mean)
+}
+
+fn against(of: usize, version: Version, base: Summary, head: Summary) -> Against {
+    let criteria = Criteria { confirm: false, ..Criteria::default() };
+    let assessment = Assessment::new(&base, &head, Pairing::BySeed, &criteria).unwrap();
+    let row = JudgedRow::of_benchmark(&benchmark(&Shape::name(of)), Verdict::Identical);
+    let row = JudgedRow {
+        metric: Some(Metric::wall()),
+        verdict: Verdict::of(&assessment, None, 1, &criteria),
+        stages: vec![JudgedStage { summaries: [base, head], assessment }],
+        progress: Progress::Ended,
+        ..row
+    };
+    Against { version, relation: Relation::SameExperiment, row }
+}
+
+/// The page of such a history. Its versions are made up benchmark by benchmark, since all of them at once take
+/// gigabytes.
+pub fn page(shape: Shape) -> String {
+    let benchmarks: Vec<BenchmarkHistory> =
+        (0..shape.benchmarks).map(|of| shape.history(of, false)).collect();
+    let mut events: Vec<Event> = Vec::new();
+    for (of, benchmark) in benchmarks.iter().enumerate() {
+        for (number, change) in benchmark.series.changes().iter().enumerate() {
+            let known = events.iter_mut().find(|event| event.place == change.place);
+            if let Some(event) = known {
+                event.members.push([of, number]);
+            } else {
+                let members = vec![[of, number]];
+                events.push(Event { place: change.place.clone(), members });
+            }
+        }
+    }
+    let report = HistoryReport {
+        criteria: Criteria::default(),
+        overview: true,
+        events_only: false,
+        hidden: 12,
+        unfinished: 1,
+        shallow: false,
+        benchmarks,
+        events,
+        command_line: Rc::new(GivenOptions::default()),
+    };
+    report.html_of((0..shape.benchmarks).map(|of| shape.history(of, true))).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tenth of the versions: the drawings have as many steps as with all of them.
+    #[test]
+    fn a_hundred_benchmarks_over_very_many_commits_are_no_large_page() {
+        let page = page(Shape { versions: 1000, ..LARGE });
+        assert!(page.len() <= 3_000_000, "{} bytes", page.len());
+    }
+}

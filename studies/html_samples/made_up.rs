@@ -1,0 +1,113 @@
+//! Versions, values and benchmarks that nobody measured.
+
+use std::collections::BTreeMap;
+
+use cargo_rbench::{
+    judge::{JudgedRow, JudgedStage, Progress},
+    model::{Benchmark, Machine, Metric, Name, Version},
+    stats::{
+        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Random, Summary, Verdict,
+    },
+};
+
+/// What a name may have that breaks pages, scripts or the direction of writing.
+pub const HOSTILE: &str =
+    "</script><img src=x onerror=alert(1)>\"'&<b>\u{202e}\u{2028}{{7*7}}\u{1b}[2J";
+
+pub fn version(revision: &str, number: usize, summary: &str) -> Version {
+    let hash =
+        format!("{:016x}{:016x}{:08x}", mixed(number as u64), mixed(number as u64 + 7), number);
+    Version {
+        revision: revision.to_owned(),
+        commit: Some(hash.clone()),
+        tree: hash,
+        dirty: false,
+        summary: summary.to_owned(),
+        time: Some(1_700_000_000 + 40_000 * i64::try_from(number).unwrap_or(0)),
+    }
+}
+
+pub fn machine() -> Machine {
+    Machine {
+        cpu: "Example 9000".to_owned(),
+        cores: 8,
+        memory: 1 << 35,
+        os: "linux".to_owned(),
+        architecture: "x86_64".to_owned(),
+        id: "0123".to_owned(),
+    }
+}
+
+pub fn benchmark(id: &str) -> Benchmark {
+    Benchmark { package: "parser".to_owned(), target: "work".to_owned(), name: Name::plain(id) }
+}
+
+/// A benchmark whose builds are this far apart by their layout, and its executions by noise: shares of the value.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub value: f64,
+    pub layout: f64,
+    pub noise: f64,
+    /// How much more the head costs.
+    pub change: f64,
+}
+
+/// Builds of both versions, measured from this second on.
+fn summaries(
+    random: &mut Random,
+    kind: Kind,
+    builds: u64,
+    first_seed: u64,
+    begin: f64,
+) -> [Summary; 2] {
+    let mut order: Vec<u64> = (0..builds).collect();
+    random.shuffle(&mut order);
+    let starts: BTreeMap<u64, f64> =
+        order.iter().enumerate().map(|(at, seed)| (first_seed + seed, begin + at as f64)).collect();
+    let layouts: Vec<f64> = (0..builds).map(|_| kind.layout * random.normal()).collect();
+    [1.0, 1.0 + kind.change].map(|factor| {
+        let builds = layouts.iter().zip(first_seed..).map(|(layout, seed)| {
+            let executions = (0..2).map(|_| {
+                let value =
+                    kind.value * factor * (1.0 + layout) * (1.0 + kind.noise * random.normal());
+                [0.999, 1.0, 1.001].map(|step| value * step)
+            });
+            (seed, executions.collect::<Vec<_>>())
+        });
+        let data = Measurements::new(Metric::wall(), builds.collect::<Vec<_>>()).unwrap();
+        Summary::of(&data.with_starts(starts.clone()), Estimator::Mean)
+    })
+}
+
+/// A benchmark, judged among so many as `compare` does.
+pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> JudgedRow {
+    let criteria = Criteria::default();
+    let mut stage = |builds, seed, begin| {
+        let summaries = summaries(random, kind, builds, seed, begin);
+        let [base, head] = &summaries;
+        let assessment = Assessment::new(base, head, Pairing::BySeed, &criteria).unwrap();
+        JudgedStage { summaries, assessment }
+    };
+    let mut stages = vec![stage(10, 1, 1.7e9)];
+    if stages[0].assessment.needs_confirmation(&criteria) {
+        stages.push(stage(6, 101, 1.7e9 + 60.0));
+    }
+    let second = stages.get(1).map(|stage| &stage.assessment);
+    let outlook = Outlook::of(second.unwrap_or(&stages[0].assessment), among, &criteria);
+    let verdict = Verdict::of(&stages[0].assessment, second, among, &criteria);
+    JudgedRow {
+        metric: Some(Metric::wall()),
+        verdict: verdict.with_power(outlook.as_ref()),
+        stages,
+        progress: Progress::Ended,
+        ..JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
+    }
+}
+
+/// Digits that look like those of a hash.
+const fn mixed(number: u64) -> u64 {
+    (number + 77)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(31)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}

@@ -1,0 +1,238 @@
+// Opens pages in a browser as their readers would: `node check.mjs PAGES SCREENSHOTS`.
+//
+// PAGES is what `cargo run --example html_samples -- PAGES` writes. Every page is opened in both colour schemes, at
+// three widths, with and without JavaScript; nothing may be requested, logged or found by axe.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const require = createRequire(import.meta.url);
+const { AxeBuilder } = require("@axe-core/playwright");
+const [pages, screenshots] = process.argv.slice(2).map((path) => resolve(path));
+assert(pages && screenshots, "usage: node check.mjs PAGES SCREENSHOTS");
+mkdirSync(screenshots, { recursive: true });
+
+const names = ["compare", "few", "history", "diagnose", "long"];
+const widths = [375, 820, 1280];
+const address = (name) => pathToFileURL(join(pages, `${name}.html`)).href;
+
+// Without a name, the profile is new and is removed at the end.
+const launched = (options) => chromium.launchPersistentContext("", {
+  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+  ...options,
+});
+const browser = await launched({ acceptDownloads: true });
+
+// A page in which anything that is logged, requested or thrown is a failure.
+async function opened(context, name, { width = 1280, scheme = "light", hash = "" } = {}) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme: scheme });
+  const found = [];
+  page.on("console", (message) => found.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => found.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { found.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("request", (request) => {
+    if (!request.isNavigationRequest() && !request.url().startsWith("blob:")) found.push(`request: ${request.url()}`);
+  });
+  await page.goto(address(name) + hash);
+  return { page, found };
+}
+
+async function close({ page, found }) {
+  await page.close();
+  assert.deepEqual(found, []);
+}
+
+const visible = (page) => page.locator("table.rows > tbody:not([hidden]) > tr:first-child > th").allTextContents();
+const trimmed = (texts) => texts.map((text) => text.trim());
+
+async function check(name, run) {
+  const begin = performance.now();
+  await run();
+  console.log(`ok ${name} (${Math.round(performance.now() - begin)} ms)`);
+}
+
+await check("the first paint of each page", async () => {
+  for (const name of names) {
+    const at = await opened(browser, name);
+    const paint = await at.page.evaluate(() => new Promise((told) => {
+      new PerformanceObserver((list) => told(list.getEntriesByName("first-contentful-paint")[0].startTime))
+        .observe({ type: "paint", buffered: true });
+    }));
+    console.log(`   ${name}: first paint after ${Math.round(paint)} ms`);
+    assert(paint < 1000, `${name} is first painted after ${paint} ms`);
+    await close(at);
+  }
+});
+
+await check("no violation that axe finds, in both colour schemes, folded and unfolded", async () => {
+  for (const name of ["few", "history", "diagnose"]) {
+    for (const scheme of ["light", "dark"]) {
+      const at = await opened(browser, name, { scheme });
+      await at.page.evaluate(() => {
+        const folded = document.querySelectorAll("tbody > tr > th > button[aria-expanded=false]");
+        [...folded].slice(0, 2).forEach((button) => button.click());
+        document.querySelectorAll("section > details").forEach((one) => { one.open = true; });
+      });
+      const { violations } = await new AxeBuilder({ page: at.page }).analyze();
+      const told = violations.map((one) => `${one.id}: ${one.nodes[0].html} ${one.nodes[0].failureSummary}`);
+      assert.deepEqual(told, [], `${name}, ${scheme}`);
+      await close(at);
+    }
+  }
+});
+
+await check("names are only text", async () => {
+  for (const name of names) {
+    const at = await opened(browser, name);
+    assert.equal(await at.page.locator("img, iframe, object, embed, link, form, [onerror], [style]").count(), 0);
+    assert.equal(await at.page.locator("script").count(), 2);
+    await close(at);
+  }
+  const at = await opened(browser, "few");
+  const hostile = trimmed(await visible(at.page)).filter((text) => text.startsWith("</script><img src=x"));
+  assert.equal(hostile.length, 1);
+  await close(at);
+});
+
+await check("what changed stands first, and its builds are shown", async () => {
+  const at = await opened(browser, "compare");
+  const kinds = await at.page.locator("table.rows > tbody").evaluateAll((all) => all.map((body) => body.className));
+  assert.deepEqual(kinds.slice(0, 4), Array(4).fill("regressed"));
+  assert.equal(await at.page.locator(".d.on").count(), 3);
+  assert.equal(await at.page.locator(".d.on figure.p svg").first().isVisible(), true);
+  await close(at);
+});
+
+await check("a reader filters, and the address keeps it", async () => {
+  const at = await opened(browser, "compare");
+  const { page } = at;
+  const all = (await visible(page)).length;
+  await page.getByLabel("Benchmarks whose names contain").fill("sort");
+  const sorts = trimmed(await visible(page));
+  assert(sorts.length > 5 && sorts.every((text) => text.includes("sort")), sorts.join());
+  await page.getByLabel("Show").selectOption("changed");
+  const changed = trimmed(await visible(page));
+  assert(changed.length < sorts.length && changed.length > 0);
+  assert.match(await page.locator("output").textContent(), new RegExp(`^${changed.length} of ${all} shown$`));
+  await page.reload();
+  assert.deepEqual(trimmed(await visible(page)), changed);
+  assert.equal(await page.getByLabel("Benchmarks whose names contain").inputValue(), "sort");
+  await close(at);
+});
+
+await check("a reader sorts with the keyboard, and the address keeps it", async () => {
+  const at = await opened(browser, "compare");
+  const { page } = at;
+  const before = trimmed(await visible(page));
+  const button = page.locator("thead").getByRole("button", { name: "change" });
+  const keys = () => page.locator("table.rows > tbody[data-s*=',']").evaluateAll((all) => all.map((body) => +body.dataset.s.split(",")[2]));
+  await button.focus();
+  await page.keyboard.press("Enter");
+  const falling = await keys();
+  assert.deepEqual(falling, [...falling].sort((a, b) => b - a));
+  assert.equal(await page.locator("th[aria-sort=descending]").count(), 1);
+  await page.reload();
+  assert.deepEqual(await keys(), falling);
+  await button.press("Enter");
+  assert.deepEqual(await keys(), [...falling].reverse());
+  await button.press("Enter");
+  assert.deepEqual(trimmed(await visible(page)), before);
+  await close(at);
+});
+
+await check("a reader unfolds a benchmark with the keyboard, and the address keeps it", async () => {
+  const at = await opened(browser, "compare");
+  const { page } = at;
+  const folded = page.locator("tbody.unchanged").first();
+  const id = await folded.getAttribute("id");
+  await folded.locator("th button").focus();
+  await page.keyboard.press("Space");
+  assert.equal(await page.locator(`#${id} figure.t`).isVisible(), true);
+  await page.reload();
+  assert.equal(await page.locator(`#${id} figure.t`).isVisible(), true);
+  await close(at);
+  const linked = await opened(browser, "compare", { hash: "#b20" });
+  assert.equal(await linked.page.locator("#b20 figure.p").isVisible(), true);
+  await close(linked);
+});
+
+await check("a reader saves the data", async () => {
+  for (const name of names) {
+    const at = await opened(browser, name);
+    const saved = async (ending) => {
+      const download = at.page.waitForEvent("download");
+      await at.page.getByRole("button", { name: `Save as ${ending.toUpperCase()}` }).click();
+      const file = await download;
+      assert(file.suggestedFilename().endsWith(`.${ending}`));
+      return readFileSync(await file.path(), "utf8");
+    };
+    const json = JSON.parse(await saved("json"));
+    assert.equal(json.schema_version, 2);
+    const csv = await saved("csv");
+    assert(csv.startsWith("package,target,id,"), csv.slice(0, 80));
+    // A reason may have line breaks; no two lines of text follow each other without a quote.
+    const records = csv.match(/(?:"(?:[^"]|"")*"|[^"\n])+\n/g);
+    const versions = json.benchmarks.reduce((sum, one) => sum + Math.max((one.versions || []).length, 1), 0);
+    assert.equal(records.length, 1 + versions, name);
+    await close(at);
+  }
+});
+
+await check("without JavaScript the same rows are there", async () => {
+  const plain = await launched({ javaScriptEnabled: false });
+  for (const name of ["compare", "history"]) {
+    const [without, withIt] = [await opened(plain, name), await opened(browser, name)];
+    assert.deepEqual(trimmed(await visible(without.page)), trimmed(await visible(withIt.page)));
+    const summaries = without.page.locator("table.rows summary");
+    assert.equal(await summaries.last().isVisible(), true);
+    await summaries.last().click();
+    assert.equal(await without.page.locator("table.rows figure").last().isVisible(), true);
+    await close(without);
+    await close(withIt);
+  }
+  await plain.close();
+});
+
+await check("nothing is wider than the page, at three widths in both colour schemes", async () => {
+  for (const name of names.filter((name) => name !== "long")) {
+    for (const width of widths) {
+      for (const scheme of ["light", "dark"]) {
+        const at = await opened(browser, name, { width, scheme });
+        const wide = await at.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        const path = join(screenshots, `${name}-${width}-${scheme}.png`);
+        await at.page.screenshot({ path, fullPage: name !== "compare" });
+        assert(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
+        await close(at);
+      }
+    }
+  }
+});
+
+await check("paper has the table and no tools", async () => {
+  const at = await opened(browser, "few");
+  await at.page.emulateMedia({ media: "print" });
+  assert.equal(await at.page.locator(".tools").isVisible(), false);
+  assert.equal(await at.page.locator("table.rows").isVisible(), true);
+  await close(at);
+});
+
+await browser.close();
+
+await check("the pages are valid HTML", () => {
+  const jar = require.resolve("vnu-jar/build/dist/vnu.jar");
+  const files = names.map((name) => join(pages, `${name}.html`));
+  // Geometry and vector-effect are properties of CSS since SVG 2, which the checker does not know.
+  const svg2 = "CSS: “(y|rx|cy|r|vector-effect)”: Property “.*” doesn't exist\\.";
+  const options = ["--errors-only", "--stdout", "--exit-zero-always", "--filterpattern", svg2];
+  const told = execFileSync("java", ["-Xss8m", "-jar", jar, ...options, ...files], { encoding: "utf8" });
+  assert.equal(told, "");
+});
