@@ -75,17 +75,20 @@ fn places(
     versions: &[ListedVersion; 2],
 ) -> Vec<[VersionRef; 2]> {
     let wanted = runner.plan(std::iter::empty(), &[]);
-    let place_of = |experiment: usize, listed: &ListedVersion| {
-        let plan = &results.experiments[experiment].plan;
-        let version = plan.versions.iter().position(|planned| {
+    // Two commits with the same tree are two versions of an experiment.
+    let place_of = |experiment: usize, listed: &ListedVersion, other: Option<VersionRef>| {
+        let planned = results.experiments[experiment].plan.versions.iter().enumerate();
+        let mut same = planned.filter(|(_, planned)| {
             planned.version.tree == listed.version.tree
                 && planned.toolchain == listed.compilation.record.rustc
         });
-        version.map(|version| VersionRef { experiment, version })
+        let place = |(version, _)| VersionRef { experiment, version };
+        same.find_map(|found| Some(place(found)).filter(|found| Some(*found) != other))
     };
     let both = |experiment: usize| {
-        let [base, head] = versions.each_ref().map(|version| place_of(experiment, version));
-        Some([base?, head?])
+        let base = place_of(experiment, &versions[0], None)?;
+        let head = place_of(experiment, &versions[1], Some(base))?;
+        Some([base, head])
     };
     let is_alike =
         |experiment: &usize| results.experiments[*experiment].plan.obstacles(&wanted).is_empty();
