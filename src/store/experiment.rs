@@ -1,12 +1,15 @@
 //! Begins, finds and finishes experiments in the store.
 
-use std::{collections::HashSet, time::SystemTime};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::SystemTime,
+};
 
 use rusqlite::{Connection, Row, params};
 
 use super::{
     ExperimentId, Store,
-    columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
+    columns::{MACHINE, machine_at},
     error::Error,
     intern, read, schema,
 };
@@ -220,10 +223,11 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
              JOIN toolchain ON toolchain.id = toolchain
          WHERE experiment = ? ORDER BY position",
     )?;
+    // Plans of a thousand commits name each benchmark a thousand times: its names are read once.
+    let known_benchmarks = read::benchmarks_by_id(connection)?;
     let mut benchmarks = connection.prepare_cached(&format!(
-        "SELECT {BENCHMARK}, builds, executions, measurements, {first_look}
-         FROM planned_benchmark JOIN benchmark ON benchmark.id = benchmark
-         WHERE experiment = ? ORDER BY position"
+        "SELECT benchmark, builds, executions, measurements, {first_look}
+         FROM planned_benchmark WHERE experiment = ? ORDER BY position"
     ))?;
     let rows = experiments.query_map((), experiment_at)?;
     let complete = |experiment: rusqlite::Result<StoredExperiment>| {
@@ -233,7 +237,8 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
             experiment.plan.versions.push(version);
             experiment.unbuildable.push(failure);
         }
-        let planned = benchmarks.query_map([experiment.id.0], planned_benchmark_at)?;
+        let planned = benchmarks
+            .query_map([experiment.id.0], |row| planned_benchmark_at(row, &known_benchmarks))?;
         experiment.plan.benchmarks = planned.collect::<rusqlite::Result<_>>()?;
         Ok(experiment)
     };
@@ -274,9 +279,13 @@ fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>
     Ok((PlannedVersion { version, toolchain: row.get(6)? }, row.get(7)?))
 }
 
-fn planned_benchmark_at(row: &Row<'_>) -> rusqlite::Result<PlannedBenchmark> {
-    let (benchmark, dimensions) = (benchmark_at(row, 0)?, dimensions_at(row, BENCHMARK_WIDTH)?);
-    Ok(PlannedBenchmark { benchmark, dimensions })
+fn planned_benchmark_at(
+    row: &Row<'_>,
+    known: &BTreeMap<i64, Benchmark>,
+) -> rusqlite::Result<PlannedBenchmark> {
+    let id = row.get(0)?;
+    let benchmark = known.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))?;
+    Ok(PlannedBenchmark { benchmark: benchmark.clone(), dimensions: dimensions_at(row, 1)? })
 }
 
 fn dimensions_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Dimensions> {

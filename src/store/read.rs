@@ -1,13 +1,16 @@
 //! Reads stored results.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
     ExperimentId, Store,
-    columns::{BENCHMARK, benchmark_at, bytes_at, layout_at, seed_at, stage_at, stage_number},
+    columns::{
+        BENCHMARK, BENCHMARK_WIDTH, benchmark_at, bytes_at, layout_at, seed_at, stage_at,
+        stage_number,
+    },
     encoding::{self, Entry},
     error::Error,
 };
@@ -116,12 +119,18 @@ impl Store<'_> {
     /// them.
     pub fn benchmarks(&self) -> Result<Vec<Benchmark>> {
         self.read("list the benchmarks in", |connection| {
-            let select = format!("SELECT {BENCHMARK} FROM benchmark ORDER BY id");
-            let mut statement = connection.prepare_cached(&select)?;
-            let rows = statement.query_map((), |row| benchmark_at(row, 0))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            Ok(benchmarks_by_id(connection)?.into_values().collect())
         })
     }
+}
+
+/// Every benchmark by its id, in the order in which the store met them.
+pub(super) fn benchmarks_by_id(connection: &Connection) -> Result<BTreeMap<i64, Benchmark>, Error> {
+    let select = format!("SELECT {BENCHMARK}, benchmark.id FROM benchmark");
+    let mut statement = connection.prepare_cached(&select)?;
+    let benchmark = |row: &SqlRow<'_>| Ok((row.get(BENCHMARK_WIDTH)?, benchmark_at(row, 0)?));
+    let rows = statement.query_map((), benchmark)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// See [`Store::rows`].
