@@ -108,6 +108,19 @@ impl Counts<'_> {
     }
 }
 
+/// Counts benchmarks of one version, in every layout.
+pub fn of_version(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 1],
+    benchmarks: &[Benchmark],
+) -> Result<()> {
+    let counter = runner.counter(&versions[0])?;
+    let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
+    let mut begun = runner.begin_counting(versions, benchmarks, &builds)?;
+    runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+    runner.finish(&begun)
+}
+
 /// What an experiment that counted two versions says of these benchmarks.
 pub fn judged(
     runner: &Runner<'_>,

@@ -1,5 +1,5 @@
 //! Counts what benchmarks execute, instead of timing them: one execution of each version, and where these differ, one in
-//! every layout and initial state.
+//! each of three layouts, with two initial states.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +34,8 @@ use crate::{
 /// In how many layouts a benchmark is counted whose counts differ.
 pub const COUNTED_LAYOUTS: u32 = 3;
 
-/// In how many initial states of each layout: other random numbers, another size of the environment.
+/// In how many initial states: other random numbers, another size of the environment. Layouts have one after the other: what
+/// counts depend on is seen by fewer executions than there are pairs of both.
 const STATES: usize = 2;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
@@ -89,7 +90,7 @@ impl Runner<'_> {
     }
 
     /// The plan. Nothing of how benchmarks are timed is in its settings.
-    fn counting_plan(
+    pub fn counting_plan(
         &self,
         versions: Vec<PlannedVersion>,
         benchmarks: &[Benchmark],
@@ -117,7 +118,7 @@ impl Runner<'_> {
         let dimensions = Dimensions {
             first_look: None,
             builds: COUNTED_LAYOUTS as usize,
-            executions: STATES,
+            executions: 1,
             measurements: 1,
         };
         let planned = |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), dimensions };
@@ -140,7 +141,7 @@ impl Runner<'_> {
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let wanted = |place: &Place| place.build == 0 && place.state == 0;
+        let wanted = |place: &Place| place.build == 0;
         self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
     }
 
@@ -183,13 +184,11 @@ impl Runner<'_> {
         for (benchmark, subject) in subjects.iter().enumerate() {
             for version in 0..subject.versions.len() {
                 for build in 0..builds.seeds.len() {
-                    for state in 0..STATES {
-                        let place = Place { benchmark, version, build, state };
-                        let is_done = subject.done.contains(&slot(builds, place));
-                        if wanted(&place) && !is_done {
-                            left.entry((build, version)).or_default().push(place);
-                            total += 1;
-                        }
+                    let place = Place { benchmark, version, build, state: build % STATES };
+                    let is_done = subject.done.contains(&slot(builds, place));
+                    if wanted(&place) && !is_done {
+                        left.entry((build, version)).or_default().push(place);
+                        total += 1;
                     }
                 }
             }
@@ -258,7 +257,7 @@ impl Runner<'_> {
             work();
         });
         let mut results = results.into_inner().unwrap_or_default();
-        results.sort_by_key(|(place, _)| (place.benchmark, place.state));
+        results.sort_by_key(|(place, _)| place.benchmark);
         results
             .into_iter()
             .map(|(place, counted)| {
@@ -278,7 +277,7 @@ fn count_one(
     let InVersion { harness, .. } = &subject.versions[place.version];
     let executable = subject.executable(place.version, place.build)?;
     let mut iterations = subject.request.iterations.unwrap_or(1);
-    let is_first = place.version == 0 && place.build == 0 && place.state == 0;
+    let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.
     let seed = place.state as u64;
     loop {
