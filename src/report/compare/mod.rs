@@ -1,6 +1,7 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod counted;
 mod dependencies;
 mod html;
 mod json;
@@ -26,7 +27,7 @@ use crate::{
     machine::disturbance::Disturbance,
     model::{
         BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
-        Partition, Throughput, Version,
+        Metric, Partition, Throughput, Version,
     },
     stats::Criteria,
 };
@@ -59,6 +60,8 @@ pub struct ComparisonReport {
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
+    /// The metrics whose counts affect the exit code beside times. Where nothing was timed, all do.
+    pub deciding: Vec<Metric>,
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -78,6 +81,18 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
+    /// Adds what was counted of the same versions: its rows stand behind those of the same benchmark.
+    pub fn add_counts(&mut self, counted: Self) {
+        let place = |rows: &[JudgedRow], one: &JudgedRow| {
+            rows.iter().rposition(|row| row.benchmark == one.benchmark)
+        };
+        for row in counted.rows.into_iter().filter(|row| row.metric.is_some()) {
+            let place = place(&self.rows, &row).map_or(self.rows.len(), |place| place + 1);
+            self.rows.insert(place, row);
+        }
+        self.stored.extend(counted.stored);
+    }
+
     /// A comparison without benchmarks yet.
     pub fn new(
         base: Version,
@@ -97,6 +112,7 @@ impl ComparisonReport {
             dependencies: Vec::new(),
             partition: None,
             rows: Vec::new(),
+            deciding: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
             idle: Vec::new(),
