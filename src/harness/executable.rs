@@ -11,7 +11,8 @@ use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
     process::{
-        self, Ended, Ending, Interrupt, Invocation, Limits, Output, trace::Tracing, turns::Member,
+        self, Ended, Ending, Interrupt, Invocation, Limits, Output,
+        counting::allocations::Counting, trace::Tracing, turns::Member,
     },
     shell::{cargo, quoted},
 };
@@ -48,12 +49,21 @@ pub struct Conditions<'c> {
     pub member: Option<&'c Member>,
     /// How the process is traced, if it is.
     pub tracing: Option<&'c Tracing>,
+    /// How allocations are counted, if they are.
+    pub allocations: Option<&'c Counting>,
 }
 
 impl<'c> Conditions<'c> {
     /// No other conditions than what stops everything.
     pub const fn new(interrupt: &'c Interrupt) -> Self {
-        Self { interrupt, deadline: None, cpu: None, member: None, tracing: None }
+        Self {
+            interrupt,
+            deadline: None,
+            cpu: None,
+            member: None,
+            tracing: None,
+            allocations: None,
+        }
     }
 
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
@@ -104,6 +114,7 @@ impl Executable {
             cpu: conditions.cpu,
             launcher: None,
             tracing: conditions.tracing.cloned(),
+            allocations: conditions.allocations.cloned(),
         }
     }
 

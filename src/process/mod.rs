@@ -4,6 +4,7 @@
 //! output, an interrupt, or the deadline.
 
 mod child;
+pub mod counting;
 mod environment;
 mod interrupt;
 mod invocation;
@@ -184,6 +185,9 @@ fn spawn(
     environment::apply(&mut command, invocation);
     if let Some(member) = member {
         member.apply(&mut command);
+    }
+    if let Some(counting) = &invocation.allocations {
+        counting.apply(&mut command);
     }
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);

@@ -1,0 +1,3 @@
+//! Counts what a process does, instead of timing it.
+
+pub mod allocations;
