@@ -1,5 +1,6 @@
 //! Harnesses list and run the benchmarks of an executable: one module per harness.
 
+mod allocations;
 mod command;
 mod criterion;
 mod detect;
@@ -15,6 +16,7 @@ mod variables;
 use std::{fmt, time::Duration};
 
 pub use self::{
+    allocations::{Allocations, allocations},
     command::Command,
     criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},

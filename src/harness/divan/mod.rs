@@ -100,8 +100,11 @@ impl Harness for Divan {
             let row = row(&ended.output).map_err(|reason| process.failure(&reason, &ended))?;
             Ok::<_, Failure>((process, ended, row))
         };
-        let (mut process, mut ended, mut row) = run(request.iterations)?;
-        if request.iterations.is_none() {
+        let counted = conditions.allocations;
+        // It would double the iterations until they last longer than a step of the clock that counts.
+        let size = request.iterations.or(counted.map(|_| 1));
+        let (mut process, mut ended, mut row) = run(size)?;
+        if size.is_none() {
             let first = ended.resources.user + ended.resources.system;
             let mut cost = first;
             while let Some(size) = larger(request, &row, cost, first) {
@@ -114,8 +117,13 @@ impl Harness for Divan {
             }
         }
         let readings = conditions.member.map(Member::readings).transpose()?.unwrap_or_default();
-        let series = samples::samples(&readings, samples, &row);
-        let series = series.unwrap_or_else(|| row.series(samples));
+        let series = match counted {
+            Some(counting) => samples::counted(&counting.times()?, samples, &row)
+                .ok_or_else(|| process.failure("its samples cannot be counted", &ended))?,
+            None => {
+                samples::samples(&readings, samples, &row).unwrap_or_else(|| row.series(samples))
+            }
+        };
         if let Some(defect) = series.defect() {
             return Err(process.failure(&defect, &ended));
         }

@@ -37,6 +37,16 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
     Some(row.series_of(times, (most - cost).max(iterations.recip())))
 }
 
+/// The measurements of `count` samples by the clock that counts, from its readings; none if there are too few, or there
+/// were several threads, of which the others' readings are not known.
+pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
+    let first = readings.len().checked_sub(2 * count)?;
+    let pairs = readings[first..].as_chunks::<2>().0;
+    let iterations = row.iterations as f64;
+    let values = pairs.iter().map(|[start, end]| (end - start) / iterations).collect();
+    (row.samples == count as u64).then(|| row.series_of(values, 0.0))
+}
+
 /// The least and the most that can have been subtracted from a time per iteration, in ns, so that it is shown so.
 /// Divan cuts times after the last digit that it shows, and counts whole picoseconds.
 fn subtracted(time: f64, shown: ShownTime) -> [f64; 2] {

@@ -160,6 +160,7 @@ impl fmt::Display for Doubt {
 pub struct Counting {
     page: Arc<File>,
     library: Arc<OwnedFd>,
+    counted: Counted,
     /// How many functions are to be watched.
     wanted: u32,
     is_seen: bool,
@@ -198,6 +199,7 @@ impl Counting {
         Ok(Self {
             page: Arc::new(page),
             library: Arc::new(moved(library)?),
+            counted,
             wanted: allocator.wanted,
             is_seen: allocator.is_seen || functions.iter().any(|function| function.of == Of::Known),
         })
@@ -285,6 +287,14 @@ impl Counting {
         Ok(kept.map(|index| [number(2 * index), number(2 * index + 1)]).collect())
     }
 
+    /// The last readings of the clock by the first thread as times, in ns, as if no other thread had read it.
+    pub fn times(&self) -> Result<Vec<f64>> {
+        let shown = usize::from(self.counted == Counted::Bytes);
+        let readings = self.readings()?;
+        let times = readings.iter().zip(1_u64..);
+        Ok(times.map(|(counted, step)| (step * STEP + counted[shown]) as f64).collect())
+    }
+
     fn read<const LENGTH: usize>(&self, at: usize) -> Result<[u8; LENGTH]> {
         let mut bytes = [0; LENGTH];
         self.page
@@ -300,7 +310,7 @@ impl Counting {
 pub fn counted_in(nanoseconds: f64) -> Option<u64> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     let whole = nanoseconds.round();
-    let is_exact = (0.0..EXACT).contains(&whole) && (whole - nanoseconds).abs() < 0.5;
+    let is_exact = (0.0..EXACT).contains(&whole) && (whole - nanoseconds).abs() < 0.25;
     let whole = whole as u64;
     (is_exact && whole >= STEP).then_some(whole % STEP)
 }

@@ -9,10 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::{
-    code::{AllocatorKind, Allocators},
-    process::turns::LIBRARY_FLAGS,
-};
+use crate::{experiment::allocator_of, process::turns::LIBRARY_FLAGS};
 
 /// The library, and programs.
 struct Built(TempDir);
@@ -136,15 +133,7 @@ fn compile_c(directory: &Path) -> String {
 /// What a process of a program printed and counted.
 fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
     let program = built().0.path().join(name);
-    let allocators = Allocators::of_executable(&fs::read(&program).unwrap()).unwrap();
-    assert_eq!(allocators.unwatched, [""; 0]);
-    let functions: Vec<_> = allocators.functions.iter().map(watched).collect();
-    let allocator = Allocator {
-        begin: allocators.begin,
-        is_seen: allocators.is_of_c_library || allocators.calls_c_library,
-        wanted: u32::try_from(functions.len()).unwrap(),
-        functions,
-    };
+    let allocator = allocator_of(&program).unwrap();
     let library = built().0.path().join("library");
     let counting = Counting::new(&library, counted, &allocator).unwrap();
     let mut command = Command::new(program);
@@ -153,24 +142,6 @@ fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
     assert!(status.success(), "{status} {stdout:?}");
     let lines = String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect();
     (lines, counting)
-}
-
-fn watched(function: &crate::code::AllocatorFunction) -> Watched {
-    let crate::code::AllocatorFunction { address, of, asked, code, moved } = function;
-    Watched {
-        address: *address,
-        of: match of {
-            AllocatorKind::Rust => Of::Rust,
-            AllocatorKind::Announcement => Of::Announcement,
-            AllocatorKind::Known => Of::Known,
-        },
-        size: asked.size,
-        times: asked.times,
-        has_status: asked.has_status,
-        code: code.clone(),
-        elsewhere: moved.code.clone(),
-        fixes: moved.fixes.iter().map(|fix| (fix.at, fix.from, fix.to)).collect(),
-    }
 }
 
 /// An allocator in C, by the names of mimalloc.
