@@ -22,14 +22,13 @@ use cargo_rbench::{
     model::{ExecutionRequest, Name},
     process::{
         Interrupt,
-        counting::allocations::{Allocator, LIBRARY_SOURCE},
-        turns::LIBRARY_FLAGS,
+        counting::allocations::{Allocator, LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
 };
 
 mod support;
 
-/// How often benchmarks of each harness are counted with each allocator.
+/// How often benchmarks of each harness are counted with each allocator, unless an argument says otherwise.
 const TIMES: usize = 100;
 
 /// What one call of each function of the fixture allocates: its `KNOWN`.
@@ -58,19 +57,20 @@ fn main() -> ExitCode {
 fn run() -> Result<bool, Box<dyn Error>> {
     let project = support::Project::of_fixture("allocations")?;
     let library = library(project.scratch())?;
+    let times = std::env::args().nth(1).map_or(Ok(TIMES), |times| times.parse())?;
     let mut all_reach = true;
     println!("{:<10} {:<5} {:<12} {:>12} {:>8}", "allocator", "LTO", "harness", "exact", "ms each");
     for (allocator, countable) in ALLOCATORS {
         for lto in ["off", "thin", "fat"] {
             for executable in build(&project, allocator, lto)? {
-                let counted = Counted::of(&executable, &library)?;
+                let counted = Counted::of(&executable, &library, times)?;
                 let is_expected = countable.contains(&lto);
                 let is_reached =
-                    counted.exact == if is_expected { TIMES } else { 0 } && counted.wrong == 0;
+                    counted.exact == if is_expected { times } else { 0 } && counted.wrong == 0;
                 all_reach &= is_reached;
                 let shown = if allocator.is_empty() { "C library" } else { allocator };
                 println!(
-                    "{shown:<10} {lto:<5} {:<12} {:>5} of {TIMES} {:>8.1} {} {}",
+                    "{shown:<10} {lto:<5} {:<12} {:>5} of {times} {:>8.1} {} {}",
                     executable.target,
                     counted.exact,
                     counted.milliseconds,
@@ -95,7 +95,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(executable: &Executable, library: &Path) -> Result<Self, Box<dyn Error>> {
+    fn of(executable: &Executable, library: &Path, times: usize) -> Result<Self, Box<dyn Error>> {
         let harness: Box<dyn Harness> = match executable.target.as_str() {
             "by_criterion" => Box::new(Criterion { version: Version::new(0, 8, 0) }),
             "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21) }),
@@ -108,7 +108,7 @@ impl Counted {
         let names = harness.list(executable, &conditions)?;
         let mut counted = Self { exact: 0, wrong: 0, refusal: None, milliseconds: 0.0 };
         let start = Instant::now();
-        for seed in 0..TIMES {
+        for seed in 0..times {
             let name = &names[seed % names.len()];
             let one =
                 one(&*harness, executable, name, seed as u64, &conditions, (library, &allocator));
@@ -121,7 +121,7 @@ impl Counted {
                 }
             }
         }
-        counted.milliseconds = start.elapsed().as_secs_f64() * 1e3 / TIMES as f64;
+        counted.milliseconds = start.elapsed().as_secs_f64() * 1e3 / times as f64;
         Ok(counted)
     }
 }

@@ -9,6 +9,7 @@ use object::{Object, RelocationTarget};
 
 use super::{
     elf::{Elf, LE, Unreadable, executable},
+    forwards::Program,
     kept::{KeptFunction, kept_functions},
     moved::{Moved, moved},
 };
@@ -25,8 +26,12 @@ pub struct Allocators {
     /// Whether Rust's global allocator is that of the C library, and no other one is linked: no function needs to be
     /// watched. Not known of executables that were optimised as a whole.
     pub is_of_c_library: bool,
-    /// Whether Rust's global allocator calls the C library's. It may have been inlined then.
-    pub calls_c_library: bool,
+    /// Whether Rust's global allocator asks that of the C library whenever it is asked to allocate. It may have been
+    /// inlined then.
+    pub forwards: bool,
+    /// The code of functions that are not Rust's, in the order of addresses: where each begins and ends. None where no
+    /// allocator in another language is linked.
+    pub foreign: Vec<(u64, u64)>,
 }
 
 /// A function that allocates.
@@ -85,6 +90,9 @@ const RUST: [(&str, Asked); 6] = [
     ("__rg_alloc_zeroed", by(0)),
     ("__rg_realloc", by(3)),
 ];
+
+/// By the functions among them that are told the size first.
+const ANEW: Asked = by(0);
 
 const ANNOUNCEMENT: &str = "__rust_no_alloc_shim_is_unstable_v2";
 
@@ -150,8 +158,9 @@ impl Allocators {
         let elf = executable(bytes)?;
         let header = elf.elf_header();
         let mut found = Self { begin: header.e_entry.get(LE), ..Self::default() };
-        let places = places_of_malloc(&elf)?;
-        let size_of = |function: &KeptFunction| usize::try_from(function.size).unwrap_or_default();
+        let places = places_of_c_library(&elf)?;
+        let code_from = |address| code_at(&elf, bytes, address, u64::MAX);
+        let program = Program { code_at: &code_from, places: &places };
         // Other machines' code is not moved.
         let is_movable = header.e_machine.get(LE) == EM_X86_64;
         let kept = kept_functions(bytes)?;
@@ -167,10 +176,8 @@ impl Allocators {
             let Some((of, asked)) = role(function) else { continue };
             let end = kept.get(index + 1).map_or(u64::MAX, |next| next.address);
             let code = code_at(&elf, bytes, function.address, end).filter(|_| is_movable);
-            if of == AllocatorKind::Rust {
-                let own = code.map(|code| &code[..code.len().min(size_of(function))]);
-                found.calls_c_library |=
-                    own.is_some_and(|own| calls_by(own, function.address, &places));
+            if is_movable && of == AllocatorKind::Rust && asked == ANEW {
+                found.forwards |= program.forwards(function.address);
             }
             match code.and_then(|code| Some((code, moved(code, function.address)?))) {
                 Some((code, moved)) => found.functions.push(AllocatorFunction {
@@ -183,8 +190,19 @@ impl Allocators {
                 None => found.unwatched.push(function.symbol.clone()),
             }
         }
+        if kept.iter().any(is_known) {
+            let foreign = kept.iter().filter(|function| !is_of_rust(&function.symbol));
+            found.foreign = foreign
+                .map(|function| (function.address, function.address + function.size))
+                .collect();
+        }
         Ok(found)
     }
+}
+
+/// Whether a symbol is one that rustc makes.
+fn is_of_rust(symbol: &str) -> bool {
+    symbol.starts_with("_R") || (symbol.starts_with("_ZN") && symbol.contains("17h"))
 }
 
 /// What a function does, if it allocates.
@@ -228,29 +246,20 @@ fn code_at<'b>(elf: &Elf<'_>, bytes: &'b [u8], address: u64, end: u64) -> Option
     bytes.get(first..first.checked_add(usize::try_from(length).ok()?)?)
 }
 
-/// Where the addresses of the C library's `malloc` are kept by which it is called.
-fn places_of_malloc(elf: &Elf<'_>) -> Result<BTreeSet<u64>, Unreadable> {
+/// Where the addresses of the C library's functions that allocate are kept by which they are called.
+fn places_of_c_library(elf: &Elf<'_>) -> Result<BTreeSet<u64>, Unreadable> {
     let table = elf.elf_dynamic_symbol_table();
     let mut places = BTreeSet::new();
     for (place, relocation) in elf.dynamic_relocations().into_iter().flatten() {
         let RelocationTarget::Symbol(index) = relocation.target() else { continue };
         let symbol = table.symbol(index)?;
-        if symbol.st_shndx(LE) == SHN_UNDEF && table.symbol_name(LE, symbol)? == b"malloc" {
+        let name = table.symbol_name(LE, symbol)?;
+        let is_meant = C.iter().any(|(known, _)| known.as_bytes() == name);
+        if symbol.st_shndx(LE) == SHN_UNDEF && is_meant {
             places.insert(place);
         }
     }
     Ok(places)
-}
-
-/// Whether x86-64 code calls what one of these places has the address of, or jumps there.
-fn calls_by(code: &[u8], address: u64, places: &BTreeSet<u64>) -> bool {
-    const LENGTH: usize = 6;
-    code.windows(LENGTH).enumerate().any(|(at, instruction)| {
-        let [0xff, 0x15 | 0x25, distance @ ..] = instruction else { return false };
-        let distance = distance.try_into().map_or(0, i32::from_le_bytes);
-        let end = address + (at + LENGTH) as u64;
-        places.contains(&end.wrapping_add_signed(distance.into()))
-    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod diff;
 mod digest;
 mod elf;
 mod elsewhere;
+mod forwards;
 mod frames;
 mod functions;
 mod gather;
@@ -37,6 +38,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod unreferenced;
+mod x86;
 
 pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, Asked};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};

@@ -16,8 +16,9 @@ pub fn allocator_of(executable: &Path) -> Result<Allocator> {
     let all = found.functions.len() + found.unwatched.len();
     Ok(Allocator {
         begin: found.begin,
-        is_seen: found.is_of_c_library || found.calls_c_library,
+        is_seen: found.is_of_c_library || found.forwards,
         functions: found.functions.into_iter().map(watched).collect(),
+        foreign: found.foreign,
         wanted: u32::try_from(all).unwrap_or(u32::MAX),
     })
 }

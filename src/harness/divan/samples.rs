@@ -1,7 +1,7 @@
 //! The samples of an execution in turns, which Divan does not print: from the clock readings of its process.
 
 use super::{table::Row, time::ShownTime};
-use crate::model::Series;
+use crate::{model::Series, process::counting::allocations::STEP};
 
 /// The measurements of the `count` samples that `row` sums up, in the order in which they were taken; none if
 /// the readings are not theirs.
@@ -37,10 +37,15 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
     Some(row.series_of(times, (most - cost).max(iterations.recip())))
 }
 
-/// The measurements of `count` samples by the clock that counts, from its readings; none if there are too few, or there
-/// were several threads, of which the others' readings are not known.
+/// The measurements of `count` samples by the clock that counts, from its readings; none if there are too few, or it was
+/// read by several threads, or by the benchmark itself: a sample that shows more than a step of the clock has other
+/// readings in it.
 pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
     let first = readings.len().checked_sub(2 * count)?;
+    let longest = row.slowest.value * row.iterations as f64;
+    if longest > 1.5 * STEP as f64 {
+        return None;
+    }
     let pairs = readings[first..].as_chunks::<2>().0;
     let iterations = row.iterations as f64;
     let values = pairs.iter().map(|[start, end]| (end - start) / iterations).collect();

@@ -36,14 +36,9 @@ extern "C" {
     fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
 }
 
-/// One more than the key of each thread's [state](state); 0 where no function of the executable is watched. A key
+/// One more than the key by which a thread knows that it is in a call that allocates; 0 where no function of the executable is watched. A key
 /// that is made so early has its place in each thread without any allocation.
 static KEY: AtomicU32 = AtomicU32::new(0);
-
-/// A thread is in a call that allocates.
-const WITHIN: usize = 1;
-/// And another allocator was called there.
-const NESTED: usize = 2;
 
 /// Has calls within calls be told from others, before any other thread is started.
 pub fn tell_nested() {
@@ -54,59 +49,48 @@ pub fn tell_nested() {
     }
 }
 
-fn state() -> usize {
+fn is_within() -> bool {
     match KEY.load(Relaxed) {
-        0 => 0,
+        0 => false,
         // SAFETY: the key was made.
-        key => (unsafe { pthread_getspecific(key - 1) }) as usize,
+        key => !(unsafe { pthread_getspecific(key - 1) }).is_null(),
     }
 }
 
-fn set_state(state: usize) {
+fn set_within(is_within: bool) {
     let key = KEY.load(Relaxed);
     if key != 0 {
         // SAFETY: as above.
-        unsafe { pthread_setspecific(key - 1, state as *const c_void) };
+        unsafe { pthread_setspecific(key - 1, usize::from(is_within) as *const c_void) };
     }
 }
 
-/// What came of a call that may allocate.
-pub struct Call<T> {
-    pub given: T,
-    /// Whether it is to be counted: it gave memory, and no other call that is counted made it.
-    pub counts: bool,
-    /// Whether it called no other allocator.
-    pub is_alone: bool,
-}
-
-/// Makes a call that is asked for so many bytes, and counts it.
+/// Makes a call that is asked for so many bytes, and counts it if it gave memory, unless another call made it that is
+/// counted itself. Whether it is counted comes with what it gave.
 pub fn count<T>(
     page: &Page,
     bytes: usize,
     is_given: impl Fn(&T) -> bool,
     call: impl FnOnce() -> T,
-) -> Call<T> {
-    let before = state();
-    if before & WITHIN != 0 {
-        set_state(WITHIN | NESTED);
-        return Call { given: call(), counts: false, is_alone: false };
+) -> (T, bool) {
+    if is_within() {
+        return (call(), false);
     }
-    set_state(WITHIN);
+    set_within(true);
     let given = call();
-    let is_alone = state() & NESTED == 0;
-    set_state(before);
+    set_within(false);
     let counts = is_given(&given);
     if counts {
         page.allocations.fetch_add(1, Relaxed);
         page.bytes.fetch_add(bytes as u64, Relaxed);
     }
-    Call { given, counts, is_alone }
+    (given, counts)
 }
 
 /// A call of the C library's allocator.
 fn answer(bytes: usize, call: impl FnOnce() -> *mut c_void) -> *mut c_void {
     match page() {
-        Some(page) => count(page, bytes, |given| !given.is_null(), call).given,
+        Some(page) => count(page, bytes, |given| !given.is_null(), call).0,
         None => call(),
     }
 }
@@ -254,7 +238,7 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, alignment: usize, siz
     // SAFETY: see `malloc`.
     let call = || unsafe { real(out, alignment, size) };
     match page() {
-        Some(page) => count(page, size, |status| *status == 0, call).given,
+        Some(page) => count(page, size, |status| *status == 0, call).0,
         None => call(),
     }
 }

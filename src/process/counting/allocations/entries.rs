@@ -6,14 +6,14 @@ pub use of_this_processor::watch;
 
 /// How many entries are watched: none.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn watch(_: &crate::page::Page) -> u32 {
+pub fn watch(_: &crate::page::Page, _: usize) -> u32 {
     0
 }
 
 #[cfg(target_arch = "x86_64")]
 mod of_this_processor {
     use core::{
-        ffi::{c_int, c_ulong, c_void},
+        ffi::{c_int, c_void},
         mem::transmute,
         ptr::copy_nonoverlapping,
         slice,
@@ -28,12 +28,10 @@ mod of_this_processor {
     };
 
     extern "C" {
-        fn getauxval(kind: c_ulong) -> c_ulong;
         fn mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int;
         fn munmap(address: *mut c_void, length: usize) -> c_int;
     }
 
-    const AT_ENTRY: c_ulong = 9;
     const READ_EXECUTE: c_int = 5;
     const READ_WRITE_EXECUTE: c_int = 7;
     const MEMORY_PAGE: usize = 4096;
@@ -51,15 +49,12 @@ mod of_this_processor {
     #[allow(clippy::declare_interior_mutable_const)]
     const NOWHERE: AtomicUsize = AtomicUsize::new(0);
 
-    /// Watches the entries of the page; how many.
-    pub fn watch(page: &Page) -> u32 {
+    /// Watches the entries of the page in the executable that is loaded at `base`; how many.
+    pub fn watch(page: &Page, base: usize) -> u32 {
         let entries = (page.entries.load(Relaxed) as usize).min(ENTRIES);
         if entries == 0 {
             return 0;
         }
-        // SAFETY: the kernel tells where the executable begins to run.
-        let begin = (unsafe { getauxval(AT_ENTRY) }) as usize;
-        let base = begin.wrapping_sub(page.begin.load(Relaxed) as usize);
         let near = match code_near(base) {
             Some(near) => near,
             None => return 0,
@@ -186,18 +181,12 @@ mod of_this_processor {
         let bytes = argument(entry.size).saturating_mul(times);
         let has_status = entry.has_status != 0;
         let is_given = |given: &usize| if has_status { *given as u32 == 0 } else { *given != 0 };
-        let call = count(page, bytes, is_given, call);
-        if entry.of == OF_RUST && call.counts {
-            page.of_rust.fetch_add(1, Relaxed);
-            // The others allocate again.
-            if entry.size == 0 {
-                page.anew.fetch_add(1, Relaxed);
-            }
-            if call.is_alone {
-                page.alone.fetch_add(1, Relaxed);
-            }
+        let (given, counts) = count(page, bytes, is_given, call);
+        // The others allocate again.
+        if entry.of == OF_RUST && entry.size == 0 && counts {
+            page.anew.fetch_add(1, Relaxed);
         }
-        call.given
+        given
     }
 
     macro_rules! hooks {

@@ -26,13 +26,14 @@ use rustix::{
     io::fcntl_dupfd_cloexec,
 };
 
+pub use self::page::STEP;
 use self::page::{
-    ANNOUNCEMENT, ENTRIES, Entry, FIXES, Fix, KNOWN, MOVED, NONE, OF_RUST, Page, READINGS,
-    REPLACED, STEP,
+    ANNOUNCEMENT, ENTRIES, Entry, FIXES, FOREIGN, Fix, KNOWN, MOVED, NONE, OF_RUST, Page, READINGS,
+    REPLACED,
 };
 use crate::failure::{Exit, OrFail, Result};
 
-/// The source of the library: for rustc with the [flags](crate::process::turns::LIBRARY_FLAGS) of the one for turns.
+/// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
 pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("stand_in.rs"),
     "mod allocator {\n",
@@ -45,6 +46,10 @@ pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("../../turns/system.rs"),
     "}\n"
 );
+
+/// What rustc makes the library with: as that for turns, but with frames in which functions find their callers.
+pub const LIBRARY_FLAGS: &str = "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols \
+     -C force-frame-pointers=yes";
 
 /// The numbers under which the process finds the page and the library open, which the library closes: as those of
 /// processes that take turns.
@@ -75,6 +80,8 @@ pub struct Allocator {
     pub functions: Vec<Watched>,
     /// How many functions there are to watch.
     pub wanted: u32,
+    /// The code of functions that are not Rust's, in the order of addresses: what reads the clock there is no harness.
+    pub foreign: Vec<(u64, u64)>,
 }
 
 /// A function of the executable that is watched.
@@ -120,11 +127,7 @@ pub struct Tally {
     pub allocations: u64,
     /// How many bytes were asked for.
     pub bytes: u64,
-    /// How often that was asked of Rust's global allocator.
-    pub of_rust: u64,
-    /// How often the global allocator did not ask another one that is seen.
-    pub alone: u64,
-    /// How often a call of the global allocator was announced.
+    /// How often it was announced that Rust's global allocator would be called to allocate.
     pub announced: u64,
     /// How often such a call came.
     pub anew: u64,
@@ -164,6 +167,7 @@ pub struct Counting {
     /// How many functions are to be watched.
     wanted: u32,
     is_seen: bool,
+    is_announced: bool,
 }
 
 /// The same if they count in the same memory.
@@ -178,7 +182,7 @@ impl Eq for Counting {}
 impl Counting {
     /// Counts by this library; the clock shows `counted`.
     pub fn new(library: &Path, counted: Counted, allocator: &Allocator) -> Result<Self> {
-        let Allocator { begin, functions, .. } = allocator;
+        let Allocator { begin, functions, foreign, .. } = allocator;
         let what = || "cannot create memory for what a process counts";
         let page = memfd_create("counts", MemfdFlags::CLOEXEC).or_fail(Exit::Internal, what)?;
         let library = File::open(library)
@@ -188,20 +192,29 @@ impl Counting {
         let entries: Vec<_> = functions.iter().filter_map(bytes_of).take(ENTRIES).collect();
         let shown = u32::from(counted == Counted::Bytes);
         let count = u32::try_from(entries.len()).unwrap_or_default();
+        let foreign = &foreign[..foreign.len().min(FOREIGN)];
+        let code: Vec<_> = foreign.iter().flat_map(|(start, end)| [*start, *end]).collect();
         for (at, bytes) in [
             (offset_of!(Page, shown), &shown.to_ne_bytes()[..]),
             (offset_of!(Page, entries), &count.to_ne_bytes()),
             (offset_of!(Page, begin), &begin.to_ne_bytes()),
             (offset_of!(Page, entry), &entries.concat()),
+            (offset_of!(Page, foreign), &(foreign.len() as u64).to_ne_bytes()),
+            (
+                offset_of!(Page, code),
+                code.iter().map(|at| at.to_ne_bytes()).collect::<Vec<_>>().as_flattened(),
+            ),
         ] {
             page.write_all_at(bytes, at as u64).or_fail(Exit::Internal, what)?;
         }
+        let has = |of: Of| functions.iter().any(|function| function.of == of);
         Ok(Self {
             page: Arc::new(page),
             library: Arc::new(moved(library)?),
             counted,
             wanted: allocator.wanted,
-            is_seen: allocator.is_seen || functions.iter().any(|function| function.of == Of::Known),
+            is_seen: allocator.is_seen || has(Of::Known),
+            is_announced: has(Of::Announcement),
         })
     }
 
@@ -252,8 +265,6 @@ impl Counting {
             watched: small(offset_of!(Page, watched))?,
             allocations: number(offset_of!(Page, allocations))?,
             bytes: number(offset_of!(Page, bytes))?,
-            of_rust: number(offset_of!(Page, of_rust))?,
-            alone: number(offset_of!(Page, alone))?,
             announced: number(offset_of!(Page, announced))?,
             anew: number(offset_of!(Page, anew))?,
         })
@@ -262,12 +273,12 @@ impl Counting {
     /// Why what the process counted, which has ended, may not be all.
     pub fn doubt(&self) -> Result<Option<Doubt>> {
         let tally = self.tally()?;
-        let is_seen = self.is_seen || tally.of_rust > 0;
+        let is_seen = self.is_seen || (self.is_announced && tally.announced == tally.anew);
         Ok(if !tally.joined {
             Some(Doubt::NotLoaded)
         } else if tally.watched < self.wanted {
             Some(Doubt::Unwatched)
-        } else if !is_seen || (tally.alone > 0 && tally.announced != tally.anew) {
+        } else if !is_seen {
             Some(Doubt::Inlined)
         } else {
             None

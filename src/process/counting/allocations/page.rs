@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const READINGS: usize = 512;
 /// How many entries of functions of the executable can be watched.
 pub const ENTRIES: usize = 64;
+/// How many functions in other languages are known.
+pub const FOREIGN: usize = 1 << 14;
 /// How many bytes of code stand at an entry at most that a jump replaces.
 pub const REPLACED: usize = 24;
 /// How many bytes of code do the same elsewhere at most, with a jump behind them.
@@ -34,11 +36,7 @@ pub struct Page {
     pub allocations: AtomicU64,
     /// How many bytes were asked for.
     pub bytes: AtomicU64,
-    /// How often the global allocator was called.
-    pub of_rust: AtomicU64,
-    /// How often it answered without any other allocator that is known.
-    pub alone: AtomicU64,
-    /// How often it was announced that it would be called to allocate, and not to allocate again.
+    /// How often it was announced that the global allocator would be called to allocate, and not to allocate again.
     pub announced: AtomicU64,
     /// How often it was called for that.
     pub anew: AtomicU64,
@@ -46,8 +44,12 @@ pub struct Page {
     pub read: AtomicU64,
     /// What was counted when it did, allocations and bytes: of reading `i` at `i % READINGS`.
     pub readings: [[AtomicU64; 2]; READINGS],
-    /// The entries. Written before the process is started.
+    /// The entries. Written before the process is started, as is what follows.
     pub entry: [Entry; ENTRIES],
+    /// How many functions of the executable are not Rust's.
+    pub foreign: AtomicU64,
+    /// Where each of them begins and ends, in the addresses of the executable's file, in their order.
+    pub code: [[u64; 2]; FOREIGN],
 }
 
 /// A function of the executable that allocates.
