@@ -12,17 +12,20 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use cargo_metadata::{Message, TargetKind, semver::Version};
 use cargo_rbench::{
     experiment::allocator_of,
-    harness::{Conditions, Criterion, Divan, Executable, Harness, Libtest, Native, allocations},
-    model::{ExecutionRequest, Name},
+    harness::{
+        AllocationCounter, Conditions, Criterion, Divan, Executable, Harness, Libtest, Native,
+        Outcome, allocations_request, count_allocations,
+    },
+    model::Name,
     process::{
         Interrupt,
-        counting::allocations::{Allocator, LIBRARY_FLAGS, LIBRARY_SOURCE},
+        counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
 };
 
@@ -108,15 +111,14 @@ impl Counted {
         let names = harness.list(executable, &conditions)?;
         let mut counted = Self { exact: 0, wrong: 0, refusal: None, milliseconds: 0.0 };
         let start = Instant::now();
+        let counter = AllocationCounter { library, allocator: &allocator };
         for seed in 0..times {
             let name = &names[seed % names.len()];
-            let one =
-                one(&*harness, executable, name, seed as u64, &conditions, (library, &allocator));
-            match one {
+            match one(&*harness, executable, name, seed as u64, &conditions, counter)? {
                 Ok(true) => counted.exact += 1,
                 Ok(false) => counted.wrong += 1,
-                Err(failure) => {
-                    counted.refusal = Some(failure.to_string().replace('\n', " "));
+                Err(refusal) => {
+                    counted.refusal = Some(refusal);
                     break;
                 }
             }
@@ -126,37 +128,30 @@ impl Counted {
     }
 }
 
-/// Whether the allocations of a benchmark and their bytes are what is known, in all measurements.
+/// Whether the allocations of a benchmark and their bytes are what is known, or why they cannot be counted.
 fn one(
     harness: &dyn Harness,
     executable: &Executable,
     name: &Name,
     seed: u64,
     conditions: &Conditions<'_>,
-    by: (&Path, &Allocator),
-) -> cargo_rbench::failure::Result<bool> {
-    let request = ExecutionRequest {
-        measurements: 10,
-        warm_up: Duration::from_millis(1),
-        floor: Duration::from_micros(100),
-        iterations: None,
-        seed,
+    counter: AllocationCounter<'_>,
+) -> Result<Result<bool, String>, Box<dyn Error>> {
+    let request = allocations_request(harness.kind(), seed);
+    let outcome = count_allocations(harness, executable, name, &request, conditions, counter)?;
+    let execution = match outcome {
+        Outcome::Measured(execution) => execution,
+        Outcome::Skipped(reason) => return Ok(Err(reason)),
     };
-    let Some(counted) = allocations(harness, executable, name, &request, conditions, by)? else {
-        return Ok(false);
-    };
-    let Some((_, count, bytes)) = KNOWN.iter().find(|(known, ..)| name.id.ends_with(known)) else {
-        return Ok(false);
-    };
-    let is = |found: &[u64], known: u64| {
-        let mut each = found.iter().zip(&counted.iterations);
-        !found.is_empty() && each.all(|(found, iterations)| *found == known * iterations)
-    };
-    let is_exact = is(&counted.allocations, *count) && is(&counted.bytes, *bytes);
+    let known = KNOWN.iter().find(|(known, ..)| name.id.ends_with(known));
+    let (_, count, bytes) = known.ok_or("an unknown benchmark")?;
+    let found: Vec<f64> =
+        execution.series.iter().flat_map(|series| series.values.iter().copied()).collect();
+    let is_exact = found == [*count, *bytes].map(|number| number as f64);
     if !is_exact {
-        println!("{} {}: {counted:?}, and not {count} and {bytes}", executable.target, name.id);
+        println!("{} {}: {found:?}, and not {count} and {bytes}", executable.target, name.id);
     }
-    Ok(is_exact)
+    Ok(Ok(is_exact))
 }
 
 /// The library that counts.

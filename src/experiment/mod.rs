@@ -4,6 +4,7 @@
 mod allocations;
 mod builds;
 mod by_turns;
+mod counting;
 mod diagnosis;
 mod listing;
 mod measure;
@@ -30,6 +31,7 @@ use std::time::SystemTime;
 
 pub use allocations::allocator_of;
 pub use builds::Builds;
+pub use counting::Counter;
 pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;

@@ -63,13 +63,25 @@ impl Harness for Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
-        invocation.launcher.clone_from(&self.launcher);
+        let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
+        if is_timed {
+            invocation.launcher.clone_from(&self.launcher);
+        }
+        if self.program.is_some() && conditions.allocations.is_some() {
+            let reason = "allocations are counted in programs of the project alone";
+            return Ok(Outcome::Skipped(reason.to_owned()));
+        }
         let benchmarks = std::slice::from_ref(benchmark);
         let work = self.least_time(request);
         let process = Process::executing(executable, benchmarks, invocation, work);
         let ended = process.run_to_success(conditions)?;
-        let mut series = times(&ended.resources).to_vec();
-        if self.launcher.is_some() {
+        let mut series = match conditions.counting {
+            Some(counting) => {
+                vec![one("instructions", Unit::Instructions, counting.total()? as f64, 0.0)]
+            }
+            None => times(&ended.resources).to_vec(),
+        };
+        if self.launcher.is_some() && is_timed {
             series.extend(ended.resources.peak_memory.map(memory));
         }
         Ok(Outcome::Measured(Execution {

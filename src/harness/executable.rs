@@ -12,7 +12,9 @@ use crate::{
     model::{Incident, Name},
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
-        counting::allocations::Counting, trace::Tracing, turns::Member,
+        counting::{Counting, allocations},
+        trace::Tracing,
+        turns::Member,
     },
     shell::{cargo, quoted},
 };
@@ -49,8 +51,10 @@ pub struct Conditions<'c> {
     pub member: Option<&'c Member>,
     /// How the process is traced, if it is.
     pub tracing: Option<&'c Tracing>,
-    /// How allocations are counted, if they are.
-    pub allocations: Option<&'c Counting>,
+    /// How what the process executes is counted, if it is. Then what a harness measures is counts, and no time.
+    pub counting: Option<&'c Counting>,
+    /// The same of what it allocates.
+    pub allocations: Option<&'c allocations::Counting>,
 }
 
 impl<'c> Conditions<'c> {
@@ -62,6 +66,7 @@ impl<'c> Conditions<'c> {
             cpu: None,
             member: None,
             tracing: None,
+            counting: None,
             allocations: None,
         }
     }
@@ -114,6 +119,7 @@ impl Executable {
             cpu: conditions.cpu,
             launcher: None,
             tracing: conditions.tracing.cloned(),
+            counting: conditions.counting.map(Counting::process),
             allocations: conditions.allocations.cloned(),
         }
     }

@@ -7,6 +7,7 @@ use std::{ffi::OsString, slice, time::Duration};
 
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::{counted_by, of_libtest},
     executable::{Process, incidents},
     text::listed,
 };
@@ -20,8 +21,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Libtest;
 
-/// The iterations of what it prints where the clock counts: it takes samples of one and of five, and prints the median
-/// of the latter as soon as it has measured for three seconds, which the first samples are.
+/// The iterations of what it prints where allocations are counted: it takes samples of one and of five, and prints the
+/// median of the latter as soon as it has measured for three seconds, which the first samples are.
 const COUNTED: u64 = 5;
 
 impl Harness for Libtest {
@@ -62,11 +63,14 @@ impl Harness for Libtest {
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             failure("it printed no measurement; does a benchmark with this id exist?")
         })?;
-        let series = Series {
-            metric: Metric::wall(),
-            values: vec![median],
-            iterations: conditions.allocations.map(|_| COUNTED).into_iter().collect(),
-            resolution: resolution(median),
+        let series = match conditions.counting {
+            Some(counting) => counted_by(counting, of_libtest)?,
+            None => Series {
+                metric: Metric::wall(),
+                values: vec![median],
+                iterations: conditions.allocations.map(|_| COUNTED).into_iter().collect(),
+                resolution: resolution(median),
+            },
         };
         if let Some(defect) = series.defect() {
             return Err(failure(&defect));

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod command;
+mod counted;
 mod criterion;
 mod detect;
 mod divan;
@@ -16,8 +17,9 @@ mod variables;
 use std::{fmt, time::Duration};
 
 pub use self::{
-    allocations::{Allocations, allocations},
+    allocations::{AllocationCounter, allocations_request, count_allocations},
     command::Command,
+    counted::{counting_request, iterations_needed},
     criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},
     divan::Divan,

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-use super::{counting::allocations::Counting, trace::Tracing};
+use super::{
+    counting::{CountedProcess, allocations},
+    trace::Tracing,
+};
 use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
@@ -29,8 +32,10 @@ pub struct Invocation {
     pub launcher: Option<PathBuf>,
     /// How the program is traced, if it is: a launcher does.
     pub tracing: Option<Tracing>,
+    /// How what it executes is counted, if it is.
+    pub counting: Option<CountedProcess>,
     /// How its allocations are counted, if they are.
-    pub allocations: Option<Counting>,
+    pub allocations: Option<allocations::Counting>,
 }
 
 impl fmt::Display for Invocation {

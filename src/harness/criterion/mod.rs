@@ -19,6 +19,7 @@ use self::{
 };
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::Clock,
     executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
     scratch::Scratch,
 };
@@ -116,6 +117,8 @@ struct Run<'e> {
     ended: Ended,
     received: Received,
     incidents: Vec<Incident>,
+    /// What its clock showed.
+    clock: Clock,
 }
 
 impl<'e> Run<'e> {
@@ -133,7 +136,8 @@ impl<'e> Run<'e> {
         let ended = process.run(conditions);
         let received = runner.finish();
         let ended = ended?;
-        Ok(Self { incidents: incidents(&ended), process, ended, received })
+        let clock = Clock::of(conditions);
+        Ok(Self { incidents: incidents(&ended), process, ended, received, clock })
     }
 
     /// Whether Criterion.rs printed its results instead of sending them: it does that when its
@@ -186,6 +190,10 @@ impl Criterion {
             several => return Err(format!("{} benchmarks have this id", several.len())),
         };
         let series = series(complete, unit, *one)?;
+        let series = run.clock.counted(series);
+        if let Some(reason) = series.defect() {
+            return Err(reason);
+        }
         if let Some(reason) = too_many_iterations(&series, run.ended.resources.wall) {
             return Err(reason);
         }

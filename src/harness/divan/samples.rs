@@ -37,9 +37,9 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
     Some(row.series_of(times, (most - cost).max(iterations.recip())))
 }
 
-/// The measurements of `count` samples by the clock that counts, from its readings; none if there are too few, or it was
-/// read by several threads, or by the benchmark itself: a sample that shows more than a step of the clock has other
-/// readings in it.
+/// The measurements of `count` samples by the clock that counts allocations, from its readings, without the first one,
+/// which warms up; none if there are too few, or it was read by several threads, or by the benchmark itself: a sample
+/// that shows more than a step of the clock has other readings in it.
 pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
     let first = readings.len().checked_sub(2 * count)?;
     let longest = row.slowest.value * row.iterations as f64;
@@ -48,7 +48,7 @@ pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Serie
     }
     let pairs = readings[first..].as_chunks::<2>().0;
     let iterations = row.iterations as f64;
-    let values = pairs.iter().map(|[start, end]| (end - start) / iterations).collect();
+    let values = pairs.iter().skip(1).map(|[start, end]| (end - start) / iterations).collect();
     (row.samples == count as u64).then(|| row.series_of(values, 0.0))
 }
 

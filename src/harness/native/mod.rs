@@ -15,6 +15,7 @@ use std::{
 use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::Clock,
     executable::{NO_SUCH_ID, Process, incidents, printable_lines, unsuccessful},
     scratch::Scratch,
 };
@@ -54,8 +55,7 @@ impl Harness for Native {
     ) -> Result<Outcome> {
         let query = Query::to_execute(executable, slice::from_ref(benchmark), request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
-        let is_timed = conditions.allocations.is_none();
-        outcome(&answer, benchmark, request, &ended, is_timed)
+        outcome(&answer, benchmark, request, (&ended, Clock::of(conditions)))
             .map_err(|reason| query.process.failure(&reason, &ended))
     }
 
@@ -69,9 +69,8 @@ impl Harness for Native {
     ) -> Result<Vec<Result<Outcome>>> {
         let query = Query::to_execute(executable, benchmarks, request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
-        let is_timed = conditions.allocations.is_none();
         let result = |benchmark| {
-            outcome(&answer, benchmark, request, &ended, is_timed)
+            outcome(&answer, benchmark, request, (&ended, Clock::of(conditions)))
                 .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
@@ -175,14 +174,12 @@ fn arguments(benchmarks: &[Name], request: &ExecutionRequest) -> Vec<OsString> {
     arguments.into_iter().map(OsString::from).collect()
 }
 
-/// What an answer has about one benchmark, or why that is no execution. If it is timed, and not counted, its
-/// measurements must be possible.
+/// What an answer has about one benchmark, or why that is no execution.
 fn outcome(
     answer: &Answer,
     benchmark: &Name,
     request: &ExecutionRequest,
-    ended: &Ended,
-    is_timed: bool,
+    (ended, clock): (&Ended, Clock),
 ) -> Result<Outcome, String> {
     let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
     let failed = records().find_map(|record| match &record.outcome {
@@ -200,7 +197,7 @@ fn outcome(
     match &record.outcome {
         protocol::Outcome::Measured(measured) => Ok(Outcome::Measured(Execution {
             asked: request.clone(),
-            series: vec![series(measured, request, ended, is_timed)?],
+            series: vec![series(measured, request, (ended, clock))?],
             throughput: record.throughput.into_iter().collect(),
             // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
@@ -217,8 +214,7 @@ fn outcome(
 fn series(
     measured: &Measured,
     request: &ExecutionRequest,
-    ended: &Ended,
-    is_timed: bool,
+    (ended, clock): (&Ended, Clock),
 ) -> Result<Series, String> {
     let Measured { iterations, times, .. } = measured;
     let (came, requested) = (times.len(), request.measurements);
@@ -236,8 +232,10 @@ fn series(
         // The clock is in nanoseconds, and that of thousands of iterations is far below any value.
         resolution: 1.0 / *iterations as f64,
     };
-    let implausible = || implausible(&series, ended.resources.wall).filter(|_| is_timed);
-    match series.defect().or_else(implausible) {
+    if !clock.is_real() {
+        return Ok(clock.counted(series));
+    }
+    match series.defect().or_else(|| implausible(&series, ended.resources.wall)) {
         Some(defect) => Err(defect),
         None => Ok(series),
     }
@@ -308,7 +306,7 @@ mod tests {
                 output: Output::default(),
                 left_behind: Vec::new(),
             };
-            outcome(&answer, &Name::plain("a"), &testing::request(), &ended, true)
+            outcome(&answer, &Name::plain("a"), &testing::request(), (&ended, Clock::Real))
         };
         let failed = of(Some(protocol::Outcome::Failed(long())), None).unwrap_err();
         let refused = of(None, Some(long())).unwrap_err();

@@ -180,8 +180,8 @@ impl PartialEq for Counting {
 impl Eq for Counting {}
 
 impl Counting {
-    /// Counts by this library; the clock shows `counted`.
-    pub fn new(library: &Path, counted: Counted, allocator: &Allocator) -> Result<Self> {
+    /// Counts by this library; the clock shows `counted`. Random numbers follow from `seed`.
+    pub fn new(library: &Path, counted: Counted, allocator: &Allocator, seed: u64) -> Result<Self> {
         let Allocator { begin, functions, foreign, .. } = allocator;
         let what = || "cannot create memory for what a process counts";
         let page = memfd_create("counts", MemfdFlags::CLOEXEC).or_fail(Exit::Internal, what)?;
@@ -197,6 +197,7 @@ impl Counting {
         for (at, bytes) in [
             (offset_of!(Page, shown), &shown.to_ne_bytes()[..]),
             (offset_of!(Page, entries), &count.to_ne_bytes()),
+            (offset_of!(Page, seed), &seed.to_ne_bytes()),
             (offset_of!(Page, begin), &begin.to_ne_bytes()),
             (offset_of!(Page, entry), &entries.concat()),
             (offset_of!(Page, foreign), &(foreign.len() as u64).to_ne_bytes()),

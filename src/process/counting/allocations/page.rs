@@ -30,6 +30,8 @@ pub struct Page {
     pub watched: AtomicU32,
     /// How many entries there are.
     pub entries: AtomicU32,
+    /// What random numbers follow from.
+    pub seed: AtomicU64,
     /// Where the executable begins to run, in its file's addresses.
     pub begin: AtomicU64,
     /// How often memory was asked for, and given.

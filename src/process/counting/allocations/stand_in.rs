@@ -9,7 +9,7 @@
 #![no_std]
 
 use core::{
-    ffi::{CStr, c_int, c_long, c_ulong},
+    ffi::{CStr, c_int, c_long, c_ulong, c_void},
     mem::{size_of, transmute},
     panic::PanicInfo,
     ptr::{addr_of, null_mut},
@@ -34,6 +34,8 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 /// Where the executable is loaded.
 static BASE: AtomicUsize = AtomicUsize::new(0);
+/// The state of the random numbers.
+static RANDOM: AtomicU64 = AtomicU64::new(0);
 /// How often the clock was read, by any thread.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
@@ -111,6 +113,38 @@ fn keep(page: &Page) {
     page.read.store(index + 1, Relaxed);
 }
 
+/// The next random number, by SplitMix64: the same ones in each run, since they decide the order of hash maps and what
+/// benchmarks draw.
+fn random() -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = RANDOM.fetch_add(STEP, Relaxed).wrapping_add(STEP);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+unsafe fn fill(to: *mut u8, length: usize) {
+    let mut bytes = [0; 8];
+    for index in 0..length {
+        if index % 8 == 0 {
+            bytes = random().to_ne_bytes();
+        }
+        // SAFETY: the caller has a place for so many bytes.
+        unsafe { *to.add(index) = bytes[index % 8] };
+    }
+}
+
+#[no_mangle]
+unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
+    if page().is_none() {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
+    }
+    // SAFETY: the place is the caller's.
+    unsafe { fill(to.cast(), length) };
+    length as isize
+}
+
 /// The same point in the real time. The clock shows no later one before it is read again.
 fn in_real_time(page: &Page, point: &Timespec) -> Timespec {
     let left = point.total() - shown(page);
@@ -128,6 +162,11 @@ unsafe extern "C" fn syscall(
     five: c_long,
     six: c_long,
 ) -> c_long {
+    if number == SYS_GETRANDOM && page().is_some() {
+        // SAFETY: the place is the caller's.
+        unsafe { fill(one as *mut u8, two as usize) };
+        return two;
+    }
     if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
         if let Some(page) = page() {
             // SAFETY: a futex call has the time there.
@@ -186,6 +225,7 @@ extern "C" fn join() {
         }
         OWNER.store(pthread_self(), Relaxed);
         let page = page.cast::<Page>();
+        RANDOM.store((*page).seed.load(Relaxed), Relaxed);
         let begin = getauxval(AT_ENTRY) as usize;
         let base = begin.wrapping_sub((*page).begin.load(Relaxed) as usize);
         BASE.store(base, Relaxed);

@@ -135,7 +135,7 @@ fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
     let program = built().0.path().join(name);
     let allocator = allocator_of(&program).unwrap();
     let library = built().0.path().join("library");
-    let counting = Counting::new(&library, counted, &allocator).unwrap();
+    let counting = Counting::new(&library, counted, &allocator, 7).unwrap();
     let mut command = Command::new(program);
     counting.apply(&mut command);
     let Output { status, stdout, .. } = command.stdout(Stdio::piped()).output().unwrap();
@@ -212,7 +212,7 @@ fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
 #[test]
 fn a_process_that_does_not_load_the_library_has_counted_nothing() {
     let library = built().0.path().join("library");
-    let counting = Counting::new(&library, Counted::Bytes, &Allocator::default()).unwrap();
+    let counting = Counting::new(&library, Counted::Bytes, &Allocator::default(), 7).unwrap();
     assert_eq!(counting.doubt().unwrap(), Some(Doubt::NotLoaded));
 }
 
