@@ -5,7 +5,7 @@
 pub use of_this_processor::watch;
 
 /// How many entries are watched: none.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
 pub fn watch(_: &crate::page::Page, _: usize) -> u32 {
     0
 }
