@@ -29,15 +29,24 @@ pub struct Counts<'e> {
     pub console: &'e Console,
 }
 
-/// What counts these versions in the metrics that are judged. What cannot be counted is left out where something else is
-/// judged, and told.
-pub fn counters(
+/// The first of what counts these versions: searches and ranges count one thing.
+pub fn counter(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     verdicts: &VerdictSettings,
     console: &Console,
+) -> Result<Option<Counter>> {
+    Ok(counters(runner, &versions[1], verdicts, console)?.into_iter().next())
+}
+
+/// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left out where something else is
+/// judged, and told.
+pub fn counters(
+    runner: &Runner<'_>,
+    head: &ListedVersion,
+    verdicts: &VerdictSettings,
+    console: &Console,
 ) -> Result<Vec<Counter>> {
-    let head = &versions[1];
     let wants = |metrics: &[Metric]| metrics.iter().any(|metric| verdicts.metrics.contains(metric));
     let mut counters = Vec::new();
     if wants(&[Metric::allocations(), Metric::allocated_bytes()]) {
@@ -107,6 +116,23 @@ impl Counts<'_> {
         verdicts.metrics.retain(|metric| counted.contains(metric));
         judged(self.runner, &verdicts, id, benchmarks)
     }
+}
+
+/// Counts benchmarks of one version, in every layout.
+pub fn of_version(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 1],
+    benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<()> {
+    for counter in counters(runner, &versions[0], verdicts, console)? {
+        let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
+        let mut begun = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
+        runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+        runner.finish(&begun)?;
+    }
+    Ok(())
 }
 
 /// What an experiment that counted two versions says of these benchmarks.

@@ -1,5 +1,5 @@
-//! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these differ, one in
-//! every layout and initial state.
+//! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these
+//! differ, one in each of three layouts, with two initial states.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,8 @@ use crate::{
 /// In how many layouts a benchmark is counted whose counts differ.
 pub const COUNTED_LAYOUTS: u32 = 3;
 
-/// In how many initial states of each layout: other random numbers, another size of the environment.
+/// In how many initial states: other random numbers, another size of the environment. Layouts have one after the other: what
+/// counts depend on is seen by fewer executions than there are pairs of both.
 const STATES: usize = 2;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
@@ -111,7 +112,7 @@ impl Runner<'_> {
             toolchain: version.compilation.record.rustc.clone(),
         };
         let versions = versions.iter().map(with_compiler).collect();
-        let plan = self.counting_plan(counter, versions, benchmarks);
+        let plan = self.counting_plan(&counter.metrics(), versions, benchmarks);
         let records = builds.records();
         let begun = begin_or_resume(&self.store, &plan, &records)?;
         self.store.record_builds(begun.id, records)?;
@@ -119,10 +120,10 @@ impl Runner<'_> {
         Ok(begun)
     }
 
-    /// The plan. Nothing of how benchmarks are timed is in its settings.
-    fn counting_plan(
+    /// The plan to count metrics that are counted together. Nothing of how benchmarks are timed is in its settings.
+    pub fn counting_plan(
         &self,
-        counter: &Counter,
+        metrics: &[Metric],
         versions: Vec<PlannedVersion>,
         benchmarks: &[Benchmark],
     ) -> ExperimentPlan {
@@ -145,14 +146,14 @@ impl Runner<'_> {
             }
         }
         settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
-        if let Counter::Allocations(_) = counter {
+        if !metrics.contains(&Metric::instructions()) {
             settings.insert("counted".to_owned(), "allocations".into());
         }
         let settings = serde_json::Value::Object(settings).to_string();
         let dimensions = Dimensions {
             first_look: None,
             builds: COUNTED_LAYOUTS as usize,
-            executions: STATES,
+            executions: 1,
             measurements: 1,
         };
         let planned = |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), dimensions };
@@ -175,7 +176,7 @@ impl Runner<'_> {
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let wanted = |place: &Place| place.build == 0 && place.state == 0;
+        let wanted = |place: &Place| place.build == 0;
         self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
     }
 
@@ -218,13 +219,11 @@ impl Runner<'_> {
         for (benchmark, subject) in subjects.iter().enumerate() {
             for version in 0..subject.versions.len() {
                 for build in 0..builds.seeds.len() {
-                    for state in 0..STATES {
-                        let place = Place { benchmark, version, build, state };
-                        let is_done = subject.done.contains(&slot(builds, place));
-                        if wanted(&place) && !is_done {
-                            left.entry((build, version)).or_default().push(place);
-                            total += 1;
-                        }
+                    let place = Place { benchmark, version, build, state: build % STATES };
+                    let is_done = subject.done.contains(&slot(builds, place));
+                    if wanted(&place) && !is_done {
+                        left.entry((build, version)).or_default().push(place);
+                        total += 1;
                     }
                 }
             }
@@ -293,7 +292,7 @@ impl Runner<'_> {
             work();
         });
         let mut results = results.into_inner().unwrap_or_default();
-        results.sort_by_key(|(place, _)| (place.benchmark, place.state));
+        results.sort_by_key(|(place, _)| place.benchmark);
         results
             .into_iter()
             .map(|(place, counted)| {
@@ -313,7 +312,7 @@ fn count_one(
     let InVersion { harness, .. } = &subject.versions[place.version];
     let executable = subject.executable(place.version, place.build)?;
     let mut iterations = subject.request.iterations.unwrap_or(1);
-    let is_first = place.version == 0 && place.build == 0 && place.state == 0;
+    let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.
     let seed = place.state as u64;
     let counter = match counter {
