@@ -79,7 +79,7 @@ impl Counts<'_> {
         }
         runner.count(&begun, &self.counter, versions, &builds, measured)?;
         let rows = self.judged(begun.id, measured)?;
-        let differing = self.differing(&rows);
+        let differing = differing(&rows);
         if differing.is_empty() {
             return Ok((begun, rows));
         }
@@ -95,20 +95,6 @@ impl Counts<'_> {
         self.runner.link(self.versions, benchmarks, seeds)
     }
 
-    /// The benchmarks whose counts differ by so much that their range matters.
-    fn differing(&self, rows: &[JudgedRow]) -> Vec<Benchmark> {
-        let differs = |row: &&JudgedRow| {
-            row.decisive().is_some_and(|stage| {
-                let change = stage.assessment.change.estimate.abs();
-                change > 0.0 && change >= stage.assessment.min_effect / 2.0
-            })
-        };
-        let mut all: Vec<Benchmark> =
-            rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
-        all.dedup();
-        all
-    }
-
     /// What the experiment says of these benchmarks by now.
     fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
         let counted = self.counter.metrics();
@@ -116,6 +102,20 @@ impl Counts<'_> {
         verdicts.metrics.retain(|metric| counted.contains(metric));
         judged(self.runner, &verdicts, id, benchmarks)
     }
+}
+
+/// The benchmarks whose counts differ by so much that their range matters.
+fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
+    let differs = |row: &&JudgedRow| {
+        row.decisive().is_some_and(|stage| {
+            let change = stage.assessment.change.estimate.abs();
+            change > 0.0 && change >= stage.assessment.min_effect / 2.0
+        })
+    };
+    let mut all: Vec<Benchmark> =
+        rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
+    all.dedup();
+    all
 }
 
 /// Counts benchmarks of one version, in every layout.

@@ -219,7 +219,7 @@ mod tests {
         let mut readings = vec![1, 2, STEP + 86_100, STEP + 86_101];
         for iterations in [1, 5] {
             for _ in 0..50 {
-                let begin = readings.len() as i64 * 2 * STEP;
+                let begin = i64::try_from(readings.len()).unwrap() * 2 * STEP;
                 readings.extend([begin, begin + STEP + 86_000 * iterations + 128]);
             }
         }

@@ -99,8 +99,8 @@ fn change(base: f64, head: f64) -> f64 {
 fn range(counts: &BTreeMap<(u64, usize), f64>) -> Option<Interval> {
     let low = counts.values().copied().reduce(f64::min)?;
     let high = counts.values().copied().reduce(f64::max)?;
-    // The mean of equal numbers is this number.
-    let center = if low == high { low } else { counts.values().sum::<f64>() / counts.len() as f64 };
+    let above = counts.values().map(|count| count - low).sum::<f64>();
+    let center = low + above / counts.len() as f64;
     Some(Interval { center, low, high })
 }
 

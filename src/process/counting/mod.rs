@@ -124,8 +124,14 @@ impl Counting {
 
     /// The files of callgrind for what was executed before each reading, from the first one on.
     pub fn parts(&self) -> Vec<PathBuf> {
-        let part = |number: usize| self.place.path().join(format!("profile.{number}"));
-        (1..).map(part).take_while(|path| path.exists()).collect()
+        let mut parts = Vec::new();
+        loop {
+            let part = self.place.path().join(format!("profile.{}", parts.len() + 1));
+            if !part.exists() {
+                return parts;
+            }
+            parts.push(part);
+        }
     }
 
     /// All instructions of the process, which has ended: also those before and after all readings.

@@ -101,7 +101,7 @@ impl ComparisonReport {
             self.dimensions.map(quantity::dimensions).into_iter().collect();
         lines.extend(self.stored.iter().map(stored));
         let is_counted = |row: &JudgedRow| is_of(row, Metric::is_counted);
-        if !self.rows.iter().any(is_counted) || self.rows.iter().any(|row| is_timed(row)) {
+        if !self.rows.iter().any(is_counted) || self.rows.iter().any(is_timed) {
             lines.extend(self.taken());
             lines.extend(self.judged());
         }
