@@ -92,7 +92,7 @@ fn changes([base, head]: &[BTreeMap<(u64, usize), f64>; 2]) -> Vec<f64> {
 
 /// The relative change from one count to another. From nothing, it is as large as what is new.
 fn change(base: f64, head: f64) -> f64 {
-    if base > 0.0 { head / base - 1.0 } else { head }
+    if base > 0.0 { (head - base) / base } else { head }
 }
 
 /// The mean of counts, and their range; none of none.
@@ -117,7 +117,7 @@ mod tests {
         let builds = (1..).zip(counts).map(|(seed, build)| {
             (seed, build.iter().map(|count| vec![*count]).collect::<Vec<Vec<f64>>>())
         });
-        let data = Measurements::new(Metric::instructions(), builds.collect::<Vec<_>>()).unwrap();
+        let data = Measurements::new(Metric::allocations(), builds.collect::<Vec<_>>()).unwrap();
         Summary::of(&data, Estimator::Mean)
     }
 

@@ -10,7 +10,7 @@ use std::{
 use crate::model::Metric;
 
 /// Measurements outside this range are refused: no unit needs them, and the square of what is inside
-/// neither overflows nor vanishes.
+/// neither overflows nor vanishes. What is counted may also be nothing.
 const ACCEPTED: Range<f64> = 1e-100..1e100;
 
 /// Builds × executions × measurements of one benchmark of one version.
@@ -98,7 +98,10 @@ impl Measurements {
         let first = self.executions.len();
         for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
-            if let Some(measurement) = values.iter().position(|value| !ACCEPTED.contains(value)) {
+            let is_accepted = |value: &f64| {
+                ACCEPTED.contains(value) || (*value == 0.0 && self.metric.may_be_nothing())
+            };
+            if let Some(measurement) = values.iter().position(|value| !is_accepted(value)) {
                 let position = MeasurementPosition { seed, round, measurement };
                 return Err(Misfit::Value { value: values[measurement], position });
             }
