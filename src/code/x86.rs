@@ -86,12 +86,10 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
             }
         }
         0x50..=0x5f | 0x90 | 0x98 | 0x99 => Nothing,
-        0x6a | 0xa8 => Immediate(1),
+        0x6a | 0xa8 | 0xb0..=0xb7 => Immediate(1),
         0x68 => Immediate(4),
-        0xa9 => Immediate(full),
-        0xb0..=0xb7 => Immediate(1),
         0xb8..=0xbf if is_wide => Immediate(8),
-        0xb8..=0xbf => Immediate(full),
+        0xa9 | 0xb8..=0xbf => Immediate(full),
         0x00..=0x3f => match opcode & 7 {
             0..=3 => Memory(0),
             4 => Immediate(1),

@@ -29,7 +29,7 @@ fn a_benchmark_that_allocates_once_more_regressed_and_its_bytes_are_told() {
     for (metric, head) in [("allocations", 1.0), ("allocated-bytes", 8.0)] {
         let row = told("changing", metric);
         assert_eq!(row["verdict"], "regressed", "{row:#}");
-        let estimates = ["base", "head"].map(|side| row[side]["estimate"].as_f64());
+        let estimates = ["base", "head"].map(|side| row[side]["value"].as_f64());
         assert_eq!(estimates, [Some(0.0), Some(head)], "{row:#}");
         assert_eq!(told("steady", metric)["verdict"], "unchanged");
     }

@@ -54,7 +54,7 @@ const ALLOCATIONS: u64 = 3 + 4 + 2 + 1;
 const BYTES: u64 = 60 + 16 + 100_000 + 64 + 16 + 32 + 1000;
 
 /// A global allocator that asks the C library, and one that has memory of its own.
-const WRAPPER: &str = r#"
+const WRAPPER: &str = r"
 struct Own;
 static CALLS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 unsafe impl std::alloc::GlobalAlloc for Own {
@@ -68,9 +68,9 @@ unsafe impl std::alloc::GlobalAlloc for Own {
 }
 #[global_allocator]
 static OWN: Own = Own;
-"#;
+";
 /// See [`WRAPPER`].
-const ARENA: &str = r#"
+const ARENA: &str = r"
 struct Arena;
 static USED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 static mut MEMORY: [u8; 1 << 20] = [0; 1 << 20];
@@ -88,7 +88,7 @@ unsafe impl std::alloc::GlobalAlloc for Arena {
 }
 #[global_allocator]
 static ARENA: Arena = Arena;
-"#;
+";
 
 /// All that is compiled here, once: the program with each allocator, without and with LTO.
 fn built() -> &'static Built {
