@@ -5,8 +5,8 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
@@ -234,72 +234,89 @@ impl Runner<'_> {
             self.workshop.activate(builds.versions[version].home_of(build))?;
             // Of a benchmark that failed in another version, nothing is compared.
             places.retain(|place| !subjects[place.benchmark].versions.is_empty());
-            for (place, counted, iterations) in self.count_at_once(counter, &subjects, &places)? {
-                let subject = &mut subjects[place.benchmark];
+            let mut tell = |place: Place, counted: &Counted| {
+                let benchmark = &subjects[place.benchmark].benchmark;
                 let slot = slot(builds, place);
-                self.store.record_execution(
-                    begun.id,
-                    &subject.benchmark,
-                    slot,
-                    counted.as_ref(),
-                )?;
-                if counted.is_err() {
+                self.store.record_execution(begun.id, benchmark, slot, counted.as_ref())?;
+                done += 1;
+                self.observer.executed(done, total);
+                Ok(())
+            };
+            let ended = self.count_at_once(counter, &subjects, &places, &mut tell)?;
+            for Told { place, is_measured, iterations } in ended {
+                let subject = &mut subjects[place.benchmark];
+                if !is_measured {
                     subject.versions.clear();
                 } else if subject.request.iterations != Some(iterations) {
                     subject.request.iterations = Some(iterations);
                     let (benchmark, machine) = (&subject.benchmark, this_machine());
                     self.store.record_tuned(benchmark, &machine, FLOOR, iterations)?;
                 }
-                done += 1;
-                self.observer.executed(done, total);
             }
         }
         Ok(())
     }
 
-    /// Executes all these places of one build of one version, several at once: nothing is timed.
+    /// Executes all these places of one build of one version, several at once: nothing is timed. What came of each is
+    /// told as soon as it has ended.
     fn count_at_once(
         &self,
         counter: &Counter,
         subjects: &[Subject<'_>],
         places: &[Place],
-    ) -> Result<Vec<(Place, Counted, u64)>> {
+        tell: &mut dyn FnMut(Place, &Counted) -> Result<()>,
+    ) -> Result<Vec<Told>> {
         let cpus = process::cpus().map_or(1, |cpus| cpus.len());
         let lanes = cpus.clamp(1, MOST_LANES as usize).min(places.len().max(1));
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::with_capacity(places.len()));
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
         let conditions = self.conditions;
-        let work = || {
+        let work = |sender: mpsc::Sender<(Place, Result<(Counted, u64)>)>| {
             while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
                 let counted = if conditions.interrupt.is_set() {
                     Err(Failure::new(Exit::Interrupted, "stopped between two executions"))
                 } else {
                     count_one(&conditions, counter, &subjects[place.benchmark], *place)
                 };
-                let is_failure = counted.is_err();
-                if let Ok(mut results) = results.lock() {
-                    results.push((*place, counted));
-                }
-                if is_failure {
-                    return;
-                }
+                // Whoever receives it lives longer.
+                let _ = sender.send((*place, counted));
             }
         };
         thread::scope(|scope| {
-            for _ in 1..lanes {
-                scope.spawn(work);
+            for _ in 0..lanes {
+                let sender = sender.clone();
+                let work = &work;
+                scope.spawn(move || work(sender));
             }
-            work();
-        });
-        let mut results = results.into_inner().unwrap_or_default();
-        results.sort_by_key(|(place, _)| place.benchmark);
-        results
-            .into_iter()
-            .map(|(place, counted)| {
-                counted.map(|(counted, iterations)| (place, counted, iterations))
-            })
-            .collect()
+            drop(sender);
+            let (mut all, mut failure) = (Vec::with_capacity(places.len()), None);
+            for (place, counted) in receiver {
+                let told = counted.and_then(|(counted, iterations)| {
+                    tell(place, &counted)?;
+                    Ok(Told { place, is_measured: counted.is_ok(), iterations })
+                });
+                match told {
+                    Ok(told) => all.push(told),
+                    Err(first) => {
+                        stopped.store(true, Ordering::Relaxed);
+                        failure.get_or_insert(first);
+                    }
+                }
+            }
+            failure.map_or(Ok(all), Err)
+        })
     }
+}
+
+/// What an execution was told to have given.
+struct Told {
+    place: Place,
+    is_measured: bool,
+    /// The iterations of its measurements.
+    iterations: u64,
 }
 
 /// One count of a benchmark, and the iterations of its measurements: the first version finds how many are enough.

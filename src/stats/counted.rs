@@ -122,6 +122,7 @@ mod tests {
     }
 
     fn judged(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
+        // Those of the metric are chosen by whoever calls.
         let criteria = Criteria { min_effect, ..Criteria::default() };
         judge_counts(&summary(base), &summary(head), &criteria).unwrap().1
     }

@@ -10,7 +10,7 @@ use std::{
 use crate::model::Metric;
 
 /// Measurements outside this range are refused: no unit needs them, and the square of what is inside
-/// neither overflows nor vanishes. What is counted may also be nothing.
+/// neither overflows nor vanishes.
 const ACCEPTED: Range<f64> = 1e-100..1e100;
 
 /// Builds × executions × measurements of one benchmark of one version.
@@ -98,10 +98,10 @@ impl Measurements {
         let first = self.executions.len();
         for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
-            let is_accepted = |value: &f64| {
-                ACCEPTED.contains(value) || (*value == 0.0 && self.metric.may_be_nothing())
-            };
-            if let Some(measurement) = values.iter().position(|value| !is_accepted(value)) {
+            // A count of what a benchmark may not need at all.
+            let is_nothing = |value: f64| value == 0.0 && self.metric.may_be_nothing();
+            let is_refused = |value: &f64| !ACCEPTED.contains(value) && !is_nothing(*value);
+            if let Some(measurement) = values.iter().position(is_refused) {
                 let position = MeasurementPosition { seed, round, measurement };
                 return Err(Misfit::Value { value: values[measurement], position });
             }
