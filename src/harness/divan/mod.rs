@@ -121,11 +121,11 @@ impl Harness for Divan {
                 }
             }
         }
+        if !is_timed && in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
+            let reason = "what several threads execute at a time cannot be counted";
+            return Ok(Outcome::Skipped(reason.to_owned()));
+        }
         if let Some(counting) = conditions.counting {
-            if in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
-                let reason = "what several threads execute at a time cannot be counted";
-                return Ok(Outcome::Skipped(reason.to_owned()));
-            }
             let iterations = row.iterations;
             let series =
                 counted_by(counting, |readings| of_last_pairs(readings, samples, iterations))?;

@@ -128,6 +128,21 @@ mod tests {
     }
 
     #[test]
+    fn counted_samples_are_those_of_the_last_readings_but_the_first_which_warms_up() {
+        let step = STEP.cast_signed();
+        let readings = readings(&[step + 90, step + 20, step + 30]);
+        let readings: Vec<f64> = readings.iter().map(|reading| *reading as f64).collect();
+        let row = shown(&[step + 90, step + 20, step + 30], 10, 0.0);
+        let step = STEP as f64 / 10.0;
+        let series = counted(&readings, 3, &row).unwrap();
+        assert_eq!((series.values, series.iterations), (vec![step + 2.0, step + 3.0], vec![10; 2]));
+        assert_eq!(counted(&readings[3..], 3, &row), None, "too few");
+        let longer = [STEP.cast_signed(), 2 * STEP.cast_signed()];
+        let row = shown(&longer, 1, 0.0);
+        assert_eq!(counted(&readings, 2, &row), None, "the benchmark reads the clock itself");
+    }
+
+    #[test]
     fn samples_keep_the_order_in_which_they_were_taken() {
         let series = samples(&readings(&DURATIONS), 4, &shown(&DURATIONS, 1000, 0.0)).unwrap();
         assert_eq!(series.values, [5000.0, 5200.0, 5050.0, 5900.0]);
