@@ -4,7 +4,7 @@ use super::{ComparisonReport, summary::name};
 use crate::{
     judge::{JudgedRow, JudgedStage},
     model::{Metric, Unit},
-    report::quantity::{bare_percent, count, exact, percent},
+    report::quantity::{count, exact, percent, size},
     stats::Verdict,
 };
 
@@ -83,8 +83,8 @@ fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
         return Some(format!("time {}, instructions {executed}", percent(time.estimate)));
     }
     if is_same(timed) && is_changed(counted) {
-        let around = bare_percent((time.high - time.low) / 2.0);
-        return Some(format!("time unchanged (± {around} %), instructions {executed}"));
+        let around = size((time.high - time.low) / 2.0);
+        return Some(format!("time unchanged (± {around}), instructions {executed}"));
     }
     is_changed(counted).then(|| format!("time inconclusive, instructions {executed}"))
 }

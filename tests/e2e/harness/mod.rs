@@ -3,6 +3,7 @@
 mod agreement;
 mod allocations;
 mod command;
+mod counts;
 mod criterion;
 mod divan;
 mod libtest;
