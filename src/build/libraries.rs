@@ -11,7 +11,7 @@ use super::{
 use crate::{
     failure::{Exit, OrFail, Result},
     process::{
-        counting::COUNTING_LIBRARY_SOURCE,
+        counting::{COUNTING_LIBRARY_SOURCE, allocations},
         turns::{LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
 };
@@ -20,23 +20,29 @@ impl Workshop<'_> {
     /// The library that lets two processes take turns, made by the compiler of a version, which is `rustc` as
     /// `rustc -vV` tells.
     pub fn turns_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        self.library(source, rustc, ("turns", LIBRARY_SOURCE))
+        self.library(source, rustc, ("turns", LIBRARY_SOURCE, LIBRARY_FLAGS))
     }
 
     /// The library that counts instead of telling the time.
     pub fn counting_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE))
+        self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS))
+    }
+
+    /// The library that counts allocations.
+    pub fn allocations_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        let (text, flags) = (allocations::LIBRARY_SOURCE, allocations::LIBRARY_FLAGS);
+        self.library(source, rustc, ("allocations", text, flags))
     }
 
     fn library(
         &self,
         source: Source<'_>,
         rustc: &str,
-        (purpose, text): (&str, &str),
+        (purpose, text, flags): (&str, &str, &str),
     ) -> Result<PathBuf> {
         let key = KeyMaker::new(&format!("{purpose} v1"))
             .add("rustc", rustc.as_bytes())
-            .add("flags", LIBRARY_FLAGS.as_bytes())
+            .add("flags", flags.as_bytes())
             .add("source", text.as_bytes())
             .key();
         let library = self.site.turns_library(&key);
@@ -54,7 +60,7 @@ impl Workshop<'_> {
             .current_dir(&context.directory)
             .env_clear()
             .envs(context.environment.variables())
-            .args(LIBRARY_FLAGS.split(' '))
+            .args(flags.split(' '))
             .arg("-o")
             .args([&unfinished, &source_file]);
         tool::run(&mut command, what)?;

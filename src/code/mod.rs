@@ -7,6 +7,7 @@
 //! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
 //! [`Unreadable`].
 
+mod allocators;
 mod callees;
 mod comparison;
 mod defined;
@@ -14,6 +15,7 @@ mod diff;
 mod digest;
 mod elf;
 mod elsewhere;
+mod forwards;
 mod frames;
 mod functions;
 mod gather;
@@ -22,6 +24,7 @@ mod kept;
 mod link_map;
 mod loadable;
 mod members;
+mod moved;
 mod name;
 mod owners;
 mod pairing;
@@ -35,7 +38,9 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod unreferenced;
+mod x86;
 
+pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, Asked};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
 pub use digest::Digest;
 pub use elf::Unreadable;
@@ -44,6 +49,7 @@ pub use kept::{KeptFunction, kept_functions};
 pub use link_map::{InputSection, LinkMap, NoMap, OutputSection, Span};
 pub use loadable::loadable_digest;
 pub use members::NotComparable;
+pub use moved::{Fix, Moved};
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
 pub use placement::{Agreement, Placed, Placement, agreement};

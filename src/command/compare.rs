@@ -210,7 +210,7 @@ impl Comparison<'_> {
                 report.machine_state.clone_from(&runner.machine_state);
             }
             report.deciding = deciding(&project.file, args.verdict.fail_on);
-            let counter = counts::counter(runner, versions, verdicts, console)?;
+            let counters = counts::counters(runner, &versions[1], verdicts, console)?;
             if verdicts.times() {
                 report.dimensions = Some(outline.dimensions);
             }
@@ -230,7 +230,7 @@ impl Comparison<'_> {
                 begun.push(experiment);
                 rows.extend(judged);
             }
-            if let Some(counter) = counter {
+            for counter in counters {
                 let unmeasured = &unmeasured;
                 let counts =
                     Counts { runner, counter, versions, measured, unmeasured, verdicts, console };

@@ -1,13 +1,12 @@
-//! Counts what two versions execute, and judges that: first in one layout, and what differs there in all.
+//! Counts what two versions execute or allocate, and judges that: first in one layout, and what differs there in all.
 
 use super::announcement;
 use crate::{
     console::Console,
-    experiment::{Begun, Builds, ListedVersion, Runner},
-    failure::{Exit, Failure, Result},
+    experiment::{Begun, Builds, Counter, ListedVersion, Runner},
+    failure::{Exit, Result},
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     model::{Benchmark, Metric, Sameness},
-    process::counting::Counter,
     settings::VerdictSettings,
     store::ExperimentId,
 };
@@ -30,33 +29,41 @@ pub struct Counts<'e> {
     pub console: &'e Console,
 }
 
-/// What counts these versions; none where times are judged as well and can be judged without, which is told.
+/// The first of what counts these versions: searches and ranges count one thing.
 pub fn counter(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     verdicts: &VerdictSettings,
     console: &Console,
 ) -> Result<Option<Counter>> {
-    if !verdicts.counts() {
-        return Ok(None);
-    }
-    if let Some(other) = verdicts.metrics.iter().find(|metric| is_missing(metric)) {
-        let what = format!("cannot count {} yet", other.name);
-        return Err(Failure::new(Exit::Usage, what));
-    }
-    match runner.counter(&versions[1]) {
-        Ok(counter) => Ok(Some(counter)),
-        Err(failure) if failure.exit() == Exit::Interrupted || !verdicts.times() => Err(failure),
-        Err(failure) => {
-            console.line(&format!("warning: {}", failure.because("only times are judged")));
-            Ok(None)
-        }
-    }
+    Ok(counters(runner, &versions[1], verdicts, console)?.into_iter().next())
 }
 
-/// Whether there is nothing yet that counts this.
-fn is_missing(metric: &Metric) -> bool {
-    metric.is_counted() && *metric != Metric::instructions()
+/// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left out where something else is
+/// judged, and told.
+pub fn counters(
+    runner: &Runner<'_>,
+    head: &ListedVersion,
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<Vec<Counter>> {
+    let wants = |metrics: &[Metric]| metrics.iter().any(|metric| verdicts.metrics.contains(metric));
+    let mut counters = Vec::new();
+    if wants(&[Metric::allocations(), Metric::allocated_bytes()]) {
+        counters.push(runner.allocation_counter(head)?);
+    }
+    if wants(&[Metric::instructions()]) {
+        let is_alone = counters.is_empty() && !verdicts.times();
+        match runner.counter(head) {
+            Ok(counter) => counters.push(counter),
+            Err(failure) if failure.exit() == Exit::Interrupted || is_alone => return Err(failure),
+            Err(failure) => {
+                let rest = "only the other metrics are judged";
+                console.line(&format!("warning: {}", failure.because(rest)));
+            }
+        }
+    }
+    Ok(counters)
 }
 
 impl Counts<'_> {
@@ -65,7 +72,7 @@ impl Counts<'_> {
         let Self { runner, versions, measured, .. } = *self;
         let seeds = runner.counted_seeds();
         let builds = self.link(measured, 1)?;
-        let mut begun = runner.begin_counting(versions, measured, &builds)?;
+        let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
         announcement::resumed(self.console, &begun);
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
@@ -90,7 +97,10 @@ impl Counts<'_> {
 
     /// What the experiment says of these benchmarks by now.
     fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
-        judged(self.runner, self.verdicts, id, benchmarks)
+        let counted = self.counter.metrics();
+        let mut verdicts = self.verdicts.clone();
+        verdicts.metrics.retain(|metric| counted.contains(metric));
+        judged(self.runner, &verdicts, id, benchmarks)
     }
 }
 
@@ -113,12 +123,16 @@ pub fn of_version(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
     benchmarks: &[Benchmark],
+    verdicts: &VerdictSettings,
+    console: &Console,
 ) -> Result<()> {
-    let counter = runner.counter(&versions[0])?;
-    let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
-    let mut begun = runner.begin_counting(versions, benchmarks, &builds)?;
-    runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
-    runner.finish(&begun)
+    for counter in counters(runner, &versions[0], verdicts, console)? {
+        let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
+        let mut begun = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
+        runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+        runner.finish(&begun)?;
+    }
+    Ok(())
 }
 
 /// What an experiment that counted two versions says of these benchmarks.

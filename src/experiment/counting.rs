@@ -1,8 +1,9 @@
-//! Counts what benchmarks execute, instead of timing them: one execution of each version, and where these differ, one in
-//! each of three layouts, with two initial states.
+//! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these
+//! differ, one in each of three layouts, with two initial states.
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
@@ -12,22 +13,25 @@ use std::{
 };
 
 use super::{
-    Begun, Builds, ListedVersion, Runner,
+    Begun, Builds, ListedVersion, Runner, allocator_of,
     outcome::outcome_of,
     resume::begin_or_resume,
     subject::{InVersion, Subject},
 };
 use crate::{
     failure::{Exit, Failure, Result},
-    harness::{Conditions, Outcome, counting_request, iterations_needed},
+    harness::{
+        AllocationCounter, Conditions, Outcome, allocations_request, count_allocations,
+        counting_request, iterations_needed,
+    },
     machine::this_machine,
     model::{
         Benchmark, COUNTING_KEY, COUNTING_RULES, Dimensions, Execution, ExperimentPlan, LayoutSeed,
-        MOST_LANES, PlannedBenchmark, PlannedVersion, Slot, Stage, Unmeasured,
+        MOST_LANES, Metric, PlannedBenchmark, PlannedVersion, Slot, Stage, Unmeasured,
     },
     process::{
         self,
-        counting::{Counter, Counting, find_valgrind},
+        counting::{Counting, find_valgrind},
     },
 };
 
@@ -43,6 +47,25 @@ const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// The floor under which iterations for counts are stored: none that is measured by the clock.
 const FLOOR: Duration = Duration::from_secs(1 << 20);
+
+/// What counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// callgrind, instructions.
+    Instructions(process::counting::Counter),
+    /// This library, allocations and their bytes.
+    Allocations(PathBuf),
+}
+
+impl Counter {
+    /// What it counts.
+    pub fn metrics(&self) -> Vec<Metric> {
+        match self {
+            Self::Instructions(_) => vec![Metric::instructions()],
+            Self::Allocations(_) => vec![Metric::allocations(), Metric::allocated_bytes()],
+        }
+    }
+}
 
 /// An execution that counts.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +85,13 @@ impl Runner<'_> {
         let valgrind = find_valgrind()?;
         let library =
             self.workshop.counting_library(version.source(), &version.compilation.record.rustc)?;
-        Ok(Counter { valgrind, library })
+        Ok(Counter::Instructions(process::counting::Counter { valgrind, library }))
+    }
+
+    /// What counts the allocations of a version's processes.
+    pub fn allocation_counter(&self, version: &ListedVersion) -> Result<Counter> {
+        let (source, rustc) = (version.source(), &version.compilation.record.rustc);
+        Ok(Counter::Allocations(self.workshop.allocations_library(source, rustc)?))
     }
 
     /// The layout seeds of all builds in which benchmarks are counted. The first one is that of every benchmark.
@@ -73,6 +102,7 @@ impl Runner<'_> {
     /// Begins an experiment that counts these benchmarks, or resumes it.
     pub fn begin_counting(
         &self,
+        counter: &Counter,
         versions: &[ListedVersion],
         benchmarks: &[Benchmark],
         builds: &Builds,
@@ -81,7 +111,8 @@ impl Runner<'_> {
             version: version.version.clone(),
             toolchain: version.compilation.record.rustc.clone(),
         };
-        let plan = self.counting_plan(versions.iter().map(with_compiler).collect(), benchmarks);
+        let versions = versions.iter().map(with_compiler).collect();
+        let plan = self.counting_plan(&counter.metrics(), versions, benchmarks);
         let records = builds.records();
         let begun = begin_or_resume(&self.store, &plan, &records)?;
         self.store.record_builds(begun.id, records)?;
@@ -89,9 +120,10 @@ impl Runner<'_> {
         Ok(begun)
     }
 
-    /// The plan. Nothing of how benchmarks are timed is in its settings.
+    /// The plan to count metrics that are counted together. Nothing of how benchmarks are timed is in its settings.
     pub fn counting_plan(
         &self,
+        metrics: &[Metric],
         versions: Vec<PlannedVersion>,
         benchmarks: &[Benchmark],
     ) -> ExperimentPlan {
@@ -114,6 +146,9 @@ impl Runner<'_> {
             }
         }
         settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
+        if !metrics.contains(&Metric::instructions()) {
+            settings.insert("counted".to_owned(), "allocations".into());
+        }
         let settings = serde_json::Value::Object(settings).to_string();
         let dimensions = Dimensions {
             first_look: None,
@@ -297,6 +332,19 @@ fn count_one(
     let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.
     let seed = place.state as u64;
+    let counter = match counter {
+        Counter::Instructions(counter) => counter,
+        Counter::Allocations(library) => {
+            let allocator = &allocator_of(&executable.path)?;
+            let request = allocations_request(harness.kind(), seed);
+            let conditions = Conditions { cpu: None, ..*conditions };
+            let counter = AllocationCounter { library, allocator };
+            let name = &subject.benchmark.name;
+            let outcome =
+                count_allocations(&**harness, executable, name, &request, &conditions, counter);
+            return Ok((sound(outcome)?, iterations));
+        }
+    };
     loop {
         let counting = Counting::new(counter, seed)?;
         let conditions = Conditions {
@@ -320,12 +368,16 @@ fn count_one(
             iterations = needed;
             continue;
         }
-        let counted = outcome_of(outcome)?.and_then(|execution| match execution.defect() {
-            Some(defect) => Err(Unmeasured::Failed(defect)),
-            None => Ok(execution),
-        });
-        return Ok((counted, iterations));
+        return Ok((sound(outcome)?, iterations));
     }
+}
+
+/// What came of an execution, which failed if nobody can compute with it.
+fn sound(outcome: Result<Outcome>) -> Result<Counted> {
+    Ok(outcome_of(outcome)?.and_then(|execution| match execution.defect() {
+        Some(defect) => Err(Unmeasured::Failed(defect)),
+        None => Ok(execution),
+    }))
 }
 
 fn slot(builds: &Builds, place: Place) -> Slot {

@@ -1,6 +1,7 @@
 //! Experiments: versions are compiled and listed, built with the same layouts, and their benchmarks
 //! measured interleaved, stage by stage. Every execution is stored before the next one starts.
 
+mod allocations;
 mod builds;
 mod by_turns;
 mod counting;
@@ -28,7 +29,9 @@ mod version_files;
 
 use std::time::SystemTime;
 
+pub use allocations::allocator_of;
 pub use builds::Builds;
+pub use counting::Counter;
 pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;

@@ -63,8 +63,13 @@ impl Harness for Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
-        if conditions.counting.is_none() {
+        let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
+        if is_timed {
             invocation.launcher.clone_from(&self.launcher);
+        }
+        if self.program.is_some() && conditions.allocations.is_some() {
+            let reason = "allocations are counted in programs of the project alone";
+            return Ok(Outcome::Skipped(reason.to_owned()));
         }
         let benchmarks = std::slice::from_ref(benchmark);
         let work = self.least_time(request);
@@ -76,7 +81,7 @@ impl Harness for Command {
             }
             None => times(&ended.resources).to_vec(),
         };
-        if self.launcher.is_some() && conditions.counting.is_none() {
+        if self.launcher.is_some() && is_timed {
             series.extend(ended.resources.peak_memory.map(memory));
         }
         Ok(Outcome::Measured(Execution {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::Conditions;
 use crate::{
     failure::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Series},
@@ -112,12 +113,39 @@ pub(super) fn series(counts: &[Count]) -> Series {
     }
 }
 
-/// The measurements of a benchmark as counts, if they are counts.
-pub(super) fn counted(counting: Option<&Counting>, times: Series) -> Series {
-    if counting.is_none() {
-        return times;
+/// What the clock of a process shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clock {
+    /// The time.
+    Real,
+    /// Instructions, beside steps.
+    Instructions,
+    /// Allocations or their bytes, beside other steps: see [`allocations`](super::allocations).
+    Allocations,
+}
+
+impl Clock {
+    /// That of a process under these conditions.
+    pub(super) fn of(conditions: &Conditions<'_>) -> Self {
+        match (conditions.counting, conditions.allocations) {
+            (Some(_), _) => Self::Instructions,
+            (None, Some(_)) => Self::Allocations,
+            (None, None) => Self::Real,
+        }
     }
-    series(&of_times(&times))
+
+    /// Whether it shows the time.
+    pub(super) fn is_real(self) -> bool {
+        matches!(self, Self::Real)
+    }
+
+    /// The measurements of a benchmark as instructions, if they are.
+    pub(super) fn counted(self, times: Series) -> Series {
+        match self {
+            Self::Real | Self::Allocations => times,
+            Self::Instructions => series(&of_times(&times)),
+        }
+    }
 }
 
 /// The same of a harness whose readings tell more than what it prints.

@@ -11,8 +11,10 @@ use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
     process::{
-        self, Ended, Ending, Interrupt, Invocation, Limits, Output, counting::Counting,
-        trace::Tracing, turns::Member,
+        self, Ended, Ending, Interrupt, Invocation, Limits, Output,
+        counting::{Counting, allocations},
+        trace::Tracing,
+        turns::Member,
     },
     shell::{cargo, quoted},
 };
@@ -51,12 +53,22 @@ pub struct Conditions<'c> {
     pub tracing: Option<&'c Tracing>,
     /// How what the process executes is counted, if it is. Then what a harness measures is counts, and no time.
     pub counting: Option<&'c Counting>,
+    /// The same of what it allocates.
+    pub allocations: Option<&'c allocations::Counting>,
 }
 
 impl<'c> Conditions<'c> {
     /// No other conditions than what stops everything.
     pub const fn new(interrupt: &'c Interrupt) -> Self {
-        Self { interrupt, deadline: None, cpu: None, member: None, tracing: None, counting: None }
+        Self {
+            interrupt,
+            deadline: None,
+            cpu: None,
+            member: None,
+            tracing: None,
+            counting: None,
+            allocations: None,
+        }
     }
 
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
@@ -108,6 +120,7 @@ impl Executable {
             launcher: None,
             tracing: conditions.tracing.cloned(),
             counting: conditions.counting.map(Counting::process),
+            allocations: conditions.allocations.cloned(),
         }
     }
 

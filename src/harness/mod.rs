@@ -1,5 +1,6 @@
 //! Harnesses list and run the benchmarks of an executable: one module per harness.
 
+mod allocations;
 mod command;
 mod counted;
 mod criterion;
@@ -16,6 +17,7 @@ mod variables;
 use std::{fmt, time::Duration};
 
 pub use self::{
+    allocations::{AllocationCounter, allocations_request, count_allocations},
     command::Command,
     counted::{counting_request, iterations_needed},
     criterion::{Baseline, Criterion, Said, criterion_by_itself},

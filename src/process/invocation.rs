@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-use super::{counting::CountedProcess, trace::Tracing};
+use super::{
+    counting::{CountedProcess, allocations},
+    trace::Tracing,
+};
 use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
@@ -31,6 +34,8 @@ pub struct Invocation {
     pub tracing: Option<Tracing>,
     /// How what it executes is counted, if it is.
     pub counting: Option<CountedProcess>,
+    /// How its allocations are counted, if they are.
+    pub allocations: Option<allocations::Counting>,
 }
 
 impl fmt::Display for Invocation {

@@ -189,6 +189,9 @@ fn spawn(
     if let Some(member) = member {
         member.apply(&mut command);
     }
+    if let Some(counting) = &invocation.allocations {
+        counting.apply(&mut command);
+    }
     // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);

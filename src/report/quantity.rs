@@ -92,7 +92,9 @@ pub fn estimate(summary: &Summary, confidence: f64) -> String {
 
 /// The half-width of an interval as a share of its center: `± 1.9 %`.
 pub fn plus_minus(interval: &Interval) -> String {
-    let percent = 100.0 * interval.half_width() / interval.center;
+    // A count of nothing is no less exact than others.
+    let width = interval.half_width();
+    let percent = if width > 0.0 { 100.0 * width / interval.center } else { 0.0 };
     if percent < 99.95 { format!("± {percent:.1} %") } else { "± >99 %".to_owned() }
 }
 
@@ -216,6 +218,8 @@ mod tests {
         let text = |half| value_with_interval(&Interval::about(4384.0, half), Unit::Nanoseconds);
         assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
         assert_eq!(text(9000.0), "4.384 µs ± >99 %");
+        let nothing = Interval { center: 0.0, low: 0.0, high: 0.0 };
+        assert_eq!(plus_minus(&nothing), "± 0.0 %");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 )]
 
 mod accept;
+mod allocations;
 mod bad_input;
 mod bad_results;
 mod cache;

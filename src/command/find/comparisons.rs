@@ -296,8 +296,7 @@ fn rows(
     verdicts: &VerdictSettings,
     effort: &mut Effort,
 ) -> Result<Vec<JudgedRow>> {
-    let mut rows =
-        Stored::of(finder.runner, versions, verdicts.counts_only())?.rows(benchmarks, verdicts)?;
+    let mut rows = Stored::of(finder.runner, versions, verdicts)?.rows(benchmarks, verdicts)?;
     let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
     let missing: Vec<Benchmark> =
         benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();

@@ -21,10 +21,14 @@ pub struct Stored<'r> {
 
 impl<'r> Stored<'r> {
     /// Reads which there are: those that timed, or those that counted.
-    pub fn of(runner: &'r Runner<'r>, versions: &[ListedVersion; 2], counts: bool) -> Result<Self> {
-        let results = Results::finished_of(&runner.store, counts)?;
-        let wanted = if counts {
-            runner.counting_plan(Vec::new(), &[])
+    pub fn of(
+        runner: &'r Runner<'r>,
+        versions: &[ListedVersion; 2],
+        verdicts: &VerdictSettings,
+    ) -> Result<Self> {
+        let results = Results::finished_of(&runner.store, verdicts.counts_only())?;
+        let wanted = if verdicts.counts_only() {
+            runner.counting_plan(&verdicts.metrics, Vec::new(), &[])
         } else {
             runner.plan(std::iter::empty(), &[])
         };

@@ -104,7 +104,7 @@ impl Run<'_> {
             console.line(&format!("warning: {target}: {failure}"));
         }
         if !benchmarks.is_empty() && self.verdicts.counts_only() {
-            counts::of_version(runner, &versions, &benchmarks)?;
+            counts::of_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
         } else if !benchmarks.is_empty() {
             let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
             measure(runner, &versions, &builds, &benchmarks, console)?;

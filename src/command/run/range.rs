@@ -183,7 +183,7 @@ impl Run<'_> {
         let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
         let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
-        let stored = Stored::of(runner, versions, verdicts.counts_only())?;
+        let stored = Stored::of(runner, versions, verdicts)?;
         let mut rows = stored.rows(&wanted, verdicts)?;
         let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
         let missing: Vec<Benchmark> =

@@ -89,7 +89,8 @@ impl Harness for Divan {
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
         // The first one of those that are counted warms up.
-        let samples = samples(request) + usize::from(conditions.counting.is_some());
+        let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
+        let samples = samples(request) + usize::from(!is_timed);
         let run = |size: Option<u64>| {
             let arguments = arguments(benchmark, samples, size);
             let mut invocation = executable.invocation(arguments, Some(request.seed), conditions);
@@ -108,7 +109,7 @@ impl Harness for Divan {
             Ok::<_, Failure>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
-        if request.iterations.is_none() && conditions.counting.is_none() {
+        if request.iterations.is_none() && is_timed {
             let first = ended.resources.user + ended.resources.system;
             let mut cost = first;
             while let Some(size) = larger(request, &row, cost, first) {
@@ -120,15 +121,20 @@ impl Harness for Divan {
                 }
             }
         }
+        if !is_timed && in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
+            let reason = "what several threads execute at a time cannot be counted";
+            return Ok(Outcome::Skipped(reason.to_owned()));
+        }
         if let Some(counting) = conditions.counting {
-            if in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
-                let reason = "what several threads execute at a time cannot be counted";
-                return Ok(Outcome::Skipped(reason.to_owned()));
-            }
             let iterations = row.iterations;
             let series =
                 counted_by(counting, |readings| of_last_pairs(readings, samples, iterations))?;
             return Ok(Outcome::Measured(measured(request, series, ended)));
+        }
+        if let Some(counting) = conditions.allocations {
+            let series = samples::counted(&counting.times()?, samples, &row);
+            let unseen = || process.failure("its samples cannot be told by the clock", &ended);
+            return Ok(Outcome::Measured(measured(request, series.ok_or_else(unseen)?, ended)));
         }
         let readings = conditions.member.map(Member::readings).transpose()?.unwrap_or_default();
         let series = samples::samples(&readings, samples, &row);

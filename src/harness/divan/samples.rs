@@ -1,7 +1,7 @@
 //! The samples of an execution in turns, which Divan does not print: from the clock readings of its process.
 
 use super::{table::Row, time::ShownTime};
-use crate::model::Series;
+use crate::{model::Series, process::counting::allocations::STEP};
 
 /// The measurements of the `count` samples that `row` sums up, in the order in which they were taken; none if
 /// the readings are not theirs.
@@ -35,6 +35,21 @@ pub(super) fn samples(readings: &[i64], count: usize, row: &Row) -> Option<Serie
         *time -= cost;
     }
     Some(row.series_of(times, (most - cost).max(iterations.recip())))
+}
+
+/// The measurements of `count` samples by the clock that counts allocations, from its readings, without the first one,
+/// which warms up; none if there are too few, or it was read by several threads, or by the benchmark itself: a sample
+/// that shows more than a step of the clock has other readings in it.
+pub(super) fn counted(readings: &[f64], count: usize, row: &Row) -> Option<Series> {
+    let first = readings.len().checked_sub(2 * count)?;
+    let longest = row.slowest.value * row.iterations as f64;
+    if longest > 1.5 * STEP as f64 {
+        return None;
+    }
+    let pairs = readings[first..].as_chunks::<2>().0;
+    let iterations = row.iterations as f64;
+    let values = pairs.iter().skip(1).map(|[start, end]| (end - start) / iterations).collect();
+    (row.samples == count as u64).then(|| row.series_of(values, 0.0))
 }
 
 /// The least and the most that can have been subtracted from a time per iteration, in ns, so that it is shown so.
@@ -110,6 +125,21 @@ mod tests {
         let mut other = right;
         *other.last_mut().unwrap() += 100_000;
         assert_eq!(samples(&other, 4, &row), None, "another duration");
+    }
+
+    #[test]
+    fn counted_samples_are_those_of_the_last_readings_but_the_first_which_warms_up() {
+        let step = STEP.cast_signed();
+        let readings = readings(&[step + 90, step + 20, step + 30]);
+        let readings: Vec<f64> = readings.iter().map(|reading| *reading as f64).collect();
+        let row = shown(&[step + 90, step + 20, step + 30], 10, 0.0);
+        let step = STEP as f64 / 10.0;
+        let series = counted(&readings, 3, &row).unwrap();
+        assert_eq!((series.values, series.iterations), (vec![step + 2.0, step + 3.0], vec![10; 2]));
+        assert_eq!(counted(&readings[3..], 3, &row), None, "too few");
+        let longer = [STEP.cast_signed(), 2 * STEP.cast_signed()];
+        let row = shown(&longer, 1, 0.0);
+        assert_eq!(counted(&readings, 2, &row), None, "the benchmark reads the clock itself");
     }
 
     #[test]

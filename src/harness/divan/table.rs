@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) slowest: ShownTime,
     pub(super) median: ShownTime,
     pub(super) mean: ShownTime,
-    samples: u64,
+    pub(super) samples: u64,
     /// The iterations of each sample. A measurement that stands for several samples counts those of one:
     /// so it shows how long a sample takes.
     pub(super) iterations: u64,

@@ -1,9 +1,10 @@
-//! Counts what a process executes, instead of timing it.
+//! Counts what a process executes or allocates, instead of timing it.
 //!
 //! callgrind executes the process, and a library is preloaded that stands in for the clock: a reading gives the
 //! instructions that were executed, and a large step for each reading. So a harness measures instructions where it means
 //! to measure time, without its set-up and whatever it is. The executable is not changed.
 
+pub mod allocations;
 mod step;
 
 use std::{

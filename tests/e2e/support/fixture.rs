@@ -24,6 +24,9 @@ enum Builder {
     CargoOf {
         toolchain: &'static str,
     },
+    CargoWith {
+        features: &'static str,
+    },
     /// `rbench build`, in the project that other tests use as well.
     Rbench(fn() -> TestProject),
 }
@@ -37,6 +40,10 @@ impl Fixture {
         Self { name, builder: Builder::CargoOf { toolchain }, built: OnceLock::new() }
     }
 
+    pub const fn with_features(name: &'static str, features: &'static str) -> Self {
+        Self { name, builder: Builder::CargoWith { features }, built: OnceLock::new() }
+    }
+
     pub const fn of_project(name: &'static str, project: fn() -> TestProject) -> Self {
         Self { name, builder: Builder::Rbench(project), built: OnceLock::new() }
     }
@@ -44,8 +51,9 @@ impl Fixture {
     /// The executable of the bench target `target`.
     pub fn executable(&self, target: &str) -> &Executable {
         let built = self.built.get_or_init(|| match self.builder {
-            Builder::Cargo => build_with_cargo(self.name, None),
-            Builder::CargoOf { toolchain } => build_with_cargo(self.name, Some(toolchain)),
+            Builder::Cargo => build_with_cargo(self.name, None, ""),
+            Builder::CargoOf { toolchain } => build_with_cargo(self.name, Some(toolchain), ""),
+            Builder::CargoWith { features } => build_with_cargo(self.name, None, features),
             Builder::Rbench(project) => build_with_rbench(self.name, &project()),
         });
         built.iter().find(|executable| executable.target == target).expect("no such target")
@@ -80,7 +88,7 @@ fn executable(name: &str, target: &str, path: PathBuf, directory: &Path) -> Exec
     }
 }
 
-fn build_with_cargo(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
+fn build_with_cargo(name: &str, toolchain: Option<&str>, features: &str) -> Vec<Executable> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = place().join(name);
     copy_directory(&root.join("fixtures").join(name), &copy);
@@ -93,6 +101,7 @@ fn build_with_cargo(name: &str, toolchain: Option<&str>) -> Vec<Executable> {
     let output = Command::new("cargo")
         .args(toolchain.map(|toolchain| format!("+{toolchain}")))
         .args(["bench", "--no-run", "--benches", "--message-format=json-render-diagnostics"])
+        .args(["--features", features])
         .arg("--target-dir")
         .arg(place().join("target"))
         .current_dir(&copy)

@@ -1,0 +1,137 @@
+//! Counts the allocations of a benchmark instead of timing it, by whatever harness: see
+//! `src/process/counting/allocations/`.
+
+use std::{path::Path, time::Duration};
+
+use super::{Conditions, Executable, Harness, Outcome};
+use crate::{
+    failure::Result,
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series},
+    process::counting::allocations::{Allocator, Counted, Counting, counted_in},
+};
+
+/// What counts the allocations of an executable.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocationCounter<'c> {
+    /// The library that counts.
+    pub library: &'c Path,
+    /// The executable's allocators.
+    pub allocator: &'c Allocator,
+}
+
+/// What is requested of an execution that counts allocations: a few iterations, as all are the same but those in which
+/// something grows.
+pub fn allocations_request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
+    let (measurements, iterations) = match kind {
+        HarnessKind::Criterion => (10, None),
+        HarnessKind::Native | HarnessKind::Divan => (3, Some(3)),
+        HarnessKind::Libtest | HarnessKind::Command => (1, None),
+    };
+    let (warm_up, floor) = (Duration::from_nanos(1), Duration::from_nanos(1));
+    ExecutionRequest { measurements, warm_up, floor, iterations, seed }
+}
+
+/// Executes a benchmark twice: first to count its allocations, then their bytes. Both are in one execution, per
+/// iteration, as one measurement each. A benchmark whose allocations cannot be counted is skipped with the reason.
+pub fn count_allocations(
+    harness: &dyn Harness,
+    executable: &Executable,
+    benchmark: &Name,
+    request: &ExecutionRequest,
+    conditions: &Conditions<'_>,
+    counter: AllocationCounter<'_>,
+) -> Result<Outcome> {
+    let count = |counted, metric| -> Result<Result<Execution, String>> {
+        let AllocationCounter { library, allocator } = counter;
+        let counting = Counting::new(library, counted, allocator, request.seed)?;
+        let conditions = Conditions { allocations: Some(&counting), ..*conditions };
+        let execution = match harness.execute(executable, benchmark, request, &conditions)? {
+            Outcome::Measured(execution) => execution,
+            Outcome::Skipped(reason) => return Ok(Err(reason)),
+        };
+        let counts = match harness.kind() {
+            HarnessKind::Command => Some(vec![whole(&counting, counted)?]),
+            _ => counts(&execution),
+        };
+        let doubt = counting.doubt()?.map(|doubt| doubt.to_string());
+        let doubt = doubt.or_else(|| counts.is_none().then(|| OTHER_CLOCK.to_owned()));
+        if let Some(doubt) = doubt {
+            return Ok(Err(format!("its allocations cannot be counted: {doubt}")));
+        }
+        let series = series(metric, &counts.unwrap_or_default());
+        Ok(Ok(Execution { series: vec![series], ..execution }))
+    };
+    let mut execution = match count(Counted::Allocations, Metric::allocations())? {
+        Ok(execution) => execution,
+        Err(skipped) => return Ok(Outcome::Skipped(skipped)),
+    };
+    match count(Counted::Bytes, Metric::allocated_bytes())? {
+        Ok(bytes) => execution.series.extend(bytes.series),
+        Err(skipped) => return Ok(Outcome::Skipped(skipped)),
+    }
+    Ok(Outcome::Measured(execution))
+}
+
+/// Why a benchmark shows no counts.
+const OTHER_CLOCK: &str = "it is not measured by the clock of the operating system";
+
+/// What a measurement counted, all its iterations together, and how many these are.
+type Count = (u64, u64);
+
+/// What each measurement counted.
+fn counts(execution: &Execution) -> Option<Vec<Count>> {
+    let Series { values, iterations, .. } = execution.series.first()?;
+    let of_one = |(value, iterations): (&f64, &u64)| {
+        Some((counted_in(value * *iterations as f64)?, *iterations))
+    };
+    let counts = values.iter().zip(iterations).map(of_one).collect::<Option<Vec<_>>>()?;
+    (counts.len() == values.len()).then_some(counts)
+}
+
+/// What a whole process counted.
+fn whole(counting: &Counting, counted: Counted) -> Result<Count> {
+    let tally = counting.tally()?;
+    Ok(match counted {
+        Counted::Allocations => (tally.allocations, 1),
+        Counted::Bytes => (tally.bytes, 1),
+    })
+}
+
+/// All measurements as one, per iteration.
+fn series(metric: Metric, counts: &[Count]) -> Series {
+    let (count, iterations) = counts.iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let iterations = iterations.max(1);
+    let value = count as f64 / iterations as f64;
+    Series { metric, values: vec![value], iterations: vec![iterations], resolution: 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing;
+
+    fn of(values: &[f64], iterations: &[u64]) -> Option<Vec<Count>> {
+        let series = Series {
+            metric: Metric::wall(),
+            values: values.to_vec(),
+            iterations: iterations.to_vec(),
+            resolution: 0.0,
+        };
+        counts(&testing::execution(testing::request(), vec![series]))
+    }
+
+    #[test]
+    fn measurements_of_several_iterations_are_counted_as_a_whole() {
+        let values = [1e12 + 7.0, (1e12 + 9.0) / 3.0];
+        let counts = of(&values, &[1, 3]).unwrap();
+        assert_eq!(counts, [(7, 1), (9, 3)]);
+        let series = series(Metric::allocations(), &counts);
+        assert_eq!((series.values, series.iterations), (vec![4.0], vec![4]));
+    }
+
+    #[test]
+    fn times_of_another_clock_count_nothing() {
+        assert_eq!(of(&[1e12 + 7.0, 130.0], &[1, 1]), None);
+        assert_eq!(of(&[1e12], &[]), None, "iterations are not known");
+    }
+}

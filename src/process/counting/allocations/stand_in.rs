@@ -1,0 +1,255 @@
+//! Stands in for the clock and the allocators in a benchmark's process, so that the process itself reports as
+//! the time of a stretch how often, or how much, it allocated there. rustc compiles it to a library that is
+//! preloaded; it is no part of any crate. Users have old compilers too, so it is written for Rust 1.64.
+//!
+//! Each reading of the monotonic clock is `STEP` more than the last one, and what was counted since. So every
+//! harness ends its warm-up at once and takes the same iterations each time, and what it says a measurement lasted is,
+//! but for whole steps, what was counted in the measured stretches. Points in time until which locks, channels and
+//! sleeps wait are translated to the real time.
+#![no_std]
+
+use core::{
+    ffi::{CStr, c_int, c_long, c_ulong, c_void},
+    mem::{size_of, transmute},
+    panic::PanicInfo,
+    ptr::{addr_of, null_mut},
+    sync::atomic::{
+        AtomicPtr, AtomicU64, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use page::{FOREIGN, Page, READINGS, STEP};
+use system::*;
+
+extern "C" {
+    fn getauxval(kind: c_ulong) -> c_ulong;
+}
+
+const AT_ENTRY: c_ulong = 9;
+
+/// None before the process has joined.
+static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
+/// The first thread, whose readings are kept.
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+/// Where the executable is loaded.
+static BASE: AtomicUsize = AtomicUsize::new(0);
+/// The state of the random numbers.
+static RANDOM: AtomicU64 = AtomicU64::new(0);
+/// How often the clock was read, by any thread.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: it takes nothing and does not return.
+    unsafe { abort() }
+}
+
+/// What is shared, as soon as the process has joined.
+fn page() -> Option<&'static Page> {
+    // SAFETY: the mapping lasts as long as the process.
+    unsafe { PAGE.load(Acquire).as_ref() }
+}
+
+/// Whether a clock is one by which durations are measured.
+fn is_monotonic(id: c_int) -> bool {
+    matches!(id, CLOCK_MONOTONIC | 4 | 6 | 7)
+}
+
+/// What the clock shows that was counted, and has counted itself.
+fn shown(page: &Page) -> i64 {
+    let counted = if page.shown.load(Relaxed) == 0 { &page.allocations } else { &page.bytes };
+    (STEPS.load(Relaxed) * STEP + counted.load(Relaxed)) as i64
+}
+
+#[no_mangle]
+unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
+    let caller: usize;
+    // SAFETY: functions of this library have frames, and nobody else calls this one.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!("mov {}, [rbp + 8]", out(reg) caller, options(readonly, nostack));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("ldr {}, [x29, 8]", out(reg) caller, options(readonly, nostack));
+    }
+    match page().filter(|_| is_monotonic(id)) {
+        Some(page) => {
+            // Allocators look at the clock too, and are no harness.
+            if !is_foreign(page, caller) {
+                STEPS.fetch_add(1, Relaxed);
+                keep(page);
+            }
+            // SAFETY: the caller has a place for the time there.
+            unsafe { *out = Timespec::of(shown(page)) };
+            0
+        }
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real_clock()(id, out) },
+    }
+}
+
+/// Whether code of the executable is not Rust's.
+fn is_foreign(page: &Page, address: usize) -> bool {
+    let address = address.wrapping_sub(BASE.load(Relaxed)) as u64;
+    let all = &page.code[..(page.foreign.load(Relaxed) as usize).min(FOREIGN)];
+    let behind = all.partition_point(|code| code[0] < address);
+    // A call returns behind itself, which may be the end of its function.
+    behind > 0 && address <= all[behind - 1][1]
+}
+
+/// Keeps what was counted, for what harnesses do not print.
+fn keep(page: &Page) {
+    // SAFETY: it takes nothing.
+    if (unsafe { pthread_self() }) != OWNER.load(Relaxed) {
+        return;
+    }
+    let index = page.read.load(Relaxed);
+    let kept = &page.readings[index as usize % READINGS];
+    kept[0].store(page.allocations.load(Relaxed), Relaxed);
+    kept[1].store(page.bytes.load(Relaxed), Relaxed);
+    page.read.store(index + 1, Relaxed);
+}
+
+/// The next random number, by SplitMix64: the same ones in each run, since they decide the order of hash maps and what
+/// benchmarks draw.
+fn random() -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = RANDOM.fetch_add(STEP, Relaxed).wrapping_add(STEP);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+unsafe fn fill(to: *mut u8, length: usize) {
+    let mut bytes = [0; 8];
+    for index in 0..length {
+        if index % 8 == 0 {
+            bytes = random().to_ne_bytes();
+        }
+        // SAFETY: the caller has a place for so many bytes.
+        unsafe { *to.add(index) = bytes[index % 8] };
+    }
+}
+
+#[no_mangle]
+unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
+    if page().is_none() {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
+    }
+    // SAFETY: the place is the caller's.
+    unsafe { fill(to.cast(), length) };
+    length as isize
+}
+
+/// The same point in the real time. The clock shows no later one before it is read again.
+fn in_real_time(page: &Page, point: &Timespec) -> Timespec {
+    let left = point.total() - shown(page);
+    Timespec::of(nanoseconds(CLOCK_MONOTONIC).saturating_add(left))
+}
+
+/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+#[no_mangle]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    one: c_long,
+    two: c_long,
+    three: c_long,
+    four: c_long,
+    five: c_long,
+    six: c_long,
+) -> c_long {
+    if number == SYS_GETRANDOM && page().is_some() {
+        // SAFETY: the place is the caller's.
+        unsafe { fill(one as *mut u8, two as usize) };
+        return two;
+    }
+    if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
+        if let Some(page) = page() {
+            // SAFETY: a futex call has the time there.
+            let until = in_real_time(page, unsafe { &*(four as *const Timespec) });
+            // SAFETY: the arguments are the caller's, and the time lives until the call returns.
+            return unsafe { real_syscall()(number, one, two, three, addr_of!(until), five, six) };
+        }
+    }
+    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
+    unsafe { real_syscall()(number, one, two, three, four, five, six) }
+}
+
+#[no_mangle]
+unsafe extern "C" fn clock_nanosleep(
+    id: c_int,
+    flags: c_int,
+    time: *const Timespec,
+    left: *mut Timespec,
+) -> c_int {
+    // SAFETY: libc has a function of this name and type.
+    let sleep: Sleep = unsafe { transmute(SLEEP.get()) };
+    match page() {
+        Some(page) if flags & TIMER_ABSTIME != 0 && is_monotonic(id) && !time.is_null() => {
+            // SAFETY: as above, and the time lives until the call returns.
+            unsafe { sleep(id, flags, &in_real_time(page, &*time), left) }
+        }
+        // SAFETY: the arguments are the caller's.
+        _ => unsafe { sleep(id, flags, time, left) },
+    }
+}
+
+/// Before `main`: begins to count. What this process starts is not counted.
+extern "C" fn join() {
+    const READ_WRITE: c_int = 3;
+    const SHARED: c_int = 1;
+    // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
+    unsafe {
+        let value = getenv(name(b"RBENCH_ALLOCATIONS\0").as_ptr());
+        if value.is_null() {
+            return;
+        }
+        // The open files of the page and of this library.
+        let mut numbers = [0; 2];
+        let words = CStr::from_ptr(value).to_bytes().split(|byte| *byte == b',');
+        for (number, word) in numbers.iter_mut().zip(words) {
+            *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
+        }
+        let [file, library] = numbers;
+        restore_preload();
+        unsetenv(name(b"RBENCH_ALLOCATIONS\0").as_ptr());
+        let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
+        close(file);
+        close(library);
+        if page as isize == -1 {
+            return;
+        }
+        OWNER.store(pthread_self(), Relaxed);
+        let page = page.cast::<Page>();
+        RANDOM.store((*page).seed.load(Relaxed), Relaxed);
+        let begin = getauxval(AT_ENTRY) as usize;
+        let base = begin.wrapping_sub((*page).begin.load(Relaxed) as usize);
+        BASE.store(base, Relaxed);
+        (*page).watched.store(entries::watch(&*page, base), Relaxed);
+        (*page).joined.store(1, Relaxed);
+        PAGE.store(page, Release);
+    }
+}
+
+/// Takes this library off the list of those that are preloaded to what this process starts.
+unsafe fn restore_preload() {
+    // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
+    unsafe {
+        let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
+        if list.is_null() {
+            return;
+        }
+        match CStr::from_ptr(list).to_bytes().iter().position(|byte| *byte == b':') {
+            Some(end) => setenv(name(b"LD_PRELOAD\0").as_ptr(), list.add(end + 1), 1),
+            None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
+        };
+    }
+}
+
+#[used]
+#[link_section = ".init_array"]
+static JOIN: extern "C" fn() = join;

@@ -1,0 +1,236 @@
+//! Processes whose allocations are counted, with several global allocators.
+
+use std::{
+    fs,
+    process::{Output, Stdio},
+    sync::OnceLock,
+};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::experiment::allocator_of;
+
+/// The library, and programs.
+struct Built(TempDir);
+
+/// Prints how many allocations and bytes its clock says were made in a stretch with known ones: 3 by vectors, 4 by
+/// `Box`, one of them large and one aligned, 2 by growing, 1 that is zero; and those of a thread.
+const PROGRAM: &str = r#"
+use std::{hint::black_box, time::Instant};
+#[repr(align(64))]
+struct Aligned([u8; 64]);
+fn main() {
+    black_box(Instant::now());
+    let begin = Instant::now();
+    for length in [10_usize, 20, 30] {
+        black_box(Vec::<u8>::with_capacity(black_box(length)));
+    }
+    for _ in 0..2 {
+        black_box(Box::new(7_u64));
+    }
+    black_box(Box::new([1_u8; 100_000]));
+    black_box(Box::new(Aligned([3; 64])));
+    let mut grows = Vec::<u32>::with_capacity(black_box(4));
+    grows.extend([1, 2, 3, 4]);
+    black_box(&mut grows).push(5);
+    black_box(&grows);
+    black_box(vec![0_u8; black_box(1000)]);
+    let took = begin.elapsed().as_nanos();
+    println!("{}", took % 1_000_000_000_000);
+    let begin = Instant::now();
+    let took = begin.elapsed().as_nanos();
+    println!("{}", took);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let (_sender, receiver) = std::sync::mpsc::channel::<()>();
+    println!("{}", receiver.recv_timeout(std::time::Duration::from_millis(20)).is_err());
+    println!("{}", std::env::var("LD_PRELOAD").unwrap_or_default());
+}
+"#;
+
+/// What is known of the stretch.
+const ALLOCATIONS: u64 = 3 + 4 + 2 + 1;
+/// See [`ALLOCATIONS`].
+const BYTES: u64 = 60 + 16 + 100_000 + 64 + 16 + 32 + 1000;
+
+/// A global allocator that asks the C library, and one that has memory of its own.
+const WRAPPER: &str = r"
+struct Own;
+static CALLS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+unsafe impl std::alloc::GlobalAlloc for Own {
+    unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
+        CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        unsafe { std::alloc::System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: std::alloc::Layout) {
+        unsafe { std::alloc::System.dealloc(memory, layout) }
+    }
+}
+#[global_allocator]
+static OWN: Own = Own;
+";
+/// See [`WRAPPER`].
+const ARENA: &str = r"
+struct Arena;
+static USED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+static mut MEMORY: [u8; 1 << 20] = [0; 1 << 20];
+unsafe impl std::alloc::GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
+        let size = layout.size() + layout.align();
+        let start = USED.fetch_add(size, std::sync::atomic::Ordering::Relaxed);
+        if start + size > 1 << 20 {
+            return unsafe { std::alloc::System.alloc(layout) };
+        }
+        let first = unsafe { (&raw mut MEMORY).cast::<u8>().add(start) };
+        unsafe { first.add(first.align_offset(layout.align())) }
+    }
+    unsafe fn dealloc(&self, _: *mut u8, _: std::alloc::Layout) {}
+}
+#[global_allocator]
+static ARENA: Arena = Arena;
+";
+
+/// All that is compiled here, once: the program with each allocator, without and with LTO.
+fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let rustc = |source: &str, name: &str, flags: &str| {
+            let path = directory.path().join(format!("{name}.rs"));
+            fs::write(&path, source).unwrap();
+            let mut command = Command::new("rustc");
+            command.args(flags.split(' ')).arg("-o").arg(directory.path().join(name)).arg(path);
+            assert!(command.status().unwrap().success());
+        };
+        rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} --cap-lints=warn -A dead_code"));
+        let object = compile_c(directory.path());
+        let all = [("system", ""), ("wrapper", WRAPPER), ("arena", ARENA), ("of-c", OF_C)];
+        for (name, allocator) in all {
+            let source = format!("{PROGRAM}{allocator}");
+            for lto in ["off", "fat"] {
+                let more =
+                    if name == "of-c" { format!(" -C link-arg={object}") } else { String::new() };
+                let flags = format!("{FLAGS} -C opt-level=3 -C lto={lto}{more}");
+                rustc(&source, &format!("{name}-{lto}"), &flags);
+            }
+        }
+        rustc(&format!("{PROGRAM}{ARENA}"), "arena-apart", &format!("{FLAGS} -C opt-level=0"));
+        Built(directory)
+    })
+}
+
+const FLAGS: &str = "--edition 2024 --cap-lints=allow";
+
+/// The object of the allocator in C.
+fn compile_c(directory: &Path) -> String {
+    let (source, object) = (directory.join("c.c"), directory.join("c.o"));
+    fs::write(&source, C).unwrap();
+    let compiler = Command::new("cc").args(["-O2", "-c", "-o"]).args([&object, &source]).status();
+    assert!(compiler.unwrap().success());
+    object.display().to_string()
+}
+
+/// What a process of a program printed and counted.
+fn run(name: &str, counted: Counted) -> (Vec<String>, Counting) {
+    let program = built().0.path().join(name);
+    let allocator = allocator_of(&program).unwrap();
+    let library = built().0.path().join("library");
+    let counting = Counting::new(&library, counted, &allocator, 7).unwrap();
+    let mut command = Command::new(program);
+    counting.apply(&mut command);
+    let Output { status, stdout, .. } = command.stdout(Stdio::piped()).output().unwrap();
+    assert!(status.success(), "{status} {stdout:?}");
+    let lines = String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect();
+    (lines, counting)
+}
+
+/// An allocator in C, by the names of mimalloc.
+const C: &str = r"
+#include <stddef.h>
+#include <stdint.h>
+static char memory[1 << 20];
+static size_t used;
+void *mi_malloc_aligned(size_t size, size_t alignment) {
+    uintptr_t start = ((uintptr_t)memory + used + alignment - 1) & ~(alignment - 1);
+    used = start + size - (uintptr_t)memory;
+    return used > sizeof memory ? NULL : (void *)start;
+}
+";
+/// See [`C`].
+const OF_C: &str = r#"
+unsafe extern "C" {
+    fn mi_malloc_aligned(size: usize, alignment: usize) -> *mut u8;
+}
+struct OfC;
+unsafe impl std::alloc::GlobalAlloc for OfC {
+    unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
+        unsafe { mi_malloc_aligned(layout.size(), layout.align()) }
+    }
+    unsafe fn dealloc(&self, _: *mut u8, _: std::alloc::Layout) {}
+}
+#[global_allocator]
+static OF_C: OfC = OfC;
+"#;
+
+#[test]
+fn allocations_of_a_stretch_are_counted_exactly_whatever_the_allocator_and_lto() {
+    for allocator in ["system", "wrapper", "of-c"] {
+        for (lto, counted, expected) in [
+            ("off", Counted::Allocations, ALLOCATIONS),
+            ("off", Counted::Bytes, BYTES),
+            ("fat", Counted::Allocations, ALLOCATIONS),
+            ("fat", Counted::Bytes, BYTES),
+        ] {
+            let name = format!("{allocator}-{lto}");
+            let (lines, counting) = run(&name, counted);
+            let tally = counting.tally().unwrap();
+            assert_eq!(counting.doubt().unwrap(), None, "{name} {tally:?}");
+            assert_eq!(lines[0], expected.to_string(), "{name} {counted:?} {tally:?}");
+            assert_eq!(lines[1], STEP.to_string(), "nothing is counted of the clock itself");
+            assert_eq!(lines[2..], ["true", ""], "waits end, and what it starts is not counted");
+        }
+    }
+}
+
+#[test]
+fn an_allocator_that_was_inlined_is_not_taken_for_counted() {
+    for lto in ["off", "fat"] {
+        let (_, counting) = run(&format!("arena-{lto}"), Counted::Allocations);
+        assert_eq!(counting.doubt().unwrap(), Some(Doubt::Inlined), "{:?}", counting.tally());
+    }
+}
+
+#[test]
+fn an_allocator_of_ones_own_whose_calls_all_come_is_counted() {
+    let (lines, counting) = run("arena-apart", Counted::Bytes);
+    let tally = counting.tally().unwrap();
+    assert_eq!(counting.doubt().unwrap(), None, "{tally:?}");
+    assert!(tally.anew > 0, "{tally:?}");
+    assert_eq!(lines[0], BYTES.to_string());
+}
+
+#[test]
+fn a_process_that_does_not_load_the_library_has_counted_nothing() {
+    let library = built().0.path().join("library");
+    let counting = Counting::new(&library, Counted::Bytes, &Allocator::default(), 7).unwrap();
+    assert_eq!(counting.doubt().unwrap(), Some(Doubt::NotLoaded));
+}
+
+#[test]
+fn the_readings_of_the_clock_are_kept_with_what_was_counted() {
+    let (_, counting) = run("system-off", Counted::Bytes);
+    let readings = counting.readings().unwrap();
+    let [_, start, end, ..] = readings[..] else { panic!("{readings:?}") };
+    assert_eq!([end[0] - start[0], end[1] - start[1]], [ALLOCATIONS, BYTES]);
+}
+
+#[test]
+fn a_time_is_whole_steps_and_a_count() {
+    let step = STEP as f64;
+    assert_eq!(counted_in(step + 7.0), Some(7));
+    assert_eq!(counted_in(3.0 * step), Some(0));
+    assert_eq!(counted_in((step / 3.0 + 5.0) * 3.0), Some(15), "of a value per iteration");
+    assert_eq!(counted_in(12_345.0), None, "the benchmark tells a time of its own");
+    assert_eq!(counted_in(1e17), None, "not exact");
+    assert_eq!(counted_in(f64::NAN), None);
+}

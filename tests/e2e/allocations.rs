@@ -1,0 +1,36 @@
+//! Two versions are compared by what their benchmarks allocate, and nothing is timed.
+
+use crate::support::TestProject;
+
+/// Two versions of `compared`: in the second one, a benchmark allocates once more.
+fn project() -> TestProject {
+    let project = TestProject::of("compared");
+    let allocates = "let one = std::hint::black_box(Box::new(1_u64));\n    rounds(ROUNDS) ^ *one";
+    let before = "let one = std::hint::black_box(1_u64);\n    rounds(ROUNDS) ^ one";
+    project.replace("src/lib.rs", "rounds(ROUNDS)", before);
+    project.commit("Base");
+    project.replace("src/lib.rs", before, allocates);
+    project.commit("Allocate");
+    project
+}
+
+#[test]
+fn a_benchmark_that_allocates_once_more_regressed_and_its_bytes_are_told() {
+    let project = project();
+    let words = ["compare", "--measure-all", "HEAD~1", "HEAD", "--format", "json"];
+    let metrics = ["--metric", "allocations,allocated-bytes"];
+    let outcome = project.rbench(&[&words[..], &metrics].concat()).run().assert_exit(1);
+    let report = outcome.json("compare");
+    let rows = report["benchmarks"].as_array().unwrap();
+    let told = |id: &str, metric: &str| {
+        let is_meant = |row: &&serde_json::Value| row["id"] == id && row["metric"] == metric;
+        rows.iter().find(is_meant).unwrap_or_else(|| panic!("{id} {metric}: {report:#}"))
+    };
+    for (metric, head) in [("allocations", 1.0), ("allocated-bytes", 8.0)] {
+        let row = told("changing", metric);
+        assert_eq!(row["verdict"], "regressed", "{row:#}");
+        let estimates = ["base", "head"].map(|side| row[side]["value"].as_f64());
+        assert_eq!(estimates, [Some(0.0), Some(head)], "{row:#}");
+        assert_eq!(told("steady", metric)["verdict"], "unchanged");
+    }
+}

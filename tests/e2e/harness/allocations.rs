@@ -1,0 +1,86 @@
+//! Allocations of benchmarks that are known, by each harness and with two global allocators.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use cargo_metadata::semver::Version;
+use cargo_rbench::{
+    experiment::allocator_of,
+    harness::{
+        AllocationCounter, Conditions, Criterion, Divan, Harness, Native, Outcome,
+        allocations_request, count_allocations,
+    },
+    process::{
+        Interrupt,
+        counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+    },
+};
+use tempfile::TempDir;
+
+use crate::support::fixture::Fixture;
+
+static OF_C_LIBRARY: Fixture = Fixture::new("allocations");
+static WRAPPED: Fixture = Fixture::with_features("allocations", "wrapper");
+
+/// What one call of each function of the fixture allocates: its `KNOWN`.
+const KNOWN: [(&str, [f64; 2]); 7] = [
+    ("nothing", [0.0, 0.0]),
+    ("boxes", [5.0, 40.0]),
+    ("grown", [6.0, 2016.0]),
+    ("zeroed", [1.0, 1000.0]),
+    ("aligned", [2.0, 256.0]),
+    ("shrunk", [2.0, 110.0]),
+    ("copied", [1.0, 256.0]),
+];
+
+/// The library that counts, as the tests' own compiler makes it.
+fn library(directory: &TempDir) -> PathBuf {
+    let (source, library) =
+        (directory.path().join("library.rs"), directory.path().join("library.so"));
+    fs::write(&source, LIBRARY_SOURCE).unwrap();
+    let flags = LIBRARY_FLAGS.split(' ').chain(["--cap-lints=allow", "-o"]);
+    assert!(
+        Command::new("rustc").args(flags).args([&library, &source]).status().unwrap().success()
+    );
+    library
+}
+
+#[track_caller]
+fn assert_known(fixture: &Fixture) {
+    let directory = tempfile::tempdir().unwrap();
+    let library = library(&directory);
+    let interrupt = Interrupt::new().unwrap();
+    let conditions = Conditions::new(&interrupt);
+    let harnesses: [(&str, Box<dyn Harness>); 3] = [
+        ("by_criterion", Box::new(Criterion { version: Version::new(0, 8, 0) })),
+        ("by_divan", Box::new(Divan { version: Version::new(0, 1, 21) })),
+        ("by_native", Box::new(Native)),
+    ];
+    for (target, harness) in harnesses {
+        let executable = fixture.executable(target);
+        let allocator = &allocator_of(&executable.path).unwrap();
+        let counter = AllocationCounter { library: &library, allocator };
+        let names = harness.list(executable, &conditions).unwrap();
+        assert_eq!(names.len(), KNOWN.len(), "{target}");
+        for (seed, name) in (0..).zip(names) {
+            let request = allocations_request(harness.kind(), seed);
+            let outcome =
+                count_allocations(&*harness, executable, &name, &request, &conditions, counter);
+            let Outcome::Measured(execution) = outcome.unwrap() else {
+                panic!("{target} {name:?}")
+            };
+            let found: Vec<_> = execution.series.iter().map(|series| series.values[0]).collect();
+            let known = KNOWN.iter().find(|(known, _)| name.id.ends_with(known)).unwrap();
+            assert_eq!(found, known.1, "{target} {name:?}");
+        }
+    }
+}
+
+#[test]
+fn allocations_and_their_bytes_are_exact_by_each_harness() {
+    assert_known(&OF_C_LIBRARY);
+}
+
+#[test]
+fn they_are_the_same_with_a_global_allocator_of_ones_own() {
+    assert_known(&WRAPPED);
+}
