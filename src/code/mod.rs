@@ -25,6 +25,7 @@ mod members;
 mod name;
 mod owners;
 mod pairing;
+mod partners;
 mod placement;
 mod references;
 mod relocatable;
