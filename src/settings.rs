@@ -16,7 +16,7 @@ pub use accepted::{AcceptedEntry, AcceptedToml};
 pub use bench_toml::{BenchToml, CommandTable};
 pub use effort::{Effort, Efforts, MeasurementSettings, Patience, Purpose};
 pub use example::commented as commented_bench_toml;
-pub use gate::{Gate, Release};
+pub use gate::{Gate, Release, deciding};
 pub use output::OutputFiles;
 pub use verdict::VerdictSettings;
 

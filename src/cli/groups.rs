@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{CriteriaOptions, EffortOptions, OneShot, values};
-use crate::model::{Layout, Partition, Strategy};
+use crate::model::{Layout, Metric, Partition, Strategy};
 
 /// Which benchmarks are meant, for commands that take filters as their last positional arguments.
 #[derive(Debug, Args)]
@@ -176,6 +176,24 @@ pub enum FailOn {
     /// A regression (exit code 1), or a verdict that is inconclusive or not comparable, or nothing compared
     /// at all (exit code 5).
     Inconclusive,
+    /// A regression in time or in instructions, if both are judged (exit code 1).
+    Instructions,
+    /// A regression in time or in allocations, if both are judged (exit code 1).
+    Allocations,
+    /// A regression in time or in allocated bytes, if both are judged (exit code 1).
+    AllocatedBytes,
+}
+
+impl FailOn {
+    /// The metric that is counted and decides beside time.
+    pub fn metric(self) -> Option<Metric> {
+        match self {
+            Self::Regression | Self::Inconclusive => None,
+            Self::Instructions => Some(Metric::instructions()),
+            Self::Allocations => Some(Metric::allocations()),
+            Self::AllocatedBytes => Some(Metric::allocated_bytes()),
+        }
+    }
 }
 
 /// How results are printed.

@@ -91,9 +91,10 @@ impl EffortOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Verdict")]
 pub struct CriteriaOptions {
-    /// Judge and report only this metric: wall, user, system, peak-memory, cycles, instructions or bytes;
-    /// may be repeated [default: all]
-    #[arg(long = "metric", value_name = "NAME")]
+    /// Judge and report only this metric: wall, user, system, peak-memory, cycles or bytes; or instructions,
+    /// allocations or allocated-bytes, which are counted by executions of their own, without timing anything where no
+    /// other metric is named; separated by commas [default: all that is timed]
+    #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or

@@ -100,6 +100,12 @@ fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
     format!("after {}: {decided} of {judged} done{further}", count(builds as usize, "build"))
 }
 
+/// That benchmarks whose counts differ are counted in every layout and initial state.
+pub fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
+    let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
+    console.line(&format!("counts of {differing} of {of} differ: counting them in {layouts}"));
+}
+
 /// That flagged benchmarks are measured again, and with which layouts.
 pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use super::{
     accepted::Acceptances,
     announcement,
+    counts::{self, Counts},
     output::Output,
     project_of, release,
     selection::{Selection, benchmarks_only_in},
@@ -26,7 +27,7 @@ use crate::{
         CommandLine as _,
         compare::{ComparisonReport, Warning},
     },
-    settings::{Gate, Patience, Purpose, VerdictSettings},
+    settings::{Gate, Patience, Purpose, VerdictSettings, deciding},
     stats::Verdict,
 };
 
@@ -173,7 +174,9 @@ impl Comparison<'_> {
         let (common, measured) = (&chosen.common, &chosen.measured);
         announcement::unaffected(console, common.len() - measured.len(), common.len());
         let outline = runner.outline(versions, measured);
-        announcement::plan(console, &outline, verdicts.criteria.confirm);
+        if verdicts.times() {
+            announcement::plan(console, &outline, verdicts.criteria.confirm);
+        }
         if args.experiment.dry_run {
             if common.is_empty() {
                 console.line("warning: there is no benchmark in both versions");
@@ -186,7 +189,11 @@ impl Comparison<'_> {
             return Ok(Some(report));
         }
         let linked = chosen.linked();
-        let builds = runner.link(versions, &linked, runner.first_look(&linked))?;
+        let mut seeds = runner.first_look(&linked);
+        if !verdicts.times() {
+            seeds = runner.counted_seeds().into_iter().take(1).collect();
+        }
+        let builds = runner.link(versions, &linked, seeds)?;
         report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
         let unmeasured = chosen.unmeasured(&builds);
         let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
@@ -200,7 +207,11 @@ impl Comparison<'_> {
             report.add_disturbances(self.idle.disturbances());
             report.machine = Some(this_machine());
             report.machine_state.clone_from(&runner.machine_state);
-            report.dimensions = Some(outline.dimensions);
+            report.deciding = deciding(&project.file, args.verdict.fail_on);
+            let counter = counts::counter(runner, versions, verdicts, console)?;
+            if verdicts.times() {
+                report.dimensions = Some(outline.dimensions);
+            }
             let comparisons = u32::try_from(self.comparisons).unwrap_or(1);
             let stages = Stages {
                 runner,
@@ -212,9 +223,19 @@ impl Comparison<'_> {
                 budget: args.budget.map(|budget| budget / comparisons),
                 console,
             };
-            let (experiment, judged) = stages.measure(&builds, &mut report)?;
-            begun.push(experiment);
-            rows.extend(judged);
+            if verdicts.times() {
+                let (experiment, judged) = stages.measure(&builds, &mut report)?;
+                begun.push(experiment);
+                rows.extend(judged);
+            }
+            if let Some(counter) = counter {
+                let unmeasured = &unmeasured;
+                let counts =
+                    Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+                let (experiment, judged) = counts.measure()?;
+                begun.push(experiment);
+                rows.extend(judged);
+            }
         }
         for row in &mut rows {
             row.reach = chosen.reach_of(&row.benchmark).cloned();

@@ -7,6 +7,7 @@ mod budget;
 mod build;
 mod ci;
 mod compare;
+mod counts;
 mod demo;
 mod diagnose;
 mod diff;

@@ -233,7 +233,8 @@ impl Stages<'_> {
     fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
         let Self { runner, verdicts, .. } = *self;
         let results = Results::of_experiment(&runner.store, id)?;
-        let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };
+        let options =
+            JudgeOptions { metrics: verdicts.only(false).metrics, allow_different: false };
         let judge = Judge::new(&results, options);
         let place = |version| VersionRef { experiment: 0, version };
         let relation = Relation::SameExperiment([place(0), place(1)]);

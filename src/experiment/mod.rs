@@ -3,6 +3,7 @@
 
 mod builds;
 mod by_turns;
+mod counting;
 mod diagnosis;
 mod listing;
 mod measure;

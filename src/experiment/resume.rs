@@ -79,7 +79,7 @@ impl Runner<'_> {
 }
 
 /// Begins an experiment with this plan and these builds in the store, or finds it there unfinished.
-fn begin_or_resume(
+pub(super) fn begin_or_resume(
     store: &Store<'_>,
     plan: &ExperimentPlan,
     builds: &[RecordedBuild],
@@ -141,7 +141,9 @@ fn what_differs<'p>(
     };
     let is_like = |other: &ExperimentPlan| {
         let is_here = other.machine.id == plan.machine.id && trees(other) == trees(plan);
-        is_here && other.is_diagnosis() == plan.is_diagnosis()
+        is_here
+            && other.is_diagnosis() == plan.is_diagnosis()
+            && other.is_counting() == plan.is_counting()
     };
     let mut newest_first = earlier.rev();
     match newest_first.find(|(other, _)| is_like(other)) {

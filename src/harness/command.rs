@@ -63,13 +63,20 @@ impl Harness for Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
-        invocation.launcher.clone_from(&self.launcher);
+        if conditions.counting.is_none() {
+            invocation.launcher.clone_from(&self.launcher);
+        }
         let benchmarks = std::slice::from_ref(benchmark);
         let work = self.least_time(request);
         let process = Process::executing(executable, benchmarks, invocation, work);
         let ended = process.run_to_success(conditions)?;
-        let mut series = times(&ended.resources).to_vec();
-        if self.launcher.is_some() {
+        let mut series = match conditions.counting {
+            Some(counting) => {
+                vec![one("instructions", Unit::Instructions, counting.total()? as f64, 0.0)]
+            }
+            None => times(&ended.resources).to_vec(),
+        };
+        if self.launcher.is_some() && conditions.counting.is_none() {
             series.extend(ended.resources.peak_memory.map(memory));
         }
         Ok(Outcome::Measured(Execution {

@@ -11,7 +11,8 @@ use crate::{
     failure::{Exit, Failure, Result},
     model::{Incident, Name},
     process::{
-        self, Ended, Ending, Interrupt, Invocation, Limits, Output, trace::Tracing, turns::Member,
+        self, Ended, Ending, Interrupt, Invocation, Limits, Output, counting::Counting,
+        trace::Tracing, turns::Member,
     },
     shell::{cargo, quoted},
 };
@@ -48,12 +49,14 @@ pub struct Conditions<'c> {
     pub member: Option<&'c Member>,
     /// How the process is traced, if it is.
     pub tracing: Option<&'c Tracing>,
+    /// How what the process executes is counted, if it is. Then what a harness measures is counts, and no time.
+    pub counting: Option<&'c Counting>,
 }
 
 impl<'c> Conditions<'c> {
     /// No other conditions than what stops everything.
     pub const fn new(interrupt: &'c Interrupt) -> Self {
-        Self { interrupt, deadline: None, cpu: None, member: None, tracing: None }
+        Self { interrupt, deadline: None, cpu: None, member: None, tracing: None, counting: None }
     }
 
     /// Checks what every execution needs, so that it can be done before anything is compiled: the CPU,
@@ -104,6 +107,7 @@ impl Executable {
             cpu: conditions.cpu,
             launcher: None,
             tracing: conditions.tracing.cloned(),
+            counting: conditions.counting.map(Counting::process),
         }
     }
 

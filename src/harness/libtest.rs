@@ -7,6 +7,7 @@ use std::{ffi::OsString, slice, time::Duration};
 
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::{counted_by, of_libtest},
     executable::{Process, incidents},
     text::listed,
 };
@@ -58,11 +59,14 @@ impl Harness for Libtest {
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             failure("it printed no measurement; does a benchmark with this id exist?")
         })?;
-        let series = Series {
-            metric: Metric::wall(),
-            values: vec![median],
-            iterations: Vec::new(),
-            resolution: resolution(median),
+        let series = match conditions.counting {
+            Some(counting) => counted_by(counting, of_libtest)?,
+            None => Series {
+                metric: Metric::wall(),
+                values: vec![median],
+                iterations: Vec::new(),
+                resolution: resolution(median),
+            },
         };
         if let Some(defect) = series.defect() {
             return Err(failure(&defect));

@@ -1,6 +1,7 @@
 //! Harnesses list and run the benchmarks of an executable: one module per harness.
 
 mod command;
+mod counted;
 mod criterion;
 mod detect;
 mod divan;
@@ -16,6 +17,7 @@ use std::{fmt, time::Duration};
 
 pub use self::{
     command::Command,
+    counted::{counting_request, iterations_needed},
     criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},
     divan::Divan,

@@ -47,8 +47,18 @@ impl<'s> Results<'s> {
 
     /// The results of all finished experiments but diagnoses, which are measured in another way.
     pub fn finished(store: &'s Store<'s>) -> Result<Self> {
+        Self::finished_of(store, false)
+    }
+
+    /// What finished experiments counted.
+    pub fn finished_counts(store: &'s Store<'s>) -> Result<Self> {
+        Self::finished_of(store, true)
+    }
+
+    fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
         let mut experiments = store.experiments()?;
-        experiments.retain(|stored| !stored.plan.is_diagnosis());
+        experiments
+            .retain(|stored| !stored.plan.is_diagnosis() && stored.plan.is_counting() == counts);
         let (finished, rest): (Vec<StoredExperiment>, Vec<_>) =
             experiments.into_iter().partition(|stored| stored.finished.is_some());
         Ok(Self { unfinished: rest.len(), ..Self::new(store, finished) })
@@ -59,6 +69,11 @@ impl<'s> Results<'s> {
         let mut experiments = store.experiments()?;
         experiments.retain(|stored| stored.id == id);
         Ok(Self::new(store, experiments))
+    }
+
+    /// Whether this experiment counted.
+    pub(super) fn is_counting(&self, experiment: usize) -> bool {
+        self.experiments[experiment].plan.is_counting()
     }
 
     /// The version as its experiment has it.

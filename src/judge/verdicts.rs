@@ -21,7 +21,7 @@ use crate::{
     code::Digest,
     failure::Result,
     model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
-    stats::{Assessment, Criteria, Outlook, Rates, Refusal, Summary, Verdict},
+    stats::{Assessment, Criteria, Outlook, Rates, Refusal, Summary, Verdict, judge_counts},
     store::MeasuredBenchmark,
 };
 
@@ -79,6 +79,10 @@ impl<'r> Judge<'r> {
         if metrics.is_empty() {
             let verdict = self.nothing_in_common(benchmark, versions);
             return Ok(vec![JudgedRow::of_benchmark(&benchmark.benchmark, verdict)]);
+        }
+        if versions.iter().all(|place| self.results.is_counting(place.experiment)) {
+            let row = |metric: &Metric| self.by_counts(benchmark, versions, metric, criteria);
+            return metrics.iter().map(row).collect();
         }
         let row = |metric: &Metric| match relation {
             Relation::SameExperiment(versions) => {
@@ -164,6 +168,26 @@ impl<'r> Judge<'r> {
         Verdict::Failed { reason }
     }
 
+    /// What was counted in both versions, in one experiment or in two.
+    fn by_counts(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        versions: [VersionRef; 2],
+        metric: &Metric,
+        criteria: &Criteria,
+    ) -> Result<JudgedRow> {
+        let criteria = criteria.of_metric(metric);
+        let builds = Stage::First.into();
+        let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
+        let judged = summaries.and_then(|summaries| {
+            let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria)?;
+            Some((verdict, vec![JudgedStage { summaries, assessment }]))
+        });
+        let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
+        let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
+        Ok(JudgedRow { metric: Some(metric.clone()), stages, ..row })
+    }
+
     /// By the stages of the experiment that measured both versions.
     fn by_stages(
         &self,
@@ -238,6 +262,10 @@ impl<'r> Judge<'r> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<(Stage, Option<Summary>)> {
+        if self.results.is_counting(place.experiment) {
+            let summary = benchmark.summary(place, Stage::First, metric, criteria)?;
+            return Ok((Stage::First, summary));
+        }
         let versions = benchmark.confirmed_in(place.experiment);
         let row = versions.map(|pair| self.by_stages(benchmark, pair, metric, criteria));
         let is_confirmed = row.transpose()?.is_some_and(|row| row.stages.len() > 1);

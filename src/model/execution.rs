@@ -74,7 +74,10 @@ impl Series {
         if let Some(index) = self.iterations.iter().position(|iterations| *iterations == 0) {
             return Some(format!("measurement {} has no iteration", index + 1));
         }
-        let index = self.values.iter().position(|value| !(value.is_finite() && *value > 0.0))?;
+        let is_sound = |value: f64| {
+            value.is_finite() && (value > 0.0 || value == 0.0 && self.metric.may_be_nothing())
+        };
+        let index = self.values.iter().position(|value| !is_sound(*value))?;
         let number = index + 1;
         let unit = self.metric.unit;
         Some(if self.values[index] == 0.0 {

@@ -17,6 +17,8 @@ pub enum Unit {
     Cycles,
     /// Bytes.
     Bytes,
+    /// Calls that gave new memory, per iteration.
+    Allocations,
 }
 
 impl Unit {
@@ -27,6 +29,7 @@ impl Unit {
             Self::Instructions => "instructions",
             Self::Cycles => "cycles",
             Self::Bytes => "bytes",
+            Self::Allocations => "allocations",
         }
     }
 }
@@ -54,13 +57,38 @@ impl Metric {
         Self { name: "wall".to_owned(), unit: Unit::Nanoseconds }
     }
 
+    /// Instructions per iteration that were executed, counted exactly.
+    pub fn instructions() -> Self {
+        Self { name: "instructions".to_owned(), unit: Unit::Instructions }
+    }
+
+    /// Calls per iteration that gave new memory, counted exactly.
+    pub fn allocations() -> Self {
+        Self { name: "allocations".to_owned(), unit: Unit::Allocations }
+    }
+
+    /// Bytes per iteration of new memory, counted exactly.
+    pub fn allocated_bytes() -> Self {
+        Self { name: "allocated-bytes".to_owned(), unit: Unit::Bytes }
+    }
+
+    /// Whether it is counted by executions of their own, in which nothing is timed.
+    pub fn is_counted(&self) -> bool {
+        [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
+    }
+
+    /// Whether a benchmark may need nothing of it.
+    pub fn may_be_nothing(&self) -> bool {
+        [Self::allocations(), Self::allocated_bytes()].contains(self)
+    }
+
     /// The names of several metrics, as prose lists them.
     pub fn names(metrics: &[Self]) -> String {
         metrics.iter().map(|metric| &*metric.name).collect::<Vec<_>>().join(", ")
     }
 
     /// The name and the unit of every metric that a harness can give.
-    const KNOWN: [(&str, Unit); 7] = [
+    const KNOWN: [(&str, Unit); 9] = [
         ("wall", Unit::Nanoseconds),
         ("user", Unit::Nanoseconds),
         ("system", Unit::Nanoseconds),
@@ -68,6 +96,8 @@ impl Metric {
         ("cycles", Unit::Cycles),
         ("instructions", Unit::Instructions),
         ("bytes", Unit::Bytes),
+        ("allocations", Unit::Allocations),
+        ("allocated-bytes", Unit::Bytes),
     ];
 }
 
@@ -75,6 +105,7 @@ impl FromStr for Metric {
     type Err = UnknownMetric;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let name = if name == "wall-time" { "wall" } else { name };
         let found = Self::KNOWN.into_iter().find(|(known, _)| *known == name);
         let (name, unit) = found.ok_or_else(|| UnknownMetric(name.to_owned()))?;
         Ok(Self { name: name.to_owned(), unit })
@@ -106,7 +137,9 @@ mod tests {
 
     #[test]
     fn a_unit_is_exchanged_as_its_symbol() {
-        for unit in [Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Bytes] {
+        for unit in
+            [Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Bytes, Unit::Allocations]
+        {
             assert_eq!(serde_json::json!(unit), unit.symbol());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-use super::trace::Tracing;
+use super::{counting::CountedProcess, trace::Tracing};
 use crate::shell::quoted;
 
 /// A program with its arguments, directory and environment.
@@ -29,6 +29,8 @@ pub struct Invocation {
     pub launcher: Option<PathBuf>,
     /// How the program is traced, if it is: a launcher does.
     pub tracing: Option<Tracing>,
+    /// How what it executes is counted, if it is.
+    pub counting: Option<CountedProcess>,
 }
 
 impl fmt::Display for Invocation {

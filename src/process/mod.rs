@@ -4,6 +4,7 @@
 //! output, an interrupt, or the deadline.
 
 mod child;
+pub mod counting;
 mod environment;
 mod interrupt;
 mod invocation;
@@ -182,6 +183,9 @@ fn spawn(
     let (mut command, report) = command(invocation).or_fail(Exit::Internal, what)?;
     command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
     environment::apply(&mut command, invocation);
+    if let Some(counting) = &invocation.counting {
+        counting.apply(&mut command);
+    }
     if let Some(member) = member {
         member.apply(&mut command);
     }
@@ -204,7 +208,10 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
         let (command, report) = launcher::command(launcher, &invocation.program)?;
         return Ok((command, Some(report)));
     }
-    let mut command = Command::new(&invocation.program);
+    let mut command = match &invocation.counting {
+        Some(counting) => counting.command(&invocation.program),
+        None => Command::new(&invocation.program),
+    };
     command.stdin(Stdio::null());
     Ok((command, None))
 }

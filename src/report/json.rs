@@ -285,6 +285,7 @@ enum Ground {
         difference: Option<Shown>,
     },
     NotFlagged,
+    Varies,
     Small {
         min_effect: f64,
     },
@@ -326,6 +327,7 @@ enum Ground {
 enum Shown {
     Confirmed { p: f64, needed: f64 },
     OneStage,
+    Counted,
     TwoExperiments { p: f64, needed: f64 },
     BeyondAccepted { ceiling: f64, p: f64, needed: f64 },
 }
@@ -348,6 +350,7 @@ impl From<Basis> for Shown {
         match basis {
             Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
             Basis::OneStage => Self::OneStage,
+            Basis::Counted => Self::Counted,
             Basis::Stored { p, needed } => Self::TwoExperiments { p, needed },
             Basis::Beyond { ceiling, p, needed } => Self::BeyondAccepted { ceiling, p, needed },
         }
@@ -374,6 +377,7 @@ impl Reason {
             },
             Verdict::Inconclusive { doubt, .. } => match *doubt {
                 Doubt::NotFlagged => Ground::NotFlagged,
+                Doubt::Varies => Ground::Varies,
                 Doubt::Small { min_effect } => Ground::Small { min_effect },
                 Doubt::Unconfirmed => Ground::Unconfirmed,
                 Doubt::NeedsFresh { p, needed } => Ground::NeedsFreshBuilds { p, needed },

@@ -69,7 +69,7 @@ pub fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => four_digits(value, 1000.0, ["ns", "µs", "ms", "s"]),
         Unit::Bytes => four_digits(value, 1024.0, ["B", "KiB", "MiB", "GiB"]),
-        Unit::Instructions | Unit::Cycles => {
+        Unit::Instructions | Unit::Cycles | Unit::Allocations => {
             let number = four_digits(value, 1000.0, ["", "k", "M", "G"]);
             format!("{} {}", number.trim_end(), unit.symbol())
         }

@@ -113,7 +113,7 @@ fn of_basis(basis: Basis) -> String {
         Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => {
             format!("{} ({})", shown_by(basis), reached(p, needed))
         }
-        Basis::OneStage => shown_by(basis).to_owned(),
+        Basis::OneStage | Basis::Counted => shown_by(basis).to_owned(),
         Basis::Beyond { ceiling, p, needed } => {
             format!("more than the {} that were accepted ({})", exact(ceiling), reached(p, needed))
         }
@@ -125,6 +125,7 @@ pub const fn shown_by(basis: Basis) -> &'static str {
     match basis {
         Basis::Confirmed { .. } => "confirmed by fresh builds",
         Basis::OneStage => "flagged by one stage, without confirmation",
+        Basis::Counted => "counted, in every layout and initial state",
         Basis::Stored { .. } => "shown by the results of two experiments",
         Basis::Beyond { .. } => "more than what was accepted",
     }
@@ -133,6 +134,9 @@ pub const fn shown_by(basis: Basis) -> &'static str {
 fn of_doubt(doubt: Doubt) -> String {
     match doubt {
         Doubt::NotFlagged => "which chance can explain".to_owned(),
+        Doubt::Varies => {
+            "but the counts of both versions vary so much that their ranges overlap".to_owned()
+        }
         Doubt::Small { min_effect } => {
             format!("flagged, but below the min-effect of {}", exact(min_effect))
         }

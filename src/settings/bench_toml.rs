@@ -10,7 +10,7 @@ use super::file;
 use crate::{
     cli::{CriteriaOptions, EffortOptions, OneShot, values::key},
     failure::{Exit, Failure, Result},
-    model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Looks, Strategy},
+    model::{BenchTarget, Benchmark, HarnessKind, Interleave, Layout, Looks, Metric, Strategy},
 };
 
 /// The name of the file.
@@ -44,6 +44,7 @@ struct Tables {
     experiment: EffortOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
     verdict: CriteriaOptions,
+    metric: MetricTables,
     gate: GateTable,
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
@@ -92,10 +93,29 @@ pub(super) struct BenchmarkTable {
     pub(super) min_effect: Option<f64>,
 }
 
+/// `[metric.NAME]`, for each metric that is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MetricTables {
+    pub(super) instructions: MetricTable,
+    pub(super) allocations: MetricTable,
+    pub(super) allocated_bytes: MetricTable,
+}
+
+/// How a metric that is counted is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MetricTable {
+    #[serde(deserialize_with = "key::share")]
+    pub(super) min_effect: Option<f64>,
+}
+
 /// `[gate]`: against which release heads are judged as well.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct GateTable {
+    #[serde(deserialize_with = "key::metrics")]
+    pub(super) fail_on: Vec<Metric>,
     pub(super) against: Option<String>,
     #[serde(deserialize_with = "key::share")]
     pub(super) min_effect: Option<f64>,
@@ -236,6 +256,11 @@ impl BenchToml {
 
     pub(super) fn criteria(&self) -> CriteriaOptions {
         self.tables.verdict.clone()
+    }
+
+    /// The tables of metrics that are counted.
+    pub(super) const fn metric(&self) -> MetricTables {
+        self.tables.metric
     }
 
     pub(super) fn gate(&self) -> GateTable {

@@ -1,7 +1,10 @@
 //! Against which release a head is judged as well: flags > `[gate]` of `bench.toml`; by default none.
 
 use super::BenchToml;
-use crate::cli::GateArgs;
+use crate::{
+    cli::{FailOn, GateArgs},
+    model::Metric,
+};
 
 /// The word for the newest release before the head.
 const LAST_RELEASE: &str = "last-release";
@@ -27,6 +30,12 @@ pub enum Release {
     Last,
     /// This revision.
     Revision(String),
+}
+
+/// The metrics whose counts affect the exit code beside times: that of the flag, and those of the file.
+pub fn deciding(file: &BenchToml, flag: FailOn) -> Vec<Metric> {
+    let of_file = file.gate().fail_on;
+    flag.metric().into_iter().chain(of_file).collect()
 }
 
 impl Gate {

@@ -6,7 +6,7 @@ use crate::{
     cli::CriteriaOptions,
     failure::{Exit, Failure, Result},
     model::{Benchmark, Metric},
-    stats::Criteria,
+    stats::{CountLimits, Criteria},
 };
 
 /// How benchmarks are judged.
@@ -32,6 +32,7 @@ impl VerdictSettings {
             judgements: default.judgements,
             confidence: options.confidence.unwrap_or(default.confidence),
             min_effect: options.min_effect.unwrap_or(default.min_effect),
+            counts: count_limits(file, flags),
             confirm: options.confirm.unwrap_or(default.confirm),
             seed: default.seed,
         };
@@ -79,9 +80,43 @@ impl VerdictSettings {
         table.and_then(|table| table.min_effect).unwrap_or(self.criteria.min_effect)
     }
 
+    /// Whether anything is timed: it is unless metrics are chosen and all of them are counted.
+    pub fn times(&self) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|metric| !metric.is_counted())
+    }
+
+    /// Whether anything is counted: metrics that are counted are chosen.
+    pub fn counts(&self) -> bool {
+        self.metrics.iter().any(Metric::is_counted)
+    }
+
+    /// The same for what is counted alone, or for what is timed alone.
+    #[must_use]
+    pub fn only(&self, counted: bool) -> Self {
+        let mut settings = self.clone();
+        settings.metrics.retain(|metric| metric.is_counted() == counted);
+        settings
+    }
+
     /// Whether a metric is judged and reported.
     pub fn includes(&self, metric: &Metric) -> bool {
         self.metrics.is_empty() || self.metrics.contains(metric)
+    }
+}
+
+/// The smallest changes of interest in what is counted: `--min-effect` where only counts were asked for, else those of
+/// the file.
+fn count_limits(file: &BenchToml, flags: &CriteriaOptions) -> CountLimits {
+    let only_counts = !flags.metrics.is_empty() && flags.metrics.iter().all(Metric::is_counted);
+    let typed = flags.min_effect.filter(|_| only_counts);
+    let default = CountLimits::DEFAULT;
+    let table = file.metric();
+    CountLimits {
+        instructions: typed.or(table.instructions.min_effect).unwrap_or(default.instructions),
+        allocations: typed.or(table.allocations.min_effect).unwrap_or(default.allocations),
+        allocated_bytes: typed
+            .or(table.allocated_bytes.min_effect)
+            .unwrap_or(default.allocated_bytes),
     }
 }
 

@@ -181,6 +181,35 @@ impl Comparison {
         Ok(comparison)
     }
 
+    /// Of counts, which are no estimates: their ranges, and a change that is certain if they lie apart.
+    pub(super) fn of_counts(
+        base_builds: usize,
+        head_builds: usize,
+        change: Change,
+        apart: bool,
+        [base, head]: [Interval; 2],
+    ) -> Self {
+        let log_change = change.estimate.max(-1.0 + 1e-9).ln_1p();
+        Self {
+            method: Method::Paired { left_out: 0 },
+            builds: [base_builds, head_builds],
+            log_change,
+            standard_error: 0.0,
+            freedom: 1.0,
+            false_alarm_rate: 0.0,
+            change,
+            p: f64::from(!apart),
+            gain: None,
+            correlation: None,
+            base,
+            head,
+            reach: 0.0,
+            rounding: Rounding { standard_error: 0.0, most: 0.0 },
+            error_of_builds: 0.0,
+            logs: [Vec::new(), Vec::new()],
+        }
+    }
+
     /// The direction of the estimate, if it is more than the steps of the values explain.
     pub fn direction(&self) -> Option<Direction> {
         Direction::of(self.log_change).filter(|_| self.log_change.abs() > self.rounding.most)
@@ -201,6 +230,9 @@ impl Comparison {
     /// differs between sessions; by the summaries that were compared. None if no build has two executions, or
     /// nothing varies.
     pub fn shares(&self, [base, head]: &[Summary; 2]) -> Option<DifferenceShares> {
+        if self.logs.iter().any(Vec::is_empty) {
+            return None;
+        }
         let pairing = match self.method {
             Method::Paired { .. } => Pairing::BySeed,
             Method::Welch(_) => Pairing::Unpaired,
@@ -282,7 +314,7 @@ fn refuse_unlike(base: &Summary, head: &Summary) -> Result<(), Refusal> {
 fn varies_by_nature(unit: Unit) -> bool {
     match unit {
         Unit::Nanoseconds | Unit::Cycles => true,
-        Unit::Instructions | Unit::Bytes => false,
+        Unit::Instructions | Unit::Bytes | Unit::Allocations => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The criteria of judging that users can set, with their defaults.
 
 use super::{estimator::Estimator, refusal::Refusal, rule::Rule};
+use crate::model::Metric;
 
 /// How benchmarks are judged. The same for all benchmarks and both stages of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,10 +21,41 @@ pub struct Criteria {
     pub confidence: f64,
     /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
     pub min_effect: f64,
+    /// The smallest changes of interest in what is counted.
+    pub counts: CountLimits,
     /// Whether what is flagged is measured again from fresh builds before it counts.
     pub confirm: bool,
     /// The seed of the rule `permutation`, where it cannot be exact.
     pub seed: u64,
+}
+
+/// The smallest relative changes of interest in what is counted: 0.01 is 1 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountLimits {
+    /// Of instructions.
+    pub instructions: f64,
+    /// Of allocations.
+    pub allocations: f64,
+    /// Of allocated bytes.
+    pub allocated_bytes: f64,
+}
+
+impl CountLimits {
+    /// Half a percent of the instructions, and any allocation: what is counted is the same each time, but nearly every
+    /// commit changes a few instructions.
+    pub const DEFAULT: Self = Self { instructions: 0.005, allocations: 0.0, allocated_bytes: 0.0 };
+
+    /// The limit of a metric, if it is one that is counted.
+    pub fn of(&self, metric: &Metric) -> Option<f64> {
+        [
+            (Metric::instructions(), self.instructions),
+            (Metric::allocations(), self.allocations),
+            (Metric::allocated_bytes(), self.allocated_bytes),
+        ]
+        .into_iter()
+        .find(|(counted, _)| counted == metric)
+        .map(|(_, limit)| limit)
+    }
 }
 
 impl Default for Criteria {
@@ -35,6 +67,7 @@ impl Default for Criteria {
             judgements: 1,
             confidence: 0.95,
             min_effect: 0.01,
+            counts: CountLimits::DEFAULT,
             confirm: true,
             seed: 2006,
         }
@@ -51,6 +84,13 @@ impl Criteria {
         } else {
             Err(Refusal::NotAnEffect(self.min_effect))
         }
+    }
+
+    /// These criteria for a metric that is counted.
+    #[must_use]
+    pub fn of_metric(self, metric: &Metric) -> Self {
+        let min_effect = self.counts.of(metric).unwrap_or(self.min_effect);
+        Self { min_effect, ..self }
     }
 
     /// These criteria, as strict as is needed for one comparison to report a change of a benchmark that has none, in

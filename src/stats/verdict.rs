@@ -96,6 +96,8 @@ pub enum Basis {
         /// The p value that it had to reach.
         needed: f64,
     },
+    /// It was counted, and the ranges of both versions lie apart.
+    Counted,
     /// A slowdown was accepted, and this one is larger for sure.
     Beyond {
         /// The largest relative change that is accepted: 0.05 is 5 % more than the base.
@@ -112,6 +114,8 @@ pub enum Basis {
 pub enum Doubt {
     /// The rule does not flag it.
     NotFlagged,
+    /// It was counted, and the counts of both versions vary so much that their ranges overlap.
+    Varies,
     /// It is flagged, but its estimate is below the smallest change of interest.
     Small {
         /// The smallest change of interest.
@@ -234,6 +238,7 @@ impl Verdict {
         let needed = match basis {
             Basis::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
             Basis::OneStage => stage.rates.flag / 2.0,
+            Basis::Counted => 0.0,
             Basis::Stored { needed, .. } | Basis::Beyond { needed, .. } => needed,
         };
         let ceiling = acceptance.ceiling;

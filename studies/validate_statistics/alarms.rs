@@ -18,6 +18,7 @@ const CRITERIA: Criteria = Criteria {
     judgements: 1,
     confidence: 0.95,
     min_effect: 0.0,
+    counts: cargo_rbench::stats::CountLimits::DEFAULT,
     confirm: true,
     seed: 2006,
 };

@@ -19,6 +19,7 @@ use self::{
 };
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::counted,
     executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
     scratch::Scratch,
 };
@@ -27,7 +28,7 @@ use crate::{
     model::{
         Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Series, Turns, Unit,
     },
-    process::{Ended, Ending, is_from_child},
+    process::{Ended, Ending, counting::Counting, is_from_child},
 };
 
 /// Criterion.rs of one version.
@@ -116,11 +117,13 @@ struct Run<'e> {
     ended: Ended,
     received: Received,
     incidents: Vec<Incident>,
+    /// What counted in the place of the clock, if something did.
+    counting: Option<&'e Counting>,
 }
 
 impl<'e> Run<'e> {
     /// Runs a process with a runner of its own to its end.
-    fn start(mut process: Process<'e>, conditions: &Conditions<'_>) -> Result<Self> {
+    fn start(mut process: Process<'e>, conditions: &Conditions<'e>) -> Result<Self> {
         let scratch = Scratch::new()?;
         let runner = Runner::start(is_from_child)
             .or_fail(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
@@ -133,7 +136,8 @@ impl<'e> Run<'e> {
         let ended = process.run(conditions);
         let received = runner.finish();
         let ended = ended?;
-        Ok(Self { incidents: incidents(&ended), process, ended, received })
+        let counting = conditions.counting;
+        Ok(Self { incidents: incidents(&ended), process, ended, received, counting })
     }
 
     /// Whether Criterion.rs printed its results instead of sending them: it does that when its
@@ -153,7 +157,7 @@ impl Criterion {
         executable: &'e Executable,
         benchmarks: &'e [Name],
         request: &ExecutionRequest,
-        conditions: &Conditions<'_>,
+        conditions: &Conditions<'e>,
     ) -> Result<Run<'e>> {
         let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
         let arguments = self.arguments(benchmarks, request);
@@ -186,6 +190,10 @@ impl Criterion {
             several => return Err(format!("{} benchmarks have this id", several.len())),
         };
         let series = series(complete, unit, *one)?;
+        let series = counted(run.counting, series);
+        if let Some(reason) = series.defect() {
+            return Err(reason);
+        }
         if let Some(reason) = too_many_iterations(&series, run.ended.resources.wall) {
             return Err(reason);
         }

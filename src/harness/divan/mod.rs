@@ -28,13 +28,14 @@ use self::{
 };
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::{counted_by, of_last_pairs},
     executable::{Process, incidents},
     text::listed,
 };
 use crate::{
     failure::{Exit, Failure, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Name, Turns},
-    process::{Output, turns::Member},
+    model::{Execution, ExecutionRequest, HarnessKind, Name, Series, Turns},
+    process::{Ended, Output, turns::Member},
 };
 
 /// Divan of one version.
@@ -87,13 +88,19 @@ impl Harness for Divan {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let samples = samples(request);
+        // The first one of those that are counted warms up.
+        let samples = samples(request) + usize::from(conditions.counting.is_some());
         let run = |size: Option<u64>| {
             let arguments = arguments(benchmark, samples, size);
+            let mut invocation = executable.invocation(arguments, Some(request.seed), conditions);
+            if let Some(counting) = &mut invocation.counting {
+                // It reads the clock 21,000 times before, to find out what that costs.
+                counting.is_frugal = true;
+            }
             let process = Process::executing(
                 executable,
                 slice::from_ref(benchmark),
-                executable.invocation(arguments, Some(request.seed), conditions),
+                invocation,
                 self.least_time(request),
             );
             let ended = process.run_to_success(conditions)?;
@@ -101,7 +108,7 @@ impl Harness for Divan {
             Ok::<_, Failure>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;
-        if request.iterations.is_none() {
+        if request.iterations.is_none() && conditions.counting.is_none() {
             let first = ended.resources.user + ended.resources.system;
             let mut cost = first;
             while let Some(size) = larger(request, &row, cost, first) {
@@ -113,21 +120,36 @@ impl Harness for Divan {
                 }
             }
         }
+        if let Some(counting) = conditions.counting {
+            if in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
+                let reason = "what several threads execute at a time cannot be counted";
+                return Ok(Outcome::Skipped(reason.to_owned()));
+            }
+            let iterations = row.iterations;
+            let series =
+                counted_by(counting, |readings| of_last_pairs(readings, samples, iterations))?;
+            return Ok(Outcome::Measured(measured(request, series, ended)));
+        }
         let readings = conditions.member.map(Member::readings).transpose()?.unwrap_or_default();
         let series = samples::samples(&readings, samples, &row);
         let series = series.unwrap_or_else(|| row.series(samples));
         if let Some(defect) = series.defect() {
             return Err(process.failure(&defect, &ended));
         }
-        Ok(Outcome::Measured(Execution {
-            asked: request.clone(),
-            series: vec![series],
-            throughput: Vec::new(),
-            warm_up: None,
-            turns: Turns::NotAsked,
-            incidents: incidents(&ended),
-            resources: ended.resources,
-        }))
+        Ok(Outcome::Measured(measured(request, series, ended)))
+    }
+}
+
+/// What came of a process that gave these measurements.
+fn measured(request: &ExecutionRequest, series: Series, ended: Ended) -> Execution {
+    Execution {
+        asked: request.clone(),
+        series: vec![series],
+        throughput: Vec::new(),
+        warm_up: None,
+        turns: Turns::NotAsked,
+        incidents: incidents(&ended),
+        resources: ended.resources,
     }
 }
 

@@ -15,13 +15,14 @@ use std::{
 use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, Outcome,
+    counted::counted,
     executable::{NO_SUCH_ID, Process, incidents, printable_lines, unsuccessful},
     scratch::Scratch,
 };
 use crate::{
     failure::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Series, Turns},
-    process::{Ended, Invocation},
+    process::{Ended, Invocation, counting::Counting},
 };
 
 /// See the module.
@@ -54,7 +55,7 @@ impl Harness for Native {
     ) -> Result<Outcome> {
         let query = Query::to_execute(executable, slice::from_ref(benchmark), request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
-        outcome(&answer, benchmark, request, &ended)
+        outcome(&answer, benchmark, request, (&ended, conditions.counting))
             .map_err(|reason| query.process.failure(&reason, &ended))
     }
 
@@ -69,7 +70,7 @@ impl Harness for Native {
         let query = Query::to_execute(executable, benchmarks, request, conditions)?;
         let (answer, ended) = query.run(conditions)?;
         let result = |benchmark| {
-            outcome(&answer, benchmark, request, &ended)
+            outcome(&answer, benchmark, request, (&ended, conditions.counting))
                 .map_err(|reason| query.process.failure_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
@@ -178,7 +179,7 @@ fn outcome(
     answer: &Answer,
     benchmark: &Name,
     request: &ExecutionRequest,
-    ended: &Ended,
+    (ended, counting): (&Ended, Option<&Counting>),
 ) -> Result<Outcome, String> {
     let records = || answer.records.iter().filter(|record| record.id == benchmark.id);
     let failed = records().find_map(|record| match &record.outcome {
@@ -196,7 +197,7 @@ fn outcome(
     match &record.outcome {
         protocol::Outcome::Measured(measured) => Ok(Outcome::Measured(Execution {
             asked: request.clone(),
-            series: vec![series(measured, request, ended)?],
+            series: vec![series(measured, request, (ended, counting))?],
             throughput: record.throughput.into_iter().collect(),
             // Nobody needs the nanoseconds of a warm-up, and each would be kept for ever.
             warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
@@ -213,7 +214,7 @@ fn outcome(
 fn series(
     measured: &Measured,
     request: &ExecutionRequest,
-    ended: &Ended,
+    (ended, counting): (&Ended, Option<&Counting>),
 ) -> Result<Series, String> {
     let Measured { iterations, times, .. } = measured;
     let (came, requested) = (times.len(), request.measurements);
@@ -231,6 +232,9 @@ fn series(
         // The clock is in nanoseconds, and that of thousands of iterations is far below any value.
         resolution: 1.0 / *iterations as f64,
     };
+    if counting.is_some() {
+        return Ok(counted(counting, series));
+    }
     match series.defect().or_else(|| implausible(&series, ended.resources.wall)) {
         Some(defect) => Err(defect),
         None => Ok(series),
@@ -302,7 +306,7 @@ mod tests {
                 output: Output::default(),
                 left_behind: Vec::new(),
             };
-            outcome(&answer, &Name::plain("a"), &testing::request(), &ended)
+            outcome(&answer, &Name::plain("a"), &testing::request(), (&ended, None))
         };
         let failed = of(Some(protocol::Outcome::Failed(long())), None).unwrap_err();
         let refused = of(None, Some(long())).unwrap_err();

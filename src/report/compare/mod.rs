@@ -27,7 +27,7 @@ use crate::{
     machine::disturbance::Disturbance,
     model::{
         BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
-        Partition, Throughput, Version,
+        Metric, Partition, Throughput, Version,
     },
     stats::Criteria,
 };
@@ -60,6 +60,8 @@ pub struct ComparisonReport {
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
+    /// The metrics whose counts affect the exit code beside times. Where nothing was timed, all do.
+    pub deciding: Vec<Metric>,
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -98,6 +100,7 @@ impl ComparisonReport {
             dependencies: Vec::new(),
             partition: None,
             rows: Vec::new(),
+            deciding: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
             idle: Vec::new(),

@@ -93,6 +93,7 @@ impl ComparisonReport {
             let Verdict::Unchanged { change, difference, .. } = &row.verdict else { return None };
             let confirmed = match difference.as_ref()? {
                 Basis::Confirmed { .. } => ", confirmed",
+                Basis::Counted => ", counted",
                 Basis::OneStage | Basis::Stored { .. } | Basis::Beyond { .. } => "",
             };
             Some(format!("{} ({}{confirmed})", name(&names, row), percent(change.estimate)))
@@ -222,7 +223,7 @@ const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
         Basis::Confirmed { p, needed }
         | Basis::Stored { p, needed }
         | Basis::Beyond { p, needed, .. } => Some((p, needed)),
-        Basis::OneStage => None,
+        Basis::OneStage | Basis::Counted => None,
     }
 }
 

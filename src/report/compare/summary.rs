@@ -126,7 +126,25 @@ impl Counts {
 impl ComparisonReport {
     /// How many there are of each kind.
     pub fn counts(&self) -> Counts {
-        let kinds: Vec<_> = self.rows.iter().map(|row| VerdictKind::of(&row.verdict)).collect();
+        self.counts_of(|_| true)
+    }
+
+    /// How many there are of each kind of those that affect the exit code.
+    fn deciding_counts(&self) -> Counts {
+        self.counts_of(|row| self.decides(row))
+    }
+
+    /// Whether a row affects the exit code. What was counted beside times does so only if that was asked for.
+    pub fn decides(&self, row: &JudgedRow) -> bool {
+        let is_counted = |row: &JudgedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
+        !is_counted(row)
+            || row.metric.as_ref().is_some_and(|metric| self.deciding.contains(metric))
+            || self.rows.iter().all(|other| other.metric.is_none() || is_counted(other))
+    }
+
+    fn counts_of(&self, is_meant: impl Fn(&JudgedRow) -> bool) -> Counts {
+        let rows = self.rows.iter().filter(|row| is_meant(row));
+        let kinds: Vec<_> = rows.map(|row| VerdictKind::of(&row.verdict)).collect();
         Counts {
             added: self.added.len(),
             removed: self.removed.len(),
@@ -157,7 +175,7 @@ impl ComparisonReport {
     /// and that more than a verdict that says neither, or no verdict at all, where that counts. A comparison with a
     /// release counts as much as that with the base.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        Counts::exit(self.both().map(Self::counts), advisory, inconclusive_counts)
+        Counts::exit(self.both().map(Self::deciding_counts), advisory, inconclusive_counts)
     }
 
     /// The geometric mean of the changes in each metric.

@@ -90,7 +90,7 @@ impl Examination {
         let (name, step) = match metric.unit {
             Unit::Nanoseconds => (["ns", "µs", "ms", "s"], 1000.0),
             Unit::Bytes => (["B", "KiB", "MiB", "GiB"], 1024.0),
-            Unit::Instructions | Unit::Cycles => {
+            Unit::Instructions | Unit::Cycles | Unit::Allocations => {
                 (["", "thousand ", "million ", "billion "], 1000.0)
             }
         };
@@ -100,7 +100,9 @@ impl Examination {
             index += 1;
         }
         let what = match metric.unit {
-            Unit::Instructions | Unit::Cycles => format!("{}{}", name[index], metric.unit.symbol()),
+            Unit::Instructions | Unit::Cycles | Unit::Allocations => {
+                format!("{}{}", name[index], metric.unit.symbol())
+            }
             Unit::Nanoseconds | Unit::Bytes => name[index].to_owned(),
         };
         (format!("{} per iteration ({what})", metric.name), divisor)

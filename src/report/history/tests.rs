@@ -25,6 +25,7 @@ const CRITERIA: Criteria = Criteria {
     judgements: 1,
     confidence: 0.95,
     min_effect: 0.01,
+    counts: crate::stats::CountLimits::DEFAULT,
     confirm: false,
     seed: 1,
 };

@@ -16,6 +16,7 @@ const DEFAULT: Criteria = Criteria {
     judgements: 1,
     confidence: 0.95,
     min_effect: 0.01,
+    counts: crate::stats::CountLimits::DEFAULT,
     confirm: true,
     seed: 1,
 };

@@ -1,0 +1,129 @@
+//! Counts what two versions execute, and judges that: first in one layout, and what differs there in all.
+
+use super::announcement;
+use crate::{
+    console::Console,
+    experiment::{Begun, Builds, ListedVersion, Runner},
+    failure::{Exit, Failure, Result},
+    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
+    model::{Benchmark, Metric, Sameness},
+    process::counting::Counter,
+    settings::VerdictSettings,
+    store::ExperimentId,
+};
+
+/// What is counted.
+pub struct Counts<'e> {
+    /// What executes.
+    pub runner: &'e Runner<'e>,
+    /// What counts.
+    pub counter: Counter,
+    /// Base and head.
+    pub versions: &'e [ListedVersion; 2],
+    /// The benchmarks that are counted.
+    pub measured: &'e [Benchmark],
+    /// Those that are not, and why.
+    pub unmeasured: &'e [(Benchmark, Sameness)],
+    /// How they are judged.
+    pub verdicts: &'e VerdictSettings,
+    /// Where progress is told.
+    pub console: &'e Console,
+}
+
+/// What counts these versions; none where times are judged as well and can be judged without, which is told.
+pub fn counter(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<Option<Counter>> {
+    if !verdicts.counts() {
+        return Ok(None);
+    }
+    if let Some(other) = verdicts.metrics.iter().find(|metric| is_missing(metric)) {
+        let what = format!("cannot count {} yet", other.name);
+        return Err(Failure::new(Exit::Usage, what));
+    }
+    match runner.counter(&versions[1]) {
+        Ok(counter) => Ok(Some(counter)),
+        Err(failure) if failure.exit() == Exit::Interrupted || !verdicts.times() => Err(failure),
+        Err(failure) => {
+            console.line(&format!("warning: {}", failure.because("only times are judged")));
+            Ok(None)
+        }
+    }
+}
+
+/// Whether there is nothing yet that counts this.
+fn is_missing(metric: &Metric) -> bool {
+    metric.is_counted() && *metric != Metric::instructions()
+}
+
+impl Counts<'_> {
+    /// Counts all benchmarks and judges them. The experiment is still to be finished.
+    pub fn measure(&self) -> Result<(Begun, Vec<JudgedRow>)> {
+        let Self { runner, versions, measured, .. } = *self;
+        let seeds = runner.counted_seeds();
+        let builds = self.link(measured, 1)?;
+        let mut begun = runner.begin_counting(versions, measured, &builds)?;
+        announcement::resumed(self.console, &begun);
+        for (benchmark, sameness) in self.unmeasured {
+            runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
+        }
+        runner.count(&begun, &self.counter, versions, &builds, measured)?;
+        let rows = self.judged(begun.id, measured)?;
+        let differing = self.differing(&rows);
+        if differing.is_empty() {
+            return Ok((begun, rows));
+        }
+        announcement::counted(self.console, differing.len(), measured.len(), seeds.len());
+        let builds = self.link(&differing, seeds.len())?;
+        runner.count_everywhere(&mut begun, &self.counter, versions, &builds, &differing)?;
+        let rows = self.judged(begun.id, measured)?;
+        Ok((begun, rows))
+    }
+
+    fn link(&self, benchmarks: &[Benchmark], layouts: usize) -> Result<Builds> {
+        let seeds = self.runner.counted_seeds().into_iter().take(layouts).collect();
+        self.runner.link(self.versions, benchmarks, seeds)
+    }
+
+    /// The benchmarks whose counts differ by so much that their range matters.
+    fn differing(&self, rows: &[JudgedRow]) -> Vec<Benchmark> {
+        let differs = |row: &&JudgedRow| {
+            row.decisive().is_some_and(|stage| {
+                let change = stage.assessment.change.estimate.abs();
+                change > 0.0 && change >= stage.assessment.min_effect / 2.0
+            })
+        };
+        let mut all: Vec<Benchmark> =
+            rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
+        all.dedup();
+        all
+    }
+
+    /// What the experiment says of these benchmarks by now.
+    fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
+        judged(self.runner, self.verdicts, id, benchmarks)
+    }
+}
+
+/// What an experiment that counted two versions says of these benchmarks.
+pub fn judged(
+    runner: &Runner<'_>,
+    verdicts: &VerdictSettings,
+    id: ExperimentId,
+    benchmarks: &[Benchmark],
+) -> Result<Vec<JudgedRow>> {
+    let results = Results::of_experiment(&runner.store, id)?;
+    let options = JudgeOptions { metrics: verdicts.only(true).metrics, allow_different: false };
+    let judge = Judge::new(&results, options);
+    let place = |version| VersionRef { experiment: 0, version };
+    let relation = Relation::SameExperiment([place(0), place(1)]);
+    let mut rows = Vec::new();
+    for benchmark in benchmarks {
+        let of_benchmark = results.of_benchmark(benchmark, [0])?;
+        rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
+    }
+    Ok(rows)
+}

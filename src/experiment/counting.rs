@@ -1,0 +1,322 @@
+//! Counts what benchmarks execute, instead of timing them: one execution of each version, and where these differ, one in
+//! every layout and initial state.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::{
+    Begun, Builds, ListedVersion, Runner,
+    outcome::outcome_of,
+    resume::begin_or_resume,
+    subject::{InVersion, Subject},
+};
+use crate::{
+    failure::{Exit, Failure, Result},
+    harness::{Conditions, Outcome, counting_request, iterations_needed},
+    machine::this_machine,
+    model::{
+        Benchmark, COUNTING_KEY, COUNTING_RULES, Dimensions, Execution, ExperimentPlan, LayoutSeed,
+        MOST_LANES, PlannedBenchmark, PlannedVersion, Slot, Stage, Unmeasured,
+    },
+    process::{
+        self,
+        counting::{Counter, Counting, find_valgrind},
+    },
+};
+
+/// In how many layouts a benchmark is counted whose counts differ.
+pub const COUNTED_LAYOUTS: u32 = 3;
+
+/// In how many initial states of each layout: other random numbers, another size of the environment.
+const STATES: usize = 2;
+
+/// How long one execution may take, which is some fifty times slower than otherwise.
+const DEADLINE: Duration = Duration::from_secs(1200);
+
+/// The floor under which iterations for counts are stored: none that is measured by the clock.
+const FLOOR: Duration = Duration::from_secs(1 << 20);
+
+/// An execution that counts.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    benchmark: usize,
+    version: usize,
+    build: usize,
+    state: usize,
+}
+
+/// What came of it.
+type Counted = Result<Execution, Unmeasured>;
+
+impl Runner<'_> {
+    /// What counts the instructions of a version's processes; fails with how to install it.
+    pub fn counter(&self, version: &ListedVersion) -> Result<Counter> {
+        let valgrind = find_valgrind()?;
+        let library =
+            self.workshop.counting_library(version.source(), &version.compilation.record.rustc)?;
+        Ok(Counter { valgrind, library })
+    }
+
+    /// The layout seeds of all builds in which benchmarks are counted. The first one is that of every benchmark.
+    pub fn counted_seeds(&self) -> Vec<LayoutSeed> {
+        LayoutSeed::list(self.settings.builds.seed, COUNTED_LAYOUTS)
+    }
+
+    /// Begins an experiment that counts these benchmarks, or resumes it.
+    pub fn begin_counting(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+        builds: &Builds,
+    ) -> Result<Begun> {
+        let with_compiler = |version: &ListedVersion| PlannedVersion {
+            version: version.version.clone(),
+            toolchain: version.compilation.record.rustc.clone(),
+        };
+        let plan = self.counting_plan(versions.iter().map(with_compiler).collect(), benchmarks);
+        let records = builds.records();
+        let begun = begin_or_resume(&self.store, &plan, &records)?;
+        self.store.record_builds(begun.id, records)?;
+        self.conditions.interrupt.keep_executions();
+        Ok(begun)
+    }
+
+    /// The plan. Nothing of how benchmarks are timed is in its settings.
+    fn counting_plan(
+        &self,
+        versions: Vec<PlannedVersion>,
+        benchmarks: &[Benchmark],
+    ) -> ExperimentPlan {
+        const OF_BUILDS: [&str; 8] = [
+            "layout",
+            "profile",
+            "features",
+            "all_features",
+            "no_default_features",
+            "cargo_args",
+            "environment",
+            "config",
+        ];
+        let plan = self.plan(std::iter::empty(), &[]);
+        let all: serde_json::Value = serde_json::from_str(&plan.settings).unwrap_or_default();
+        let mut settings = serde_json::Map::new();
+        for name in OF_BUILDS {
+            if let Some(value) = all.get(name) {
+                settings.insert(name.to_owned(), value.clone());
+            }
+        }
+        settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
+        let settings = serde_json::Value::Object(settings).to_string();
+        let dimensions = Dimensions {
+            first_look: None,
+            builds: COUNTED_LAYOUTS as usize,
+            executions: STATES,
+            measurements: 1,
+        };
+        let planned = |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), dimensions };
+        ExperimentPlan {
+            versions,
+            benchmarks: benchmarks.iter().map(planned).collect(),
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
+            settings,
+            dimensions,
+            ..plan
+        }
+    }
+
+    /// Counts benchmarks once in each version, in the first layout.
+    pub fn count(
+        &self,
+        begun: &Begun,
+        counter: &Counter,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        let wanted = |place: &Place| place.build == 0 && place.state == 0;
+        self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
+    }
+
+    /// Counts benchmarks in every layout and initial state in which they were not counted yet.
+    pub fn count_everywhere(
+        &self,
+        begun: &mut Begun,
+        counter: &Counter,
+        versions: &[ListedVersion],
+        builds: &Builds,
+        benchmarks: &[Benchmark],
+    ) -> Result<()> {
+        self.record_builds(begun, Stage::First, builds)?;
+        self.count_places(begun, counter, (versions, builds), benchmarks, &|_| true)
+    }
+
+    fn count_places(
+        &self,
+        begun: &Begun,
+        counter: &Counter,
+        (versions, builds): (&[ListedVersion], &Builds),
+        benchmarks: &[Benchmark],
+        wanted: &dyn Fn(&Place) -> bool,
+    ) -> Result<()> {
+        let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
+        for benchmark in benchmarks {
+            let mut subject = self.subject(versions, builds, benchmark)?;
+            let earlier = self.store.rows(benchmark, &[begun.id])?;
+            let is_done = earlier.iter().filter(|row| row.outcome.is_ok());
+            subject.done = is_done.map(|row| row.slot).collect();
+            if earlier.iter().any(|row| row.outcome.is_err()) {
+                subject.versions.clear();
+            }
+            subject.request.iterations =
+                self.store.tuned(benchmark, &this_machine(), FLOOR)?.or(Some(1));
+            subjects.push(subject);
+        }
+        let mut left: BTreeMap<(usize, usize), Vec<Place>> = BTreeMap::new();
+        let mut total = 0;
+        for (benchmark, subject) in subjects.iter().enumerate() {
+            for version in 0..subject.versions.len() {
+                for build in 0..builds.seeds.len() {
+                    for state in 0..STATES {
+                        let place = Place { benchmark, version, build, state };
+                        let is_done = subject.done.contains(&slot(builds, place));
+                        if wanted(&place) && !is_done {
+                            left.entry((build, version)).or_default().push(place);
+                            total += 1;
+                        }
+                    }
+                }
+            }
+        }
+        self.observer.executed(0, total);
+        let mut done = 0;
+        for ((build, version), mut places) in left {
+            self.workshop.activate(builds.versions[version].home_of(build))?;
+            // Of a benchmark that failed in another version, nothing is compared.
+            places.retain(|place| !subjects[place.benchmark].versions.is_empty());
+            for (place, counted, iterations) in self.count_at_once(counter, &subjects, &places)? {
+                let subject = &mut subjects[place.benchmark];
+                let slot = slot(builds, place);
+                self.store.record_execution(
+                    begun.id,
+                    &subject.benchmark,
+                    slot,
+                    counted.as_ref(),
+                )?;
+                if counted.is_err() {
+                    subject.versions.clear();
+                } else if subject.request.iterations != Some(iterations) {
+                    subject.request.iterations = Some(iterations);
+                    let (benchmark, machine) = (&subject.benchmark, this_machine());
+                    self.store.record_tuned(benchmark, &machine, FLOOR, iterations)?;
+                }
+                done += 1;
+                self.observer.executed(done, total);
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes all these places of one build of one version, several at once: nothing is timed.
+    fn count_at_once(
+        &self,
+        counter: &Counter,
+        subjects: &[Subject<'_>],
+        places: &[Place],
+    ) -> Result<Vec<(Place, Counted, u64)>> {
+        let cpus = process::cpus().map_or(1, |cpus| cpus.len());
+        let lanes = cpus.clamp(1, MOST_LANES as usize).min(places.len().max(1));
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::with_capacity(places.len()));
+        let conditions = self.conditions;
+        let work = || {
+            while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let counted = if conditions.interrupt.is_set() {
+                    Err(Failure::new(Exit::Interrupted, "stopped between two executions"))
+                } else {
+                    count_one(&conditions, counter, &subjects[place.benchmark], *place)
+                };
+                let is_failure = counted.is_err();
+                if let Ok(mut results) = results.lock() {
+                    results.push((*place, counted));
+                }
+                if is_failure {
+                    return;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..lanes {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut results = results.into_inner().unwrap_or_default();
+        results.sort_by_key(|(place, _)| (place.benchmark, place.state));
+        results
+            .into_iter()
+            .map(|(place, counted)| {
+                counted.map(|(counted, iterations)| (place, counted, iterations))
+            })
+            .collect()
+    }
+}
+
+/// One count of a benchmark, and the iterations of its measurements: the first version finds how many are enough.
+fn count_one(
+    conditions: &Conditions<'_>,
+    counter: &Counter,
+    subject: &Subject<'_>,
+    place: Place,
+) -> Result<(Counted, u64)> {
+    let InVersion { harness, .. } = &subject.versions[place.version];
+    let executable = subject.executable(place.version, place.build)?;
+    let mut iterations = subject.request.iterations.unwrap_or(1);
+    let is_first = place.version == 0 && place.build == 0 && place.state == 0;
+    // The random numbers of a state, and the size of its environment.
+    let seed = place.state as u64;
+    loop {
+        let counting = Counting::new(counter, seed)?;
+        let conditions = Conditions {
+            deadline: Some(conditions.deadline.unwrap_or(DEADLINE)),
+            cpu: None,
+            counting: Some(&counting),
+            ..*conditions
+        };
+        let request = counting_request(harness.kind(), Some(iterations), seed);
+        let outcome = harness.execute(executable, &subject.benchmark.name, &request, &conditions);
+        let each = match &outcome {
+            Ok(Outcome::Measured(execution)) => {
+                execution.series.first().and_then(|series| series.values.first().copied())
+            }
+            _ => None,
+        };
+        let needed = each
+            .filter(|_| is_first)
+            .and_then(|each| iterations_needed(harness.kind(), iterations, each));
+        if let Some(needed) = needed {
+            iterations = needed;
+            continue;
+        }
+        let counted = outcome_of(outcome)?.and_then(|execution| match execution.defect() {
+            Some(defect) => Err(Unmeasured::Failed(defect)),
+            None => Ok(execution),
+        });
+        return Ok((counted, iterations));
+    }
+}
+
+fn slot(builds: &Builds, place: Place) -> Slot {
+    Slot {
+        version: place.version,
+        stage: Stage::First,
+        round: u32::try_from(place.state).unwrap_or(u32::MAX),
+        seed: builds.seeds[place.build],
+    }
+}

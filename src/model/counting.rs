@@ -1,0 +1,20 @@
+//! What an experiment counts instead of timing it.
+
+use super::ExperimentPlan;
+
+/// The key of the settings of an experiment that counts. Its value is the number of the rules by which it counts: with
+/// others, counts are not comparable. It keeps counts apart from all that is timed.
+pub const COUNTING_KEY: &str = "counting";
+
+/// The present rules.
+pub const COUNTING_RULES: u32 = 1;
+
+impl ExperimentPlan {
+    /// Whether it counted, by this or a later version of rbench, and timed nothing.
+    pub fn is_counting(&self) -> bool {
+        // Most do not, and are told apart without being parsed.
+        self.settings.contains("\"counting\"")
+            && serde_json::from_str(&self.settings)
+                .is_ok_and(|settings: serde_json::Value| settings.get(COUNTING_KEY).is_some())
+    }
+}

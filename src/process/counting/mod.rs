@@ -1,0 +1,183 @@
+//! Counts what a process executes, instead of timing it.
+//!
+//! callgrind executes the process, and a library is preloaded that stands in for the clock: a reading gives the
+//! instructions that were executed, and a large step for each reading. So a harness measures instructions where it means
+//! to measure time, without its set-up and whatever it is. The executable is not changed.
+
+mod step;
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+pub use self::step::STEP;
+use crate::failure::{Exit, Failure, OrFail, Result};
+
+/// The source of the library that stands in for the clock: for rustc with the flags of
+/// [that for turns](super::turns::LIBRARY_FLAGS), without any dependency.
+pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
+    include_str!("stand_in.rs"),
+    "mod step {\n",
+    include_str!("step.rs"),
+    "}\nmod valgrind {\n",
+    include_str!("valgrind.rs"),
+    "}\nmod system {\n",
+    include_str!("../turns/system.rs"),
+    "}\n"
+);
+
+/// The variable that tells the library what to do.
+const VARIABLE: &str = "RBENCH_COUNTING";
+
+/// What valgrind is told. Its own configuration files and variable would change counts; its server for debuggers would
+/// leave files behind.
+const OPTIONS: [&str; 5] = [
+    "--tool=callgrind",
+    "--command-line-only=yes",
+    "--vgdb=no",
+    "--child-silent-after-fork=yes",
+    "--read-inline-info=no",
+];
+
+/// What counts on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The program valgrind.
+    pub valgrind: PathBuf,
+    /// The library that stands in for the clock.
+    pub library: PathBuf,
+}
+
+/// How one process is counted, and where it leaves what it counted.
+#[derive(Debug)]
+pub struct Counting {
+    counter: Counter,
+    place: TempDir,
+    /// What random numbers follow from.
+    seed: u64,
+    /// Whether each reading of the clock dumps what was executed since the one before, by function.
+    by_function: bool,
+}
+
+/// The same for an [`Invocation`](super::Invocation).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedProcess {
+    counter: Counter,
+    place: PathBuf,
+    seed: u64,
+    by_function: bool,
+    /// Whether many readings in close succession are not counted one by one: see `stand_in.rs`.
+    pub is_frugal: bool,
+}
+
+/// The valgrind that is installed, or how to install it.
+pub fn find_valgrind() -> Result<PathBuf> {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let mut all = env::split_paths(&paths).map(|directory| directory.join("valgrind"));
+    all.find(|path| path.is_file()).ok_or_else(|| {
+        Failure::new(Exit::Usage, "cannot count instructions: valgrind is not installed")
+            .because("no directory of PATH has it")
+            .hint(
+                "install it, for example with: apt-get install valgrind, or: dnf install valgrind",
+            )
+    })
+}
+
+impl Counting {
+    /// What counts one process, whose random numbers follow from `seed`.
+    pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
+        let place = tempfile::Builder::new().prefix("rbench-counts-").tempdir();
+        let place = place.or_fail(Exit::Usage, || "cannot make a directory for counts")?;
+        Ok(Self { counter: counter.clone(), place, seed, by_function: false })
+    }
+
+    /// The same, and what is executed between two readings is kept by function: see [`parts`](Self::parts).
+    #[must_use]
+    pub fn by_function(self) -> Self {
+        Self { by_function: true, ..self }
+    }
+
+    /// For the process itself.
+    pub fn process(&self) -> CountedProcess {
+        CountedProcess {
+            counter: self.counter.clone(),
+            place: self.place.path().to_owned(),
+            seed: self.seed,
+            by_function: self.by_function,
+            is_frugal: false,
+        }
+    }
+
+    /// What the process read from the clock: `STEP` for each reading, and the instructions up to there.
+    pub fn readings(&self) -> Result<Vec<i64>> {
+        let bytes = fs::read(self.place.path().join("readings"));
+        let bytes = bytes.or_fail(Exit::Internal, || "cannot read what was counted")?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
+    }
+
+    /// The files of callgrind for what was executed before each reading, from the first one on.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        let part = |number: usize| self.place.path().join(format!("profile.{number}"));
+        (1..).map(part).take_while(|path| path.exists()).collect()
+    }
+
+    /// All instructions of the process, which has ended: also those before and after all readings.
+    pub fn total(&self) -> Result<u64> {
+        let log = fs::read_to_string(self.place.path().join("log"));
+        let log = log.or_fail(Exit::Internal, || "cannot read what valgrind says")?;
+        total_of(&log)
+            .ok_or_else(|| Failure::new(Exit::Benchmark, "valgrind did not say what it counted"))
+    }
+}
+
+/// The number behind `Collected :` in the log of callgrind.
+fn total_of(log: &str) -> Option<u64> {
+    let (_, number) = log.lines().rev().find_map(|line| line.split_once("Collected : "))?;
+    number.trim().parse().ok()
+}
+
+impl CountedProcess {
+    /// The command that has callgrind execute `program`; arguments that are added go to the program.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(&self.counter.valgrind);
+        let file = |option: &str, name: &str| {
+            let mut option = OsString::from(option);
+            option.push(self.place.join(name));
+            option
+        };
+        command.args(OPTIONS).arg(file("--log-file=", "log"));
+        command.arg(if self.by_function {
+            file("--callgrind-out-file=", "profile")
+        } else {
+            "--callgrind-out-file=/dev/null".into()
+        });
+        command.arg(program);
+        command
+    }
+
+    /// Has the process load the library.
+    pub(super) fn apply(&self, command: &mut Command) {
+        let (dumps, frugal) = (u8::from(self.by_function), u8::from(self.is_frugal));
+        let mut value = OsString::from(format!("{dumps},{frugal},{},", self.seed));
+        value.push(&self.place);
+        command.env(VARIABLE, value).env("LD_PRELOAD", &self.counter.library);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_the_last_that_callgrind_says_it_collected() {
+        let log = "==7== Collected : 5\n==9== \n==9== Events    : Ir\n==9== Collected : 2118122\n";
+        assert_eq!(total_of(log), Some(2_118_122));
+        assert_eq!(total_of("==9== Process terminating\n"), None);
+    }
+}

@@ -1,0 +1,326 @@
+//! Stands in for the clock in a benchmark's process that callgrind executes: a reading gives what was executed up to
+//! now instead of the time. rustc compiles it to a library that is preloaded; it is no part of any crate. Users have
+//! old compilers too, so it is written for Rust 1.64.
+//!
+//! A reading is `STEP * readings + instructions`. The step is so large that every harness believes to have waited long
+//! enough after one reading, so its numbers of iterations are the same in each run; and what it reports of a measurement,
+//! modulo the step, is what was executed between its readings. What this library itself executes is not counted.
+//!
+//! Random numbers of the system are the same in each run, too: they decide the order of hash maps.
+#![no_std]
+
+use core::{
+    ffi::{c_int, c_long, c_void},
+    panic::PanicInfo,
+    ptr::addr_of,
+    sync::atomic::{
+        AtomicBool, AtomicI32, AtomicI64, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use step::STEP;
+use system::*;
+
+/// Where the process began, by the clock of the world, in ns: in 2023.
+const EPOCH: i64 = 1_700_000_000_000_000_000;
+/// What is executed between two readings at least that measure something, if they are many.
+const SHORTEST: i64 = 1000;
+/// How many readings are many.
+const LIMIT: i64 = 64;
+/// How long something takes at least that is measured, in ns.
+const LONG: i64 = 300_000;
+/// Beyond the numbers of files that programs expect.
+const FIRST_FILE: c_int = 260;
+const DUPLICATE: c_int = 1030;
+const SEEK_END: c_int = 2;
+const READ: c_int = 0o2_000_000;
+const WRITE: c_int = 0o2_001_101;
+
+/// Whether anything is counted: the process was started to be, and callgrind executes it.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// One thread at a time asks callgrind.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// What callgrind says.
+static LOG: AtomicI32 = AtomicI32::new(-1);
+/// Where readings are kept.
+static READINGS: AtomicI32 = AtomicI32::new(-1);
+/// How much of the log was read.
+static READ_OF_LOG: AtomicI64 = AtomicI64::new(0);
+/// How often the clock was read.
+static READ_CLOCK: AtomicI64 = AtomicI64::new(0);
+/// What was executed before the last dump.
+static DUMPED: AtomicI64 = AtomicI64::new(0);
+/// What was executed up to the last reading.
+static EXECUTED: AtomicI64 = AtomicI64::new(0);
+/// How often less than [`SHORTEST`] was executed between two readings, in succession.
+static SHORT: AtomicI64 = AtomicI64::new(0);
+/// After how many such readings callgrind is not asked any more. Divan reads the clock 21,000 times to find out what
+/// that costs.
+static MANY: AtomicI64 = AtomicI64::new(i64::MAX);
+/// When the clock was read last without asking, by the real clock.
+static LAST: AtomicI64 = AtomicI64::new(0);
+/// Whether each reading dumps what was executed since the one before, by function.
+static DUMPS: AtomicBool = AtomicBool::new(false);
+/// The state of the random numbers.
+static RANDOM: AtomicU64 = AtomicU64::new(0);
+
+extern "C" {
+    fn lseek(file: c_int, offset: i64, from: c_int) -> i64;
+    fn fcntl(file: c_int, command: c_int, ...) -> c_int;
+    fn open(path: *const u8, flags: c_int, ...) -> c_int;
+    fn pread(file: c_int, to: *mut u8, length: usize, at: i64) -> isize;
+    fn write(file: c_int, from: *const u8, length: usize) -> isize;
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: it takes nothing and does not return.
+    unsafe { abort() }
+}
+
+/// All clocks: those that count the CPU time of a process are what some benchmarks measure.
+#[no_mangle]
+unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
+    if !ACTIVE.load(Acquire) {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_clock()(id, out) };
+    }
+    valgrind::toggle();
+    let reading = read();
+    let is_date = matches!(id, 0 | 5 | 11);
+    // SAFETY: the caller has a place for the time there.
+    unsafe { *out = Timespec::of(if is_date { EPOCH + reading } else { reading }) };
+    valgrind::toggle();
+    0
+}
+
+/// The clock, which is read once more.
+fn read() -> i64 {
+    while BUSY.swap(true, Acquire) {}
+    if is_worth_asking() {
+        valgrind::monitor(b"status internal\0");
+        let executed = DUMPED.load(Relaxed) + executed_by_the_log();
+        let before = EXECUTED.swap(executed, Relaxed);
+        if DUMPS.load(Relaxed) {
+            // The next part begins at zero.
+            valgrind::dump();
+            DUMPED.store(executed, Relaxed);
+        }
+        if executed - before < SHORTEST {
+            SHORT.fetch_add(1, Relaxed);
+        } else {
+            SHORT.store(0, Relaxed);
+        }
+    }
+    let reading = (READ_CLOCK.fetch_add(1, Relaxed) + 1) * STEP + EXECUTED.load(Relaxed);
+    // SAFETY: the number is our own.
+    unsafe { write(READINGS.load(Relaxed), addr_of!(reading).cast(), 8) };
+    BUSY.store(false, Release);
+    reading
+}
+
+/// Whether callgrind is asked at this reading: not if there were many with nearly nothing in between, as long as they
+/// follow each other as fast. After a longer time it is asked again, at each reading; so only the first measurement is
+/// not counted.
+fn is_worth_asking() -> bool {
+    if SHORT.load(Relaxed) < MANY.load(Relaxed) {
+        return true;
+    }
+    let now = nanoseconds(CLOCK_MONOTONIC);
+    let before = LAST.swap(now, Relaxed);
+    let is_long = before != 0 && now - before > LONG;
+    if is_long {
+        SHORT.store(0, Relaxed);
+        LAST.store(0, Relaxed);
+    }
+    is_long
+}
+
+/// What callgrind has just said that was executed, by all threads: the sum of lines such as `events-1: 1234`. They come
+/// with the functions that each thread is in, of which nothing is read if there is only one thread.
+fn executed_by_the_log() -> i64 {
+    const THREADS: &[u8] = b"threads: ";
+    const EVENTS: &[u8] = b"events-";
+    let log = LOG.load(Relaxed);
+    let mut at = READ_OF_LOG.load(Relaxed);
+    // SAFETY: the number is our own.
+    READ_OF_LOG.store(unsafe { lseek(log, 0, SEEK_END) }, Relaxed);
+    let mut buffer = [0_u8; 512];
+    let (mut threads, mut sum) = (1, 0);
+    // What the line is as far as it was read: the numbers of bytes that fit to one of both beginnings, or its number.
+    let mut line = Line::default();
+    loop {
+        // SAFETY: the place is our own.
+        let count = unsafe { pread(log, buffer.as_mut_ptr(), buffer.len(), at) };
+        if count <= 0 {
+            return sum;
+        }
+        at += count as i64;
+        for byte in buffer.iter().take(count as usize).copied() {
+            if byte == b'\n' {
+                if line.threads == THREADS.len() {
+                    threads = line.number;
+                } else if line.events == EVENTS.len() {
+                    sum += line.number;
+                    threads -= 1;
+                    if threads == 0 {
+                        return sum;
+                    }
+                }
+                line = Line::default();
+                continue;
+            }
+            if THREADS.get(line.threads) == Some(&byte) && line.threads == line.length {
+                line.threads += 1;
+            }
+            if EVENTS.get(line.events) == Some(&byte) && line.events == line.length {
+                line.events += 1;
+            }
+            line.length += 1;
+            line.number = match byte {
+                b'0'..=b'9' => line.number * 10 + i64::from(byte - b'0'),
+                // The thread of an event is followed by a colon.
+                _ => 0,
+            };
+        }
+    }
+}
+
+/// A line of the log, as far as it was read.
+#[derive(Default)]
+struct Line {
+    length: usize,
+    /// How many of its first bytes are those of the one beginning.
+    threads: usize,
+    /// And of the other.
+    events: usize,
+    /// The number that it ends with.
+    number: i64,
+}
+
+/// The next 64 bits of a sequence that follows from the seed (splitmix64).
+fn random() -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut z = RANDOM.fetch_add(STEP, Relaxed).wrapping_add(STEP);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+unsafe fn fill(to: *mut u8, length: usize) {
+    let mut bytes = [0; 8];
+    for index in 0..length {
+        if index % 8 == 0 {
+            bytes = random().to_ne_bytes();
+        }
+        // SAFETY: the caller has a place for so many bytes.
+        unsafe { *to.add(index) = bytes[index % 8] };
+    }
+}
+
+#[no_mangle]
+unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
+    if !ACTIVE.load(Acquire) {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
+    }
+    // SAFETY: the place is the caller's.
+    unsafe { fill(to.cast(), length) };
+    length as isize
+}
+
+/// Rust's own locks, channels and parked threads wait until a point in time by this call.
+#[no_mangle]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    one: c_long,
+    two: c_long,
+    three: c_long,
+    four: c_long,
+    five: c_long,
+    six: c_long,
+) -> c_long {
+    if ACTIVE.load(Acquire) {
+        if number == SYS_GETRANDOM {
+            // SAFETY: the place is the caller's.
+            unsafe { fill(one as *mut u8, two as usize) };
+            return two;
+        }
+        if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
+            // SAFETY: a futex call has the time there.
+            let until = unsafe { (*(four as *const Timespec)).total() };
+            let now = READ_CLOCK.load(Relaxed) * STEP + EXECUTED.load(Relaxed);
+            let real = Timespec::of(nanoseconds(CLOCK_MONOTONIC) + (until - now).max(0));
+            // SAFETY: the arguments are the caller's, and the time lives until the call returns.
+            return unsafe { real_syscall()(number, one, two, three, addr_of!(real), five, six) };
+        }
+    }
+    // SAFETY: the arguments are the caller's; a call that has fewer ignores the rest.
+    unsafe { real_syscall()(number, one, two, three, four, five, six) }
+}
+
+/// A file under a number that programs do not expect.
+unsafe fn opened(path: *const u8, flags: c_int) -> c_int {
+    // SAFETY: the path ends with a zero.
+    unsafe {
+        let file = open(path, flags, 0o600);
+        let moved = fcntl(file, DUPLICATE, FIRST_FILE);
+        if moved < 0 {
+            return file;
+        }
+        close(file);
+        moved
+    }
+}
+
+/// Before `main`. What this process starts is not executed by callgrind, and this library does nothing there.
+extern "C" fn begin() {
+    // SAFETY: no other thread runs yet; the names end with zeros, as variables do.
+    unsafe {
+        let value = getenv(name(b"RBENCH_COUNTING\0").as_ptr());
+        if value.is_null() || !valgrind::is_there() {
+            return;
+        }
+        // Whether to dump, whether to leave out what is only asked often, the seed, and the directory: `0,1,1234,/tmp/x`.
+        let mut value = value.cast::<u8>();
+        DUMPS.store(*value == b'1', Relaxed);
+        value = value.add(2);
+        if *value == b'1' {
+            MANY.store(LIMIT, Relaxed);
+        }
+        value = value.add(2);
+        let mut seed: u64 = 0;
+        while *value != b',' {
+            seed = seed.wrapping_mul(10).wrapping_add(u64::from(*value - b'0'));
+            value = value.add(1);
+        }
+        value = value.add(1);
+        RANDOM.store(seed, Relaxed);
+        LOG.store(opened(path(value, b"/log").as_ptr(), READ), Relaxed);
+        READINGS.store(opened(path(value, b"/readings").as_ptr(), WRITE), Relaxed);
+        unsetenv(name(b"RBENCH_COUNTING\0").as_ptr());
+        ACTIVE.store(READINGS.load(Relaxed) >= 0 && LOG.load(Relaxed) >= 0, Release);
+    }
+}
+
+/// A file in the directory whose name ends with a zero. What is too long names nothing.
+unsafe fn path(directory: *const u8, file: &[u8]) -> [u8; 4096] {
+    let mut path = [0; 4096];
+    let mut length = 0;
+    // SAFETY: the name ends with a zero.
+    unsafe {
+        while *directory.add(length) != 0 && length + file.len() < 4095 {
+            path[length] = *directory.add(length);
+            length += 1;
+        }
+    }
+    for (to, from) in path.iter_mut().skip(length).zip(file) {
+        *to = *from;
+    }
+    path
+}
+
+#[used]
+#[link_section = ".init_array"]
+static BEGIN: extern "C" fn() = begin;

@@ -1,0 +1,173 @@
+//! Judges counts: what an execution counted is the same in each repetition, so nothing is estimated.
+//!
+//! The counts of a version differ by layouts and initial states alone. Their range is all that is uncertain: a change is
+//! one if the ranges of both versions do not overlap, and if it is at least the smallest change of interest. Its interval is
+//! the range of the changes from a count of the base to the count of the head in the same layout and initial state.
+
+use std::collections::BTreeMap;
+
+use super::{
+    assessment::Assessment,
+    comparison::{Change, Comparison, Direction},
+    criteria::Criteria,
+    interval::Interval,
+    rates::Rates,
+    rule::Rule,
+    summary::Summary,
+    verdict::{Basis, Doubt, Verdict},
+};
+
+/// A logarithm below that of every change but "nothing is left", which has none.
+const NOTHING_LEFT: f64 = -20.0;
+
+/// Compares the counts of two versions, and judges them by the smallest change of interest of the criteria.
+pub fn judge_counts(
+    base: &Summary,
+    head: &Summary,
+    criteria: &Criteria,
+) -> Option<(Assessment, Verdict)> {
+    let counts = [counts(base), counts(head)];
+    let changes = changes(&counts);
+    let ranges = [range(&counts[0])?, range(&counts[1])?];
+    let center = change(ranges[0].center, ranges[1].center);
+    let ends = |pick: fn(f64, f64) -> f64| changes.iter().copied().fold(center, pick);
+    let change = Change { estimate: center, low: ends(f64::min), high: ends(f64::max) };
+    let log_change = change.estimate.ln_1p().max(NOTHING_LEFT);
+    let apart = ranges[0].high < ranges[1].low || ranges[1].high < ranges[0].low;
+    let flag = Direction::of(log_change).filter(|_| apart);
+    let limit = criteria.min_effect;
+    // A decrease counts as much as the increase that undoes it, as with times.
+    let least = -limit / (1.0 + limit);
+    let equivalent = if limit > 0.0 {
+        change.low > least && change.high < limit
+    } else {
+        change.low == 0.0 && change.high == 0.0
+    };
+    let comparison =
+        Comparison::of_counts(base.builds().len(), head.builds().len(), change, apart, ranges);
+    let assessment = Assessment {
+        comparison,
+        change,
+        rates: Rates { flag: 0.0, equivalence: 0.0 },
+        rule: Rule::Overlap,
+        is_across: false,
+        flag,
+        min_effect: limit,
+        equivalent,
+    };
+    let is_small = change.estimate > least && change.estimate < limit;
+    let verdict = match flag {
+        _ if equivalent => Verdict::Unchanged {
+            change,
+            min_effect: limit,
+            difference: flag.map(|_| Basis::Counted),
+        },
+        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, basis: Basis::Counted },
+        Some(Direction::Better) if !is_small => Verdict::Improved { change, basis: Basis::Counted },
+        Some(_) => Verdict::Inconclusive {
+            change,
+            detectable: None,
+            doubt: Doubt::Small { min_effect: limit },
+        },
+        None => Verdict::Inconclusive { change, detectable: None, doubt: Doubt::Varies },
+    };
+    Some((assessment, verdict))
+}
+
+/// Every count, by layout and initial state.
+fn counts(version: &Summary) -> BTreeMap<(u64, usize), f64> {
+    let of_build = |build: &super::summary::BuildSummary| {
+        let seed = build.seed;
+        let counts: Vec<_> =
+            build.estimates.iter().map(|one| ((seed, one.round), one.value)).collect();
+        counts
+    };
+    version.builds().iter().flat_map(of_build).collect()
+}
+
+/// The changes from one count to the other of the same layout and initial state.
+fn changes([base, head]: &[BTreeMap<(u64, usize), f64>; 2]) -> Vec<f64> {
+    base.iter().filter_map(|(place, one)| Some(change(*one, *head.get(place)?))).collect()
+}
+
+/// The relative change from one count to another. From nothing, it is as large as what is new.
+fn change(base: f64, head: f64) -> f64 {
+    if base > 0.0 { head / base - 1.0 } else { head }
+}
+
+/// The mean of counts, and their range; none of none.
+fn range(counts: &BTreeMap<(u64, usize), f64>) -> Option<Interval> {
+    let low = counts.values().copied().reduce(f64::min)?;
+    let high = counts.values().copied().reduce(f64::max)?;
+    // The mean of equal numbers is this number.
+    let center = if low == high { low } else { counts.values().sum::<f64>() / counts.len() as f64 };
+    Some(Interval { center, low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements},
+    };
+
+    /// Of builds with two executions each.
+    fn summary(counts: &[[f64; 2]]) -> Summary {
+        let builds = (1..).zip(counts).map(|(seed, build)| {
+            (seed, build.iter().map(|count| vec![*count]).collect::<Vec<Vec<f64>>>())
+        });
+        let data = Measurements::new(Metric::instructions(), builds.collect::<Vec<_>>()).unwrap();
+        Summary::of(&data, Estimator::Mean)
+    }
+
+    fn judged(base: &[[f64; 2]], head: &[[f64; 2]], min_effect: f64) -> Verdict {
+        let criteria = Criteria { min_effect, ..Criteria::default() };
+        judge_counts(&summary(base), &summary(head), &criteria).unwrap().1
+    }
+
+    #[test]
+    fn counts_that_are_the_same_are_unchanged_and_a_single_one_suffices() {
+        let same = judged(&[[1000.0, 1000.0]], &[[1000.0, 1000.0]], 0.005);
+        assert!(matches!(same, Verdict::Unchanged { difference: None, .. }), "{same:?}");
+    }
+
+    #[test]
+    fn a_change_of_the_limit_is_a_change_and_a_smaller_one_is_told_as_a_difference() {
+        let head = |count: f64| judged(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
+        assert!(matches!(head(1005.0), Verdict::Regressed { basis: Basis::Counted, .. }));
+        assert!(matches!(head(995.0), Verdict::Improved { .. }));
+        let smaller = head(1004.0);
+        assert!(
+            matches!(smaller, Verdict::Unchanged { difference: Some(Basis::Counted), .. }),
+            "{smaller:?}"
+        );
+    }
+
+    #[test]
+    fn ranges_that_overlap_show_no_change() {
+        let verdict = judged(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
+        assert!(
+            matches!(verdict, Verdict::Inconclusive { doubt: Doubt::Varies, .. }),
+            "{verdict:?}"
+        );
+        let verdict = judged(
+            &[[1000.0, 1100.0], [1010.0, 1090.0]],
+            &[[1000.0, 1100.0], [1010.0, 1090.0]],
+            0.005,
+        );
+        assert!(matches!(verdict, Verdict::Unchanged { .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn with_a_limit_of_nothing_any_difference_is_a_change_also_from_and_to_nothing() {
+        for (base, head, estimate) in [(2.0, 3.0, 0.5), (0.0, 3.0, 3.0)] {
+            let Verdict::Regressed { change, .. } = judged(&[[base; 2]], &[[head; 2]], 0.0) else {
+                panic!("{base} {head}");
+            };
+            assert!((change.estimate - estimate).abs() < 1e-12);
+        }
+        assert!(matches!(judged(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
+        assert!(matches!(judged(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
+    }
+}
