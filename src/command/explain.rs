@@ -9,7 +9,7 @@ use crate::{
     cli::ExplainArgs,
     code::FunctionSet,
     console::Console,
-    experiment::{ExperimentSettings, ListedVersion, Runner},
+    experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
     process::{Interrupt, Kept},
@@ -56,8 +56,7 @@ fn explained(
         functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
     let reach = runner.reach(&listed, &differences, std::slice::from_ref(&benchmark))?;
     let reach = reach.into_iter().next().unwrap_or_default();
-    let profile = |version: &ListedVersion| runner.profile(version, &benchmark);
-    let profiles = [profile(&listed[0])?, profile(&listed[1])?];
+    let profiles = runner.profiles(&listed, &benchmark)?;
     let sets = functions.of_both(|other, base, head| (other.clone(), [base.clone(), head.clone()]));
     let sets = sets.into_iter().find(|(other, _)| *other == target);
     let (_, sets) = sets.ok_or_else(|| {

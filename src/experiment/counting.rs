@@ -38,7 +38,7 @@ pub const COUNTED_LAYOUTS: u32 = 3;
 const STATES: usize = 2;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
-const DEADLINE: Duration = Duration::from_secs(1200);
+pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// The floor under which iterations for counts are stored: none that is measured by the clock.
 const FLOOR: Duration = Duration::from_secs(1 << 20);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{
     failure::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Series},
-    process::counting::{Counting, STEP},
+    process::counting::{self, Counting, STEP},
 };
 
 /// What a measurement executes at least, so that the few instructions between a reading of the clock and what is measured
@@ -108,10 +108,10 @@ pub(super) fn series(counts: &[Count]) -> Series {
 
 /// The measurements of a benchmark as counts, if they are counts.
 pub(super) fn counted(counting: Option<&Counting>, times: Series) -> Series {
-    if counting.is_none() {
-        return times;
+    match counting {
+        Some(counting) => kept(counting, &of_times(&times)),
+        None => times,
     }
-    series(&of_times(&times))
 }
 
 /// The same of a harness whose readings tell more than what it prints.
@@ -119,7 +119,18 @@ pub(super) fn counted_by(
     counting: &Counting,
     of: impl FnOnce(&[i64]) -> Vec<Count>,
 ) -> Result<Series> {
-    Ok(series(&of(&counting.readings()?)))
+    Ok(kept(counting, &of(&counting.readings()?)))
+}
+
+/// The same, kept for whoever tells by function what was executed.
+fn kept(counting: &Counting, counts: &[Count]) -> Series {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
+    let count = |count: &Count| counting::Count {
+        iterations: count.iterations as u64,
+        executed: count.executed as u64,
+    };
+    counting.keep(counts.iter().map(count).collect());
+    series(counts)
 }
 
 /// By how much measurements of more iterations are larger, for each iteration: without what each measurement executes

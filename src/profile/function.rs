@@ -45,7 +45,7 @@ impl<'p> Functions<'p> {
 
     /// The function that callgrind names so.
     pub fn named(&self, symbol: &Symbol) -> Function {
-        let name = symbol.name.as_str();
+        let name = without_level(&symbol.name);
         if symbol.object == self.program {
             let name = self.symbols.get(name).copied().unwrap_or(name);
             let name = if is_address(name) { NO_SYMBOL } else { name };
@@ -54,6 +54,14 @@ impl<'p> Functions<'p> {
         let file = symbol.object.rsplit('/').next().unwrap_or_default();
         let name = if is_address(name) { NO_SYMBOL } else { name };
         Function { name: Name::of(name), place: Place::Library(file.to_owned()) }
+    }
+}
+
+/// A symbol without the level of a function that has called itself: `walk'2`.
+fn without_level(name: &str) -> &str {
+    match name.rsplit_once('\'') {
+        Some((name, level)) if level.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
     }
 }
 
@@ -83,6 +91,7 @@ mod tests {
         assert_eq!(parse.name.as_str(), "work::parse");
         assert_eq!(parse.place, Place::Program(instance_of(&kept[0].symbol)));
         assert_eq!(parse, named("/tmp/work", &kept[0].symbol));
+        assert_eq!(parse, named("/tmp/work", "alias'2"));
         let memcpy = named("/usr/lib/libc.so.6", "memcpy");
         assert_eq!(memcpy.place, Place::Library("libc.so.6".to_owned()));
         assert_eq!(named("/tmp/work", "0x00001230"), named("/tmp/work", "0x00001240"));

@@ -1,6 +1,7 @@
 //! Where instructions went: pure functions from counts by function to the difference between two versions.
 //!
-//! [`parse`] reads what callgrind wrote, part by part; a [`Profile`] adds up the parts that are measured;
+//! [`parse`] reads what callgrind wrote, part by part; a [`Profile`] is the [`Sum`] of what
+//! [measurements](stretches) consist of;
 //! [`explain`] pairs the functions of two profiles, and tells of each how much more or less it executed, and which
 //! of those with other machine code are the reason.
 
@@ -18,5 +19,5 @@ mod testing;
 pub use callgrind::{Calls, Defect, Dump, Part, Symbol, parse};
 pub use explanation::{Callee, Code, Executed, Explanation, FunctionDifference, Side, explain};
 pub use function::{Function, Functions, Place};
-pub use profile::Profile;
+pub use profile::{Profile, Sum};
 pub use stretches::{Stretches, stretches};

@@ -1,9 +1,9 @@
 //! What each function executed in the parts of a dump that are measured.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    callgrind::{Calls, Dump},
+    callgrind::{Calls, Dump, Symbol},
     function::Function,
     graph::components,
 };
@@ -21,42 +21,88 @@ pub struct Profile {
     pub iterations: u64,
 }
 
-impl Profile {
-    /// Adds up these parts of a dump, which so many iterations executed.
-    pub fn of_parts(
-        dump: &Dump,
-        parts: impl IntoIterator<Item = usize>,
-        iterations: u64,
-        named: impl Fn(&super::Symbol) -> Function,
-    ) -> Self {
-        let mut profile = Self { iterations, ..Self::default() };
-        let mut places = HashMap::new();
-        let mut known: Vec<Option<usize>> = vec![None; dump.symbols.len()];
-        let mut place_of = |index: usize, profile: &mut Self| -> usize {
-            *known[index].get_or_insert_with(|| {
-                let function = named(&dump.symbols[index]);
-                *places.entry(function).or_insert_with_key(|function: &Function| {
-                    profile.functions.push(function.clone());
-                    profile.own.push(0);
-                    profile.functions.len() - 1
-                })
-            })
-        };
-        for part in parts.into_iter().filter_map(|part| dump.parts.get(part)) {
-            for (&index, &own) in &part.own {
-                let place = place_of(index, &mut profile);
-                profile.own[place] = profile.own[place].saturating_add(own);
-            }
-            for (&(from, to), calls) in &part.calls {
-                let (from, to) = (place_of(from, &mut profile), place_of(to, &mut profile));
-                let sum = profile.calls.entry((from, to)).or_default();
-                sum.count = sum.count.saturating_add(calls.count);
-                sum.inclusive = sum.inclusive.saturating_add(calls.inclusive);
-            }
+/// A sum of parts that becomes a profile.
+pub struct Sum<'n> {
+    named: &'n dyn Fn(&Symbol) -> Function,
+    functions: Vec<Function>,
+    places: HashMap<Function, usize>,
+    own: Vec<i64>,
+    /// The number of calls, and the instructions that these took.
+    calls: BTreeMap<(usize, usize), [i64; 2]>,
+}
+
+impl<'n> Sum<'n> {
+    /// An empty sum of functions that `named` tells by their symbols.
+    pub fn new(named: &'n dyn Fn(&Symbol) -> Function) -> Self {
+        Self {
+            named,
+            functions: Vec::new(),
+            places: HashMap::new(),
+            own: Vec::new(),
+            calls: BTreeMap::new(),
         }
-        profile
     }
 
+    /// Adds all parts of a dump, or takes them away.
+    pub fn add(&mut self, dump: &Dump, is_taken_away: bool) {
+        let sign = if is_taken_away { -1 } else { 1 };
+        let number = |count: u64| sign * i64::try_from(count).unwrap_or(i64::MAX);
+        let places: Vec<usize> = dump.symbols.iter().map(|symbol| self.place(symbol)).collect();
+        for part in &dump.parts {
+            for (index, own) in &part.own {
+                let sum = &mut self.own[places[*index]];
+                *sum = sum.saturating_add(number(*own));
+            }
+            for ((from, to), calls) in &part.calls {
+                let [count, inclusive] =
+                    self.calls.entry((places[*from], places[*to])).or_default();
+                *count = count.saturating_add(number(calls.count));
+                *inclusive = inclusive.saturating_add(number(calls.inclusive));
+            }
+        }
+    }
+
+    fn place(&mut self, symbol: &Symbol) -> usize {
+        *self.places.entry((self.named)(symbol)).or_insert_with_key(|function| {
+            self.functions.push(function.clone());
+            self.own.push(0);
+            self.functions.len() - 1
+        })
+    }
+
+    /// The profile of so many iterations: what was executed or called at all.
+    pub fn profile(self, iterations: u64) -> Profile {
+        let number = |sum: i64| u64::try_from(sum).unwrap_or_default();
+        let calls = self.calls.into_iter().filter_map(|(key, [count, inclusive])| {
+            let calls = Calls { count: number(count), inclusive: number(inclusive) };
+            (calls != Calls::default()).then_some((key, calls))
+        });
+        let calls: BTreeMap<_, _> = calls.collect();
+        let own: Vec<u64> = self.own.into_iter().map(number).collect();
+        let is_called: BTreeSet<usize> = calls.keys().flat_map(|(from, to)| [*from, *to]).collect();
+        let is_kept: Vec<bool> =
+            (0..own.len()).map(|place| own[place] > 0 || is_called.contains(&place)).collect();
+        let mut next = 0;
+        let places = is_kept.iter().map(|is_kept| {
+            next += usize::from(*is_kept);
+            next.saturating_sub(1)
+        });
+        let places: Vec<usize> = places.collect();
+        let kept = |place: &usize| is_kept[*place];
+        let functions = self.functions.into_iter().enumerate();
+        Profile {
+            functions: functions.filter(|(place, _)| kept(place)).map(|(_, one)| one).collect(),
+            own: (0..own.len()).filter(kept).map(|place| own[place]).collect(),
+            calls: calls
+                .into_iter()
+                .map(|((from, to), calls)| ((places[from], places[to]), calls))
+                .collect(),
+            iterations,
+        }
+    }
+}
+
+impl Profile {
     /// The instructions that were executed, of all iterations.
     pub fn total(&self) -> u64 {
         self.own.iter().fold(0, |sum, own| sum.saturating_add(*own))
@@ -92,7 +138,34 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::profile;
+    use super::{
+        super::{
+            callgrind::parse,
+            testing::{function, profile},
+        },
+        *,
+    };
+
+    #[test]
+    fn what_is_taken_away_cancels_and_functions_that_executed_nothing_are_left_out() {
+        let named = |symbol: &Symbol| function(&symbol.name);
+        let of = |iterations: u64| {
+            let text = format!(
+                "events: Ir\nfn=now\n0 30\nfn=work\n0 {}\ncfn=leaf\ncalls={} 0\n0 {}\nfn=leaf\n0 {}\n",
+                7 * iterations,
+                iterations,
+                20 * iterations,
+                20 * iterations
+            );
+            parse(text.as_bytes()).unwrap()
+        };
+        let mut sum = Sum::new(&named);
+        sum.add(&of(2), true);
+        sum.add(&of(5), false);
+        let found = sum.profile(3);
+        let expected = profile(3, &[("work", 21), ("leaf", 60)], &[("work", "leaf", 3, 60)]);
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn inclusive_costs_are_those_of_a_function_and_of_what_it_called() {

@@ -12,6 +12,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Mutex,
 };
 
 use tempfile::TempDir;
@@ -37,12 +38,13 @@ const VARIABLE: &str = "RBENCH_COUNTING";
 
 /// What valgrind is told. Its own configuration files and variable would change counts; its server for debuggers would
 /// leave files behind.
-const OPTIONS: [&str; 5] = [
+const OPTIONS: [&str; 6] = [
     "--tool=callgrind",
     "--command-line-only=yes",
     "--vgdb=no",
     "--child-silent-after-fork=yes",
     "--read-inline-info=no",
+    "--demangle=no",
 ];
 
 /// What counts on this machine.
@@ -63,6 +65,17 @@ pub struct Counting {
     seed: u64,
     /// Whether each reading of the clock dumps what was executed since the one before, by function.
     by_function: bool,
+    /// What was measured.
+    measured: Mutex<Vec<Count>>,
+}
+
+/// What one measurement executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Its iterations.
+    pub iterations: u64,
+    /// The instructions of all of them.
+    pub executed: u64,
 }
 
 /// The same for an [`Invocation`](super::Invocation).
@@ -94,7 +107,13 @@ impl Counting {
     pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
         let place = tempfile::Builder::new().prefix("rbench-counts-").tempdir();
         let place = place.or_fail(Exit::Usage, || "cannot make a directory for counts")?;
-        Ok(Self { counter: counter.clone(), place, seed, by_function: false })
+        Ok(Self {
+            counter: counter.clone(),
+            place,
+            seed,
+            by_function: false,
+            measured: Mutex::default(),
+        })
     }
 
     /// The same, and what is executed between two readings is kept by function: see [`parts`](Self::parts).
@@ -112,6 +131,18 @@ impl Counting {
             by_function: self.by_function,
             is_frugal: false,
         }
+    }
+
+    /// Keeps what the process measured.
+    pub fn keep(&self, measured: Vec<Count>) {
+        if let Ok(mut kept) = self.measured.lock() {
+            *kept = measured;
+        }
+    }
+
+    /// What the process measured, in the order in which it did.
+    pub fn measured(&self) -> Vec<Count> {
+        self.measured.lock().map(|kept| kept.clone()).unwrap_or_default()
     }
 
     /// What the process read from the clock: `STEP` for each reading, and the instructions up to there.

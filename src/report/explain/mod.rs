@@ -44,12 +44,13 @@ impl ExplainReport {
         self.different().take(MOST)
     }
 
-    /// The functions that differ in what they executed, or how often they were called.
+    /// The functions that differ in what they executed themselves, that are a reason, or that were called more or less
+    /// often.
     fn different(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.explanation.functions.iter().filter(|function| {
             let [base, head] = function.calls();
-            let differences = [function.own(), function.attributed(), function.inclusive()];
-            differences.into_iter().chain([head - base]).any(|number| number.abs() >= NOTHING)
+            let differences = [function.own(), function.attributed(), head - base];
+            differences.into_iter().any(|number| number.abs() >= NOTHING)
         })
     }
 

@@ -90,8 +90,8 @@ fn of_changed(changed: &ChangedFunction) -> String {
 /// What a function does otherwise, as phrases; none where the numbers say it all.
 pub(super) fn behaviour(function: &FunctionDifference) -> Vec<String> {
     let mut phrases = Vec::new();
-    phrases.extend(presence(function));
     if function.code.differs() {
+        phrases.extend(presence(function));
         phrases.extend(callees("now calls", &function.callees_gained));
         phrases.extend(callees("no longer calls", &function.callees_lost));
     } else if function.base.is_some() && function.head.is_some() {
@@ -115,17 +115,13 @@ fn presence(function: &FunctionDifference) -> Option<String> {
     })
 }
 
-/// Why a function with the same code executes another number of instructions.
+/// Why a function with the same code executes another number of instructions in as many calls.
 fn other_work(function: &FunctionDifference) -> Option<String> {
     let [base, head] = function.calls();
-    if function.own().abs() < NOTHING {
-        return None;
-    }
-    if (head - base).abs() >= NOTHING {
-        return Some(format!("called {} often", if head > base { "more" } else { "less" }));
-    }
-    let more = if function.own() > 0.0 { "more" } else { "less" };
-    Some(format!("executes {more} for other arguments or data"))
+    let own = function.own();
+    let is_told = own.abs() >= NOTHING && (head - base).abs() < NOTHING;
+    let more = if own > 0.0 { "more" } else { "less" };
+    is_told.then(|| format!("executes {more} for other arguments or data"))
 }
 
 fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
@@ -133,7 +129,9 @@ fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
         let Callee { name, calls, inclusive } = callee;
         let times = number(*calls);
         let times = if times == "1" { "once".to_owned() } else { format!("{times} times") };
-        format!("{name} ({times}, {} instructions)", number(*inclusive))
+        let instructions = number(*inclusive);
+        let plural = if instructions == "1" { "" } else { "s" };
+        format!("{name} ({times}, {instructions} instruction{plural})")
     };
     let named: Vec<String> = callees.iter().take(MOST_CALLEES).map(one).collect();
     let more = match callees.len().saturating_sub(MOST_CALLEES) {
