@@ -76,7 +76,14 @@ pub struct Row {
     pub(super) base: Option<Value>,
     pub(super) head: Option<Value>,
     pub(super) change: Option<Change>,
+    /// Whether it affects the exit code: counts beside times may not.
+    #[serde(default = "yes")]
+    pub(super) decides: bool,
     reach: Option<Reach>,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -172,7 +179,17 @@ impl Comparison {
 
     /// How many there are of each kind.
     pub fn counts(&self) -> Counts {
-        let kinds: Vec<VerdictKind> = self.benchmarks.iter().map(|row| row.verdict).collect();
+        self.counts_of(|_| true)
+    }
+
+    /// How many there are of each kind of those that affect the exit code.
+    fn deciding_counts(&self) -> Counts {
+        self.counts_of(|row| row.decides)
+    }
+
+    fn counts_of(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
+        let rows = self.benchmarks.iter().filter(|row| is_meant(row));
+        let kinds: Vec<VerdictKind> = rows.map(|row| row.verdict).collect();
         Counts {
             added: self.added.len(),
             removed: self.removed.len(),
@@ -183,7 +200,7 @@ impl Comparison {
 
     /// The exit code of `compare`.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        Counts::exit(self.both().map(Self::counts), advisory, inconclusive_counts)
+        Counts::exit(self.both().map(Self::deciding_counts), advisory, inconclusive_counts)
     }
 
     /// The verdict that matters most; none if nothing is in both versions.

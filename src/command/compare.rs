@@ -204,9 +204,11 @@ impl Comparison<'_> {
             // What another program does is not in the functions of a bench target.
             let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
             report.functions = chosen.functions_that_are_told(runs_itself);
-            report.add_disturbances(self.idle.disturbances());
             report.machine = Some(this_machine());
-            report.machine_state.clone_from(&runner.machine_state);
+            if verdicts.times() {
+                report.add_disturbances(self.idle.disturbances());
+                report.machine_state.clone_from(&runner.machine_state);
+            }
             report.deciding = deciding(&project.file, args.verdict.fail_on);
             let counter = counts::counter(runner, versions, verdicts, console)?;
             if verdicts.times() {

@@ -72,7 +72,7 @@ impl Counts<'_> {
         }
         runner.count(&begun, &self.counter, versions, &builds, measured)?;
         let rows = self.judged(begun.id, measured)?;
-        let differing = self.differing(&rows);
+        let differing = differing(&rows);
         if differing.is_empty() {
             return Ok((begun, rows));
         }
@@ -88,24 +88,37 @@ impl Counts<'_> {
         self.runner.link(self.versions, benchmarks, seeds)
     }
 
-    /// The benchmarks whose counts differ by so much that their range matters.
-    fn differing(&self, rows: &[JudgedRow]) -> Vec<Benchmark> {
-        let differs = |row: &&JudgedRow| {
-            row.decisive().is_some_and(|stage| {
-                let change = stage.assessment.change.estimate.abs();
-                change > 0.0 && change >= stage.assessment.min_effect / 2.0
-            })
-        };
-        let mut all: Vec<Benchmark> =
-            rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
-        all.dedup();
-        all
-    }
-
     /// What the experiment says of these benchmarks by now.
     fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
         judged(self.runner, self.verdicts, id, benchmarks)
     }
+}
+
+/// The benchmarks whose counts differ by so much that their range matters.
+fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
+    let differs = |row: &&JudgedRow| {
+        row.decisive().is_some_and(|stage| {
+            let change = stage.assessment.change.estimate.abs();
+            change > 0.0 && change >= stage.assessment.min_effect / 2.0
+        })
+    };
+    let mut all: Vec<Benchmark> =
+        rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
+    all.dedup();
+    all
+}
+
+/// Counts benchmarks of one version, in every layout.
+pub fn of_version(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 1],
+    benchmarks: &[Benchmark],
+) -> Result<()> {
+    let counter = runner.counter(&versions[0])?;
+    let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
+    let mut begun = runner.begin_counting(versions, benchmarks, &builds)?;
+    runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+    runner.finish(&begun)
 }
 
 /// What an experiment that counted two versions says of these benchmarks.

@@ -52,7 +52,7 @@ pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Opt
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
     let store = stored::store(&project, console, &args.given)?;
-    let results = stored::finished(&store, &args.given)?;
+    let results = stored::finished(&store, verdicts.counts_only(), &args.given)?;
     let benchmarks = filter.choose(store.benchmarks()?)?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;

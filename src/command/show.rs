@@ -44,7 +44,10 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let command_line = Rc::new(args.given.clone());
     // Only the measurements themselves are shown of a diagnosis, which `diagnose` reports.
-    let is_shown = |stored: &StoredExperiment| args.raw || !stored.plan.is_diagnosis();
+    let is_shown = |stored: &StoredExperiment| {
+        let is_meant = stored.plan.is_counting() == verdicts.counts_only();
+        args.raw || is_meant && !stored.plan.is_diagnosis()
+    };
     let experiments = experiments.into_iter().filter(is_shown).collect();
     let shown = Shown::new(&store, &version, experiments, command_line);
     if shown.places.is_empty() {
@@ -72,7 +75,9 @@ pub fn of_version(
     console: &Console,
 ) -> Result<ShowReport> {
     let mut experiments = store.experiments()?;
-    experiments.retain(|stored| !stored.plan.is_diagnosis());
+    experiments.retain(|stored| {
+        !stored.plan.is_diagnosis() && stored.plan.is_counting() == verdicts.counts_only()
+    });
     let shown = Shown::new(store, version, experiments, command_line);
     if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
         console.line(&format!("warning: {failure}"));

@@ -17,7 +17,7 @@ use crate::{
         compare::{ComparisonReport, StoredExperiment, Warning},
         quantity::count,
     },
-    settings::{Gate, VerdictSettings},
+    settings::{Gate, VerdictSettings, deciding},
     stats::Verdict,
     store::Store,
 };
@@ -42,27 +42,38 @@ pub fn report(
     };
     let acceptances = Acceptances::read(project)?;
     let store = store(project, console, &*command_line)?;
-    let results = finished(&store, &*command_line)?;
     let benchmarks = benchmarks(&store, args)?;
-    results.check_metrics(&verdicts.metrics, &benchmarks)?;
     let comparisons = if release.is_some() { 2 } else { 1 };
     let verdicts = verdicts.shared_by(comparisons * parts(args));
-    let stored = Stored { args, results: &results, benchmarks, acceptances };
-    let of_release = release.map(|release| [release, versions[1].clone()]);
-    let mut report = stored.report(versions, &verdicts)?;
-    if let Some(versions) = of_release {
-        let limit = gate.and_then(|gate| gate.min_effect);
-        report.also = Some(Box::new(stored.report(versions, &verdicts.with_limit(limit))?));
+    let report = |counts: bool| {
+        let verdicts = verdicts.only(counts);
+        let results = finished(&store, counts, &*command_line)?;
+        results.check_metrics(&verdicts.metrics, &benchmarks)?;
+        let stored =
+            Stored { args, results: &results, benchmarks: &benchmarks, acceptances: &acceptances };
+        let mut report = stored.report(versions.clone(), &verdicts)?;
+        if let Some(release) = &release {
+            let limit = gate.as_ref().and_then(|gate| gate.min_effect);
+            let versions = [release.clone(), versions[1].clone()];
+            report.also = Some(Box::new(stored.report(versions, &verdicts.with_limit(limit))?));
+        }
+        Ok::<_, Failure>(report)
+    };
+    let mut all = report(!verdicts.times())?;
+    if verdicts.times() && verdicts.counts() {
+        let counted = report(true)?;
+        all.add_counts(counted);
     }
-    Ok(report)
+    all.deciding = deciding(&project.file, args.verdict.fail_on);
+    Ok(all)
 }
 
 /// What is stored of some benchmarks.
 struct Stored<'s> {
     args: &'s CompareArgs,
     results: &'s Results<'s>,
-    benchmarks: Vec<Benchmark>,
-    acceptances: Acceptances<'s>,
+    benchmarks: &'s [Benchmark],
+    acceptances: &'s Acceptances<'s>,
 }
 
 impl Stored<'_> {
@@ -78,7 +89,7 @@ impl Stored<'_> {
         let command_line = args.command_line();
         let mut comparison =
             Comparison::new(self.results, versions, options, verdicts, command_line)?;
-        for benchmark in &self.benchmarks {
+        for benchmark in self.benchmarks {
             comparison.add(benchmark)?;
         }
         let mut report = comparison.finish();
@@ -107,9 +118,13 @@ pub fn store<'a>(
     if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
 }
 
-/// The results of finished experiments. That there is none is such a failure too.
-pub fn finished<'s>(store: &'s Store<'s>, given: &dyn CommandLine) -> Result<Results<'s>> {
-    let results = Results::finished(store)?;
+/// The results of finished experiments that timed, or of those that counted. That there is none is such a failure too.
+pub fn finished<'s>(
+    store: &'s Store<'s>,
+    counts: bool,
+    given: &dyn CommandLine,
+) -> Result<Results<'s>> {
+    let results = Results::finished_of(store, counts)?;
     match (results.experiments.len(), results.unfinished) {
         (0, 0) => Err(nothing_stored(store.path(), given)),
         (0, unfinished) => {

@@ -1,11 +1,11 @@
 //! Counts what benchmarks execute, instead of timing them: one execution of each version, and where these differ, one in
-//! every layout and initial state.
+//! each of three layouts, with two initial states.
 
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
@@ -34,7 +34,8 @@ use crate::{
 /// In how many layouts a benchmark is counted whose counts differ.
 pub const COUNTED_LAYOUTS: u32 = 3;
 
-/// In how many initial states of each layout: other random numbers, another size of the environment.
+/// In how many initial states: other random numbers, another size of the environment. Layouts have one after the other: what
+/// counts depend on is seen by fewer executions than there are pairs of both.
 const STATES: usize = 2;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
@@ -89,7 +90,7 @@ impl Runner<'_> {
     }
 
     /// The plan. Nothing of how benchmarks are timed is in its settings.
-    fn counting_plan(
+    pub fn counting_plan(
         &self,
         versions: Vec<PlannedVersion>,
         benchmarks: &[Benchmark],
@@ -117,7 +118,7 @@ impl Runner<'_> {
         let dimensions = Dimensions {
             first_look: None,
             builds: COUNTED_LAYOUTS as usize,
-            executions: STATES,
+            executions: 1,
             measurements: 1,
         };
         let planned = |one: &Benchmark| PlannedBenchmark { benchmark: one.clone(), dimensions };
@@ -140,7 +141,7 @@ impl Runner<'_> {
         builds: &Builds,
         benchmarks: &[Benchmark],
     ) -> Result<()> {
-        let wanted = |place: &Place| place.build == 0 && place.state == 0;
+        let wanted = |place: &Place| place.build == 0;
         self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
     }
 
@@ -183,13 +184,11 @@ impl Runner<'_> {
         for (benchmark, subject) in subjects.iter().enumerate() {
             for version in 0..subject.versions.len() {
                 for build in 0..builds.seeds.len() {
-                    for state in 0..STATES {
-                        let place = Place { benchmark, version, build, state };
-                        let is_done = subject.done.contains(&slot(builds, place));
-                        if wanted(&place) && !is_done {
-                            left.entry((build, version)).or_default().push(place);
-                            total += 1;
-                        }
+                    let place = Place { benchmark, version, build, state: build % STATES };
+                    let is_done = subject.done.contains(&slot(builds, place));
+                    if wanted(&place) && !is_done {
+                        left.entry((build, version)).or_default().push(place);
+                        total += 1;
                     }
                 }
             }
@@ -200,72 +199,89 @@ impl Runner<'_> {
             self.workshop.activate(builds.versions[version].home_of(build))?;
             // Of a benchmark that failed in another version, nothing is compared.
             places.retain(|place| !subjects[place.benchmark].versions.is_empty());
-            for (place, counted, iterations) in self.count_at_once(counter, &subjects, &places)? {
-                let subject = &mut subjects[place.benchmark];
+            let mut tell = |place: Place, counted: &Counted| {
+                let benchmark = &subjects[place.benchmark].benchmark;
                 let slot = slot(builds, place);
-                self.store.record_execution(
-                    begun.id,
-                    &subject.benchmark,
-                    slot,
-                    counted.as_ref(),
-                )?;
-                if counted.is_err() {
+                self.store.record_execution(begun.id, benchmark, slot, counted.as_ref())?;
+                done += 1;
+                self.observer.executed(done, total);
+                Ok(())
+            };
+            let ended = self.count_at_once(counter, &subjects, &places, &mut tell)?;
+            for Told { place, is_measured, iterations } in ended {
+                let subject = &mut subjects[place.benchmark];
+                if !is_measured {
                     subject.versions.clear();
                 } else if subject.request.iterations != Some(iterations) {
                     subject.request.iterations = Some(iterations);
                     let (benchmark, machine) = (&subject.benchmark, this_machine());
                     self.store.record_tuned(benchmark, &machine, FLOOR, iterations)?;
                 }
-                done += 1;
-                self.observer.executed(done, total);
             }
         }
         Ok(())
     }
 
-    /// Executes all these places of one build of one version, several at once: nothing is timed.
+    /// Executes all these places of one build of one version, several at once: nothing is timed. What came of each is
+    /// told as soon as it has ended.
     fn count_at_once(
         &self,
         counter: &Counter,
         subjects: &[Subject<'_>],
         places: &[Place],
-    ) -> Result<Vec<(Place, Counted, u64)>> {
+        tell: &mut dyn FnMut(Place, &Counted) -> Result<()>,
+    ) -> Result<Vec<Told>> {
         let cpus = process::cpus().map_or(1, |cpus| cpus.len());
         let lanes = cpus.clamp(1, MOST_LANES as usize).min(places.len().max(1));
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::with_capacity(places.len()));
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
         let conditions = self.conditions;
-        let work = || {
+        let work = |sender: mpsc::Sender<(Place, Result<(Counted, u64)>)>| {
             while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
                 let counted = if conditions.interrupt.is_set() {
                     Err(Failure::new(Exit::Interrupted, "stopped between two executions"))
                 } else {
                     count_one(&conditions, counter, &subjects[place.benchmark], *place)
                 };
-                let is_failure = counted.is_err();
-                if let Ok(mut results) = results.lock() {
-                    results.push((*place, counted));
-                }
-                if is_failure {
-                    return;
-                }
+                // Whoever receives it lives longer.
+                let _ = sender.send((*place, counted));
             }
         };
         thread::scope(|scope| {
-            for _ in 1..lanes {
-                scope.spawn(work);
+            for _ in 0..lanes {
+                let sender = sender.clone();
+                let work = &work;
+                scope.spawn(move || work(sender));
             }
-            work();
-        });
-        let mut results = results.into_inner().unwrap_or_default();
-        results.sort_by_key(|(place, _)| (place.benchmark, place.state));
-        results
-            .into_iter()
-            .map(|(place, counted)| {
-                counted.map(|(counted, iterations)| (place, counted, iterations))
-            })
-            .collect()
+            drop(sender);
+            let (mut all, mut failure) = (Vec::with_capacity(places.len()), None);
+            for (place, counted) in receiver {
+                let told = counted.and_then(|(counted, iterations)| {
+                    tell(place, &counted)?;
+                    Ok(Told { place, is_measured: counted.is_ok(), iterations })
+                });
+                match told {
+                    Ok(told) => all.push(told),
+                    Err(first) => {
+                        stopped.store(true, Ordering::Relaxed);
+                        failure.get_or_insert(first);
+                    }
+                }
+            }
+            failure.map_or(Ok(all), Err)
+        })
     }
+}
+
+/// What an execution was told to have given.
+struct Told {
+    place: Place,
+    is_measured: bool,
+    /// The iterations of its measurements.
+    iterations: u64,
 }
 
 /// One count of a benchmark, and the iterations of its measurements: the first version finds how many are enough.
@@ -278,7 +294,7 @@ fn count_one(
     let InVersion { harness, .. } = &subject.versions[place.version];
     let executable = subject.executable(place.version, place.build)?;
     let mut iterations = subject.request.iterations.unwrap_or(1);
-    let is_first = place.version == 0 && place.build == 0 && place.state == 0;
+    let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.
     let seed = place.state as u64;
     loop {

@@ -60,7 +60,7 @@ impl Harness for Libtest {
             failure("it printed no measurement; does a benchmark with this id exist?")
         })?;
         let series = match conditions.counting {
-            Some(counting) => counted_by(counting, of_libtest)?,
+            Some(counting) => counted_by(counting, |readings| of_libtest(readings, median))?,
             None => Series {
                 metric: Metric::wall(),
                 values: vec![median],

@@ -50,12 +50,8 @@ impl<'s> Results<'s> {
         Self::finished_of(store, false)
     }
 
-    /// What finished experiments counted.
-    pub fn finished_counts(store: &'s Store<'s>) -> Result<Self> {
-        Self::finished_of(store, true)
-    }
-
-    fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
+    /// The same, or what finished experiments counted.
+    pub fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
         let mut experiments = store.experiments()?;
         experiments
             .retain(|stored| !stored.plan.is_diagnosis() && stored.plan.is_counting() == counts);
@@ -72,7 +68,7 @@ impl<'s> Results<'s> {
     }
 
     /// Whether this experiment counted.
-    pub(super) fn is_counting(&self, experiment: usize) -> bool {
+    pub fn is_counting(&self, experiment: usize) -> bool {
         self.experiments[experiment].plan.is_counting()
     }
 

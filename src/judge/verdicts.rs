@@ -81,7 +81,7 @@ impl<'r> Judge<'r> {
             return Ok(vec![JudgedRow::of_benchmark(&benchmark.benchmark, verdict)]);
         }
         if versions.iter().all(|place| self.results.is_counting(place.experiment)) {
-            let row = |metric: &Metric| self.by_counts(benchmark, versions, metric, criteria);
+            let row = |metric: &Metric| by_counts(benchmark, versions, metric, criteria);
             return metrics.iter().map(row).collect();
         }
         let row = |metric: &Metric| match relation {
@@ -166,26 +166,6 @@ impl<'r> Judge<'r> {
             return Verdict::NotComparable { reason };
         };
         Verdict::Failed { reason }
-    }
-
-    /// What was counted in both versions, in one experiment or in two.
-    fn by_counts(
-        &self,
-        benchmark: &BenchmarkResults<'_>,
-        versions: [VersionRef; 2],
-        metric: &Metric,
-        criteria: &Criteria,
-    ) -> Result<JudgedRow> {
-        let criteria = criteria.of_metric(metric);
-        let builds = Stage::First.into();
-        let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
-        let judged = summaries.and_then(|summaries| {
-            let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria)?;
-            Some((verdict, vec![JudgedStage { summaries, assessment }]))
-        });
-        let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
-        let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
-        Ok(JudgedRow { metric: Some(metric.clone()), stages, ..row })
     }
 
     /// By the stages of the experiment that measured both versions.
@@ -353,6 +333,25 @@ fn is_mixed(benchmark: &BenchmarkResults<'_>, relation: &Relation) -> bool {
     };
     let versions = relation.versions();
     stages.iter().any(|stage| benchmark.interleaving(&versions, *stage) == Err(Mixed))
+}
+
+/// What was counted in both versions, in one experiment or in two.
+fn by_counts(
+    benchmark: &BenchmarkResults<'_>,
+    versions: [VersionRef; 2],
+    metric: &Metric,
+    criteria: &Criteria,
+) -> Result<JudgedRow> {
+    let criteria = criteria.of_metric(metric);
+    let builds = Stage::First.into();
+    let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
+    let judged = summaries.and_then(|summaries| {
+        let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria)?;
+        Some((verdict, vec![JudgedStage { summaries, assessment }]))
+    });
+    let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
+    let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
+    Ok(JudgedRow { metric: Some(metric.clone()), stages, ..row })
 }
 
 fn no_measurements() -> Verdict {

@@ -125,7 +125,7 @@ pub const fn shown_by(basis: Basis) -> &'static str {
     match basis {
         Basis::Confirmed { .. } => "confirmed by fresh builds",
         Basis::OneStage => "flagged by one stage, without confirmation",
-        Basis::Counted => "counted, in every layout and initial state",
+        Basis::Counted => "counted, the same in every layout",
         Basis::Stored { .. } => "shown by the results of two experiments",
         Basis::Beyond { .. } => "more than what was accepted",
     }

@@ -53,11 +53,14 @@ fn lines_of(table: &str) -> Vec<String> {
     lines.take_while(|line| !line.starts_with('[')).collect()
 }
 
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 11] = [
     "[build]",
     "[experiment]",
     "[[benchmark]]",
     "[verdict]",
+    "[metric.instructions]",
+    "[metric.allocations]",
+    "[metric.allocated-bytes]",
     "[gate]",
     "[store]",
     "[[harness]]",

@@ -90,6 +90,18 @@ impl VerdictSettings {
         self.metrics.iter().any(Metric::is_counted)
     }
 
+    /// Whether things are counted and nothing is timed.
+    pub fn counts_only(&self) -> bool {
+        self.counts() && !self.times()
+    }
+
+    /// The same with the smallest change of interest of the first metric, which is counted.
+    #[must_use]
+    pub fn limited_as_counts(&self) -> Self {
+        let limit = self.metrics.first().and_then(|metric| self.criteria.counts.of(metric));
+        self.with_limit(limit)
+    }
+
     /// The same for what is counted alone, or for what is timed alone.
     #[must_use]
     pub fn only(&self, counted: bool) -> Self {

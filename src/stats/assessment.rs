@@ -113,7 +113,8 @@ impl Assessment {
     /// It is known for the rule `overlap` alone: the others are no t tests at that rate.
     pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
-        (self.rule == Rule::Overlap)
+        // What was counted needs no power.
+        (self.rule == Rule::Overlap && self.rates.flag > 0.0)
             .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
     }
 }

@@ -98,7 +98,10 @@ impl Measurements {
         let first = self.executions.len();
         for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
-            if let Some(measurement) = values.iter().position(|value| !ACCEPTED.contains(value)) {
+            // A count of what a benchmark may not need at all.
+            let is_nothing = |value: f64| value == 0.0 && self.metric.may_be_nothing();
+            let is_refused = |value: &f64| !ACCEPTED.contains(value) && !is_nothing(*value);
+            if let Some(measurement) = values.iter().position(is_refused) {
                 let position = MeasurementPosition { seed, round, measurement };
                 return Err(Misfit::Value { value: values[measurement], position });
             }

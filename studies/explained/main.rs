@@ -99,7 +99,8 @@ impl Answer {
             Ok(serde_json::from_slice(&output.stdout).map_err(error)?)
         };
         let only = format!("^{}$", planted.benchmark);
-        let compared = ask(&["compare", "--metric", "instructions", "--advisory", "--filter", &only])?;
+        let compared =
+            ask(&["compare", "--metric", "instructions", "--advisory", "--filter", &only])?;
         let explained = ask(&["explain", planted.benchmark, "--exact"])?;
         let row = &compared["benchmarks"][0];
         let value = |version: &str| row[version]["value"].as_f64().ok_or("nothing was counted");

@@ -18,6 +18,7 @@ mod ci;
 mod command_line;
 mod compare;
 mod compare_report;
+mod counts;
 mod demo;
 mod diagnose;
 mod diff;

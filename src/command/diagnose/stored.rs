@@ -93,7 +93,9 @@ fn diagnosis(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
 
 /// The newest experiment that is no diagnosis.
 fn comparison(all: &[(&StoredExperiment, usize)]) -> Option<Stored> {
-    let is_one = |(stored, _): &&(&StoredExperiment, usize)| !stored.plan.is_diagnosis();
+    let is_one = |(stored, _): &&(&StoredExperiment, usize)| {
+        !stored.plan.is_diagnosis() && !stored.plan.is_counting()
+    };
     let is_finished = |one: &&(&StoredExperiment, usize)| one.0.finished.is_some();
     let finished = all.iter().filter(is_one).find(is_finished);
     let (newest, place) = finished.or_else(|| all.iter().find(is_one))?;

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     command::{
+        counts::{self, Counts},
         selection::{Selection, common_benchmarks},
         stages::Stages,
     },
@@ -257,6 +258,9 @@ impl Comparisons<'_> {
     }
 }
 
+/// A standard error that is far below that of any change of interest.
+const ROUNDING: f64 = 1e-8;
+
 /// What a row says; otherwise why it says nothing.
 fn measured(row: &JudgedRow) -> Result<Measured, String> {
     let finding = match &row.verdict {
@@ -277,7 +281,8 @@ fn measured(row: &JudgedRow) -> Result<Measured, String> {
     let comparison = &decisive.assessment.comparison;
     let estimate = Estimate {
         log_change: comparison.log_change,
-        standard_error: comparison.standard_error,
+        // Counts have none; but what is left of a sum of logarithms is no change.
+        standard_error: comparison.standard_error.max(ROUNDING),
         freedom: comparison.freedom,
     };
     Ok(Measured { estimate, finding })
@@ -291,7 +296,8 @@ fn rows(
     verdicts: &VerdictSettings,
     effort: &mut Effort,
 ) -> Result<Vec<JudgedRow>> {
-    let mut rows = Stored::of(finder.runner, versions)?.rows(benchmarks, verdicts)?;
+    let mut rows =
+        Stored::of(finder.runner, versions, verdicts.counts_only())?.rows(benchmarks, verdicts)?;
     let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
     let missing: Vec<Benchmark> =
         benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();
@@ -305,6 +311,18 @@ fn rows(
     let mut report = ComparisonReport::new(base, head, criteria, command_line);
     let runner = finder.runner;
     let unmeasured: &[(Benchmark, Sameness)] = &[];
+    if verdicts.counts_only()
+        && let Some(counter) = counts::counter(runner, versions, verdicts, finder.console)?
+    {
+        let begun = Instant::now();
+        let (measured, console) = (missing.as_slice(), finder.console);
+        let counts = Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+        let (experiment, counted) = counts.measure()?;
+        runner.finish(&experiment)?;
+        rows.extend(counted);
+        effort.spent += begun.elapsed();
+        return Ok(rows);
+    }
     let stages = Stages {
         runner,
         versions,

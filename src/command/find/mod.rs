@@ -73,6 +73,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
         ..ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
     announce(&line, &console);
     if args.experiment.dry_run {
         return Ok(Exit::Success);

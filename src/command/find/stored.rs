@@ -6,7 +6,7 @@ use crate::{
     experiment::{ListedVersion, Runner},
     failure::Result,
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
-    model::Benchmark,
+    model::{Benchmark, ExperimentPlan},
     settings::VerdictSettings,
     stats::{Doubt, Verdict},
 };
@@ -20,10 +20,15 @@ pub struct Stored<'r> {
 }
 
 impl<'r> Stored<'r> {
-    /// Reads which there are.
-    pub fn of(runner: &'r Runner<'r>, versions: &[ListedVersion; 2]) -> Result<Self> {
-        let results = Results::finished(&runner.store)?;
-        let places = places(&results, runner, versions);
+    /// Reads which there are: those that timed, or those that counted.
+    pub fn of(runner: &'r Runner<'r>, versions: &[ListedVersion; 2], counts: bool) -> Result<Self> {
+        let results = Results::finished_of(&runner.store, counts)?;
+        let wanted = if counts {
+            runner.counting_plan(Vec::new(), &[])
+        } else {
+            runner.plan(std::iter::empty(), &[])
+        };
+        let places = places(&results, &wanted, versions);
         Ok(Self { runner, results, places })
     }
 
@@ -71,10 +76,9 @@ impl<'r> Stored<'r> {
 /// Where exactly these versions were compared, measured as this runner measures: the newest first.
 fn places(
     results: &Results<'_>,
-    runner: &Runner<'_>,
+    wanted: &ExperimentPlan,
     versions: &[ListedVersion; 2],
 ) -> Vec<[VersionRef; 2]> {
-    let wanted = runner.plan(std::iter::empty(), &[]);
     // Two commits with the same tree are two versions of an experiment.
     let place_of = |experiment: usize, listed: &ListedVersion, other: Option<VersionRef>| {
         let planned = results.experiments[experiment].plan.versions.iter().enumerate();
@@ -91,7 +95,7 @@ fn places(
         Some([base, head])
     };
     let is_alike =
-        |experiment: &usize| results.experiments[*experiment].plan.obstacles(&wanted).is_empty();
+        |experiment: &usize| results.experiments[*experiment].plan.obstacles(wanted).is_empty();
     let places = (0..results.experiments.len()).rev().filter(is_alike).filter_map(both);
     places.collect()
 }

@@ -9,8 +9,9 @@ use crate::{
     model::{Interleave, Stage, Version},
     report::history::{BenchmarkHistory, Event, Place, Series, SuspectedChange},
     stats::{
+        Change, Summary, Verdict,
         changes::{self, FEWEST, LARGEST_P, Observation, Span},
-        discoveries,
+        discoveries, judge_counts,
     },
 };
 
@@ -18,6 +19,8 @@ use crate::{
 pub struct Course {
     /// What can be judged, or why nothing can.
     series: Result<changes::Series, String>,
+    /// The steps of what was counted, which needs no statistics, and over how many versions.
+    steps: Option<(usize, Vec<Step>)>,
     /// The entries of the timeline that follow each other up to the newest, oldest first.
     chain: Vec<usize>,
     /// For each entry, the one whose measurements are its value.
@@ -31,11 +34,50 @@ struct Candidate {
     interleave: Interleave,
 }
 
+/// A change of counts between two entries of the timeline that follow each other.
+struct Step {
+    between: [usize; 2],
+    /// The change of the level, which is that behind the last step.
+    change: Change,
+}
+
 impl History<'_> {
+    /// The steps of what was counted: wherever the ranges of a version and of the first one behind the last step lie
+    /// apart, by at least the smallest change of interest. So many small changes become a step, too.
+    fn steps(&self, candidates: &[Candidate]) -> Result<(usize, Vec<Step>)> {
+        let criteria = self.criteria.of_metric(&self.metric);
+        let mut newest: BTreeMap<usize, VersionRef> = BTreeMap::new();
+        newest.extend(candidates.iter().map(|one| (one.entry, one.place)));
+        let mut level: Option<Summary> = None;
+        let (mut before, mut steps) = (0, Vec::new());
+        for (entry, place) in &newest {
+            let (_, summary) =
+                self.all.judge.value(self.benchmark, *place, &self.metric, &criteria)?;
+            let Some(summary) = summary else { continue };
+            let judged = level.as_ref().and_then(|level| judge_counts(level, &summary, &criteria));
+            let step = match judged {
+                Some((_, Verdict::Regressed { change, .. } | Verdict::Improved { change, .. })) => {
+                    Some(Step { between: [before, *entry], change })
+                }
+                _ => None,
+            };
+            if step.is_some() || level.is_none() {
+                level = Some(summary);
+            }
+            steps.extend(step);
+            before = *entry;
+        }
+        Ok((newest.len(), steps))
+    }
+
     /// The values of the newest version and of its ancestors that can be compared with it.
     pub(super) fn course(&self) -> Result<Course> {
         let chain = chain(self.all.entries);
         let (candidates, others) = self.candidates(&chain);
+        if self.metric.is_counted() && self.all.results.is_counting(self.newest.experiment) {
+            let (steps, sources) = (Some(self.steps(&candidates)?), self.sources.to_vec());
+            return Ok(Course { series: Err(String::new()), steps, chain, sources });
+        }
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
             let (_, summary) =
@@ -58,7 +100,7 @@ impl History<'_> {
             versions.dedup();
             too_few(versions.len(), others)
         });
-        Ok(Course { series, chain, sources: self.sources.to_vec() })
+        Ok(Course { series, steps: None, chain, sources: self.sources.to_vec() })
     }
 
     /// Where the benchmark was measured like the newest version of the chain and interleaved like most; and how many
@@ -135,6 +177,11 @@ pub(super) fn judge(
         courses.iter().map(|course| course.series.as_ref().ok().map(changes::Series::p)).collect();
     let level = discoveries(p_values.iter().flatten().copied(), false_alarm_rate.min(LARGEST_P));
     for ((benchmark, course), p) in benchmarks.iter_mut().zip(courses).zip(p_values) {
+        if let Some((versions, steps)) = &course.steps {
+            let changes = steps.iter().map(|step| course.suspected(step, entries)).collect();
+            benchmark.series = Series::Judged { versions: *versions, p: 0.0, changes };
+            continue;
+        }
         benchmark.series = match (&course.series, p) {
             (Ok(series), Some(p)) => {
                 let found = if p <= level { series.changes(level) } else { Vec::new() };
@@ -181,6 +228,21 @@ fn place(span: &Span, entries: &[TimelineEntry]) -> Place {
 }
 
 impl Course {
+    /// A step as a change that is told.
+    fn suspected(&self, step: &Step, entries: &[TimelineEntry]) -> SuspectedChange {
+        let at = step.between;
+        let change = changes::ChangePoint {
+            at,
+            earliest: at,
+            latest: at,
+            estimate: 0.0,
+            low: 0.0,
+            high: 0.0,
+        };
+        let Change { estimate, low, high } = step.change;
+        SuspectedChange { place: place(&self.span(&change), entries), estimate, low, high }
+    }
+
     /// Where a change may be, without versions in which the benchmark is known to do the same as before.
     fn span(&self, change: &changes::ChangePoint) -> Span {
         let narrowed = |[after, until]: [usize; 2]| {

@@ -5,7 +5,7 @@ use std::{rc::Rc, time::SystemTime};
 mod agenda;
 mod range;
 
-use super::{announcement, output::Output, project_of, show};
+use super::{announcement, counts, output::Output, project_of, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
     console::Console,
@@ -93,7 +93,9 @@ impl Run<'_> {
         let Self { runner, console, .. } = *self;
         let versions = [runner.list(version.clone())?];
         let benchmarks = versions[0].benchmarks();
-        announcement::plan(console, &runner.outline(&versions, &benchmarks), false);
+        if !self.verdicts.counts_only() {
+            announcement::plan(console, &runner.outline(&versions, &benchmarks), false);
+        }
         if self.only_plan {
             return Ok(None);
         }
@@ -101,7 +103,9 @@ impl Run<'_> {
         for (target, failure) in failures {
             console.line(&format!("warning: {target}: {failure}"));
         }
-        if !benchmarks.is_empty() {
+        if !benchmarks.is_empty() && self.verdicts.counts_only() {
+            counts::of_version(runner, &versions, &benchmarks)?;
+        } else if !benchmarks.is_empty() {
             let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
             measure(runner, &versions, &builds, &benchmarks, console)?;
         }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     command::{
         announcement,
+        counts::{self, Counts},
         find::stored::Stored,
         selection::{Selection, benchmarks_only_in},
         show,
@@ -182,7 +183,7 @@ impl Run<'_> {
         let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
         let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
-        let stored = Stored::of(runner, versions)?;
+        let stored = Stored::of(runner, versions, verdicts.counts_only())?;
         let mut rows = stored.rows(&wanted, verdicts)?;
         let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
         let missing: Vec<Benchmark> =
@@ -206,8 +207,22 @@ impl Run<'_> {
             return Ok(rows);
         }
         announcement::unaffected(console, unmeasured.len(), chosen.common.len());
-        announcement::plan(console, &runner.outline(versions, &missing), verdicts.criteria.confirm);
+        if !verdicts.counts_only() {
+            let outline = runner.outline(versions, &missing);
+            announcement::plan(console, &outline, verdicts.criteria.confirm);
+        }
         if self.only_plan {
+            return Ok(rows);
+        }
+        if verdicts.counts_only()
+            && let Some(counter) = counts::counter(runner, versions, verdicts, console)?
+        {
+            let (measured, unmeasured) = (missing.as_slice(), unmeasured.as_slice());
+            let counts =
+                Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+            let (experiment, counted) = counts.measure()?;
+            runner.finish(&experiment)?;
+            rows.extend(counted);
             return Ok(rows);
         }
         let stages = Stages {

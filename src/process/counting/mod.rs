@@ -8,8 +8,8 @@ mod step;
 
 use std::{
     env,
-    ffi::OsString,
-    fs,
+    ffi::{OsStr, OsString},
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
     sync::Mutex,
@@ -32,6 +32,9 @@ pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
     include_str!("../turns/system.rs"),
     "}\n"
 );
+
+/// What the names of directories begin with that the next execution removes if nobody uses them: those of harnesses.
+const PREFIX: &str = "rbench-execution-counts-";
 
 /// The variable that tells the library what to do.
 const VARIABLE: &str = "RBENCH_COUNTING";
@@ -61,6 +64,8 @@ pub struct Counter {
 pub struct Counting {
     counter: Counter,
     place: TempDir,
+    /// Tells other processes of rbench that the directory is in use, as long as this one lives.
+    _lock: File,
     /// What random numbers follow from.
     seed: u64,
     /// Whether each reading of the clock dumps what was executed since the one before, by function.
@@ -91,8 +96,11 @@ pub struct CountedProcess {
 
 /// The valgrind that is installed, or how to install it.
 pub fn find_valgrind() -> Result<PathBuf> {
-    let paths = env::var_os("PATH").unwrap_or_default();
-    let mut all = env::split_paths(&paths).map(|directory| directory.join("valgrind"));
+    find_valgrind_in(&env::var_os("PATH").unwrap_or_default())
+}
+
+fn find_valgrind_in(paths: &OsStr) -> Result<PathBuf> {
+    let mut all = env::split_paths(paths).map(|directory| directory.join("valgrind"));
     all.find(|path| path.is_file()).ok_or_else(|| {
         Failure::new(Exit::Usage, "cannot count instructions: valgrind is not installed")
             .because("no directory of PATH has it")
@@ -105,11 +113,15 @@ pub fn find_valgrind() -> Result<PathBuf> {
 impl Counting {
     /// What counts one process, whose random numbers follow from `seed`.
     pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
-        let place = tempfile::Builder::new().prefix("rbench-counts-").tempdir();
-        let place = place.or_fail(Exit::Usage, || "cannot make a directory for counts")?;
+        let what = || "cannot make a directory for counts";
+        let place = tempfile::Builder::new().prefix(PREFIX).tempdir().or_fail(Exit::Usage, what)?;
+        let lock = File::open(place.path()).or_fail(Exit::Usage, what)?;
+        // Where the file system knows no locks, nothing is removed either.
+        let _ = lock.lock();
         Ok(Self {
             counter: counter.clone(),
             place,
+            _lock: lock,
             seed,
             by_function: false,
             measured: Mutex::default(),
@@ -154,8 +166,14 @@ impl Counting {
 
     /// The files of callgrind for what was executed before each reading, from the first one on.
     pub fn parts(&self) -> Vec<PathBuf> {
-        let part = |number: usize| self.place.path().join(format!("profile.{number}"));
-        (1..).map(part).take_while(|path| path.exists()).collect()
+        let mut parts = Vec::new();
+        loop {
+            let part = self.place.path().join(format!("profile.{}", parts.len() + 1));
+            if !part.exists() {
+                return parts;
+            }
+            parts.push(part);
+        }
     }
 
     /// All instructions of the process, which has ended: also those before and after all readings.
@@ -204,6 +222,19 @@ impl CountedProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_valgrind_is_missing_it_is_told_how_to_install_it() {
+        let failure = find_valgrind_in("/no/place:/nor/here".as_ref()).unwrap_err();
+        assert_eq!(failure.exit(), Exit::Usage);
+        let told = failure.to_string();
+        assert!(told.contains("valgrind is not installed"), "{told}");
+        assert!(told.contains("apt-get install valgrind"), "{told}");
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("valgrind"), "").unwrap();
+        let paths = env::join_paths([Path::new("/no/place"), place.path()]).unwrap();
+        assert_eq!(find_valgrind_in(&paths).unwrap(), place.path().join("valgrind"));
+    }
 
     #[test]
     fn the_total_is_the_last_that_callgrind_says_it_collected() {

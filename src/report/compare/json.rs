@@ -85,6 +85,9 @@ struct Row<'r> {
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
+    /// Present where it does not affect the exit code: counts beside times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decides: Option<bool>,
     reach: Option<ReachFields<'r>>,
     advice: Option<AdviceFields>,
     /// The first, and the second where there was one. The last one decides.
@@ -192,6 +195,7 @@ impl ComparisonReport {
             base: value(0),
             head: value(1),
             change: Change::of(row),
+            decides: (!self.decides(row)).then_some(false),
             reach: row.reach.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
             stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),

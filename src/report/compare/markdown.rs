@@ -93,6 +93,12 @@ impl ComparisonReport {
                 + &self.markdown_reach(false, CALM_REACH / of);
             text += &folded(&counts.join(", "), &table);
         }
+        let counted = self.time_and_counts().into_iter();
+        let counted = counted.map(|note| format!("- {}\n", escaped(&note)));
+        let counted = cut(counted, OBSTACLES / of, "notes");
+        if !counted.is_empty() {
+            text += &format!("\n{counted}");
+        }
         let obstacles = self.obstacle_notes().into_iter();
         let obstacles = obstacles.map(|note| format!("\n{}.\n", escaped(&capitalised(&note))));
         text += &cut(obstacles, OBSTACLES / of, "notes");

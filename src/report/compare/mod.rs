@@ -1,6 +1,7 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod counted;
 mod dependencies;
 mod html;
 mod json;
@@ -81,6 +82,18 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
+    /// Adds what was counted of the same versions: its rows stand behind those of the same benchmark.
+    pub fn add_counts(&mut self, counted: Self) {
+        let place = |rows: &[JudgedRow], one: &JudgedRow| {
+            rows.iter().rposition(|row| row.benchmark == one.benchmark)
+        };
+        for row in counted.rows.into_iter().filter(|row| row.metric.is_some()) {
+            let place = place(&self.rows, &row).map_or(self.rows.len(), |place| place + 1);
+            self.rows.insert(place, row);
+        }
+        self.stored.extend(counted.stored);
+    }
+
     /// A comparison without benchmarks yet.
     pub fn new(
         base: Version,

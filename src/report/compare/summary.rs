@@ -217,7 +217,10 @@ impl ComparisonReport {
     /// `1 % (some benchmarks have their own)`.
     pub(super) fn min_effect_text(&self) -> String {
         let common = self.criteria.min_effect;
-        let has_own = |row: &JudgedRow| self.min_effect_of(row).total_cmp(&common).is_ne();
+        let is_counted = |row: &JudgedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
+        let has_own = |row: &JudgedRow| {
+            !is_counted(row) && self.min_effect_of(row).total_cmp(&common).is_ne()
+        };
         let own =
             if self.rows.iter().any(has_own) { " (some benchmarks have their own)" } else { "" };
         quantity::exact(common) + own

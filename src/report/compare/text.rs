@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport, StoredExperiment, Warning, dependencies_note,
+    ComparisonReport, StoredExperiment, Warning,
+    counted::is_of,
+    dependencies_note,
     notes::{ground, list},
     summary::name,
     warning::sentence,
 };
 use crate::{
     judge::{JudgedRow, JudgedStage},
-    model::{Benchmark, Interleave},
+    model::{Benchmark, Interleave, Metric},
     report::{
         accepted::idle_note,
         date,
@@ -99,8 +101,12 @@ impl ComparisonReport {
         let mut lines: Vec<String> =
             self.dimensions.map(quantity::dimensions).into_iter().collect();
         lines.extend(self.stored.iter().map(stored));
-        lines.extend(self.taken());
-        lines.extend(self.judged());
+        let is_counted = |row: &JudgedRow| is_of(row, Metric::is_counted);
+        if !self.rows.iter().any(is_counted) || self.rows.iter().any(is_timed) {
+            lines.extend(self.taken());
+            lines.extend(self.judged());
+        }
+        lines.extend(self.counted_line());
         lines
     }
 
@@ -111,7 +117,7 @@ impl ComparisonReport {
         let requested: Vec<usize> =
             stored.chain(self.dimensions).map(|asked| asked.measurements).collect();
         let mut benchmarks: BTreeMap<usize, BTreeSet<&Benchmark>> = BTreeMap::new();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| is_timed(row)) {
             let summaries = row.stages.iter().flat_map(|stage| &stage.summaries);
             for build in summaries.flat_map(Summary::builds) {
                 let taken = build.measurements / build.executions;
@@ -168,7 +174,7 @@ impl ComparisonReport {
     /// The estimators that were used: one, unless some benchmarks could not take turns and each kind has the
     /// one that suits it.
     fn estimators(&self) -> Option<String> {
-        let used = self.rows.iter().filter_map(|row| {
+        let used = self.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
             let took = row.interleaving.map(|all| all.interleave);
             Some((took == Some(Interleave::Turns), row.decisive()?.summaries[0].estimator().name()))
         });
@@ -264,6 +270,9 @@ impl ComparisonReport {
         for note in changed.iter().chain(&told) {
             text += &filled(&note.text, columns);
         }
+        for note in self.time_and_counts() {
+            text += &filled(&note, columns);
+        }
         for note in self.obstacle_notes() {
             text += &filled(&note, columns);
         }
@@ -320,6 +329,11 @@ impl ComparisonReport {
         }
         text
     }
+}
+
+/// Whether a row has what was timed, or anything else that is not counted.
+fn is_timed(row: &JudgedRow) -> bool {
+    is_of(row, |metric| !metric.is_counted())
 }
 
 /// The builds that decided: those of the first stage, and those of the second where there was one: `10+6`.

@@ -49,8 +49,8 @@ impl ExplainReport {
     fn different(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.explanation.functions.iter().filter(|function| {
             let [base, head] = function.calls();
-            let differences = [function.own(), function.attributed(), head - base];
-            differences.into_iter().any(|number| number.abs() >= NOTHING)
+            let is_reason = function.code.differs() && function.attributed().abs() >= NOTHING;
+            is_reason || [function.own(), head - base].iter().any(|one| one.abs() >= NOTHING)
         })
     }
 

@@ -81,7 +81,7 @@ fn report(name: &str) -> ExplainReport {
         same("still", executed(5.0, 12_500.0, 1.0, 5.0), executed(5.0, 12_500.0, 1.0, 5.0)),
     ];
     let set_up = ReachedFunction {
-        name: Name::of(name),
+        name: Name::of(&format!("prepare {name}")),
         instance: 1,
         base_size: None,
         head_size: Some(90),
@@ -101,10 +101,7 @@ fn report(name: &str) -> ExplainReport {
         head: version("HEAD", 'b'),
         benchmark: benchmark(name),
         explanation: Explanation { base, head, functions },
-        reach: Reach {
-            functions: vec![ReachedFunction { while_measuring: true, ..set_up.clone() }, set_up],
-            ..Reach::default()
-        },
+        reach: Reach { functions: vec![set_up], ..Reach::default() },
         dependencies: vec![DependencyChange {
             name: name.to_owned(),
             base: vec!["1.0.0".to_owned()],

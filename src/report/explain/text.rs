@@ -5,7 +5,8 @@ use super::{
     words::{behaviour, calls, code, signed},
 };
 use crate::{
-    profile::FunctionDifference,
+    profile::{FunctionDifference, Place},
+    reach::ReachedFunction,
     report::{
         compare::dependencies_note,
         quantity::count,
@@ -84,7 +85,11 @@ impl ExplainReport {
     /// What differs besides the functions that are executed while it is measured, as lines.
     pub(super) fn also(&self, form: Form) -> Vec<String> {
         let mut reach = self.reach.clone();
-        reach.functions.retain(|function| !function.while_measuring);
+        // What was entered after the clock was first read may have been so to prepare.
+        reach.functions.retain(|function| !self.is_counted(function));
+        for function in &mut reach.functions {
+            function.while_measuring = false;
+        }
         let mut lines = Vec::new();
         if !reach.is_nothing() {
             lines.push(format!("also: {}", form.words(&reach, "may reach more, because")));
@@ -97,6 +102,16 @@ impl ExplainReport {
             lines.push(format!("dependencies: {note}"));
         }
         lines
+    }
+}
+
+impl ExplainReport {
+    /// Whether a function was executed while it was measured.
+    fn is_counted(&self, reached: &ReachedFunction) -> bool {
+        self.explanation.functions.iter().any(|function| {
+            let of_program = matches!(function.place, Place::Program(_));
+            of_program && function.code.differs() && function.name == reached.name
+        })
     }
 }
 

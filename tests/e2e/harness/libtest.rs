@@ -7,7 +7,7 @@ use cargo_rbench::{harness::Libtest, model::Unit};
 use super::{execute, failure, ids, request};
 use crate::support::fixture::Fixture;
 
-static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
+pub(super) static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
 
 fn there_is_a_nightly() -> bool {
     let rustc = Command::new("rustc").args(["+nightly", "--version"]).output();

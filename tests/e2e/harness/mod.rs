@@ -2,6 +2,7 @@
 
 mod agreement;
 mod command;
+mod counts;
 mod criterion;
 mod divan;
 mod libtest;

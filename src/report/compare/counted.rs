@@ -1,0 +1,130 @@
+//! What counts say beside times.
+
+use super::{ComparisonReport, summary::name};
+use crate::{
+    judge::{JudgedRow, JudgedStage},
+    model::{Metric, Unit},
+    report::quantity::{count, exact, percent, size},
+    stats::Verdict,
+};
+
+impl ComparisonReport {
+    /// For each benchmark that was timed and whose instructions were counted, what both say together, unless both
+    /// say that nothing changed: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
+    pub(super) fn time_and_counts(&self) -> Vec<String> {
+        let names = self.names();
+        let counted = self.rows.iter().filter(|row| is_of(row, Metric::is_counted));
+        let mut notes: Vec<String> = Vec::new();
+        for row in counted.filter(|row| row.metric.as_ref() == Some(&Metric::instructions())) {
+            let is_time = |other: &&JudgedRow| {
+                other.benchmark == row.benchmark
+                    && is_of(other, |metric| metric.unit == Unit::Nanoseconds)
+            };
+            let Some(timed) = self.rows.iter().find(is_time) else { continue };
+            notes.extend(
+                together(timed, row).map(|said| format!("{}: {said}", name(&names, timed))),
+            );
+        }
+        notes
+    }
+
+    /// How what was counted was counted, if anything was.
+    pub(super) fn counted_line(&self) -> Option<String> {
+        let stages = || self.counted_stages();
+        let metrics: Vec<Metric> = self.rows.iter().filter_map(|row| row.metric.clone()).collect();
+        let mut metrics: Vec<Metric> = metrics.into_iter().filter(Metric::is_counted).collect();
+        metrics.sort();
+        metrics.dedup();
+        stages().next()?;
+        let limits = metrics.iter().map(|metric| {
+            let limit = self.criteria.of_metric(metric).min_effect;
+            format!("{} (min-effect {})", metric.name, exact(limit))
+        });
+        let limits = limits.collect::<Vec<_>>().join(", ");
+        let layouts = stages().map(|stage| stage.summaries[0].builds().len()).max().unwrap_or(1);
+        let more = if layouts > 1 {
+            format!(", and where counts differ in {}", count(layouts, "layout"))
+        } else {
+            String::new()
+        };
+        Some(format!("counted: {limits}, in 1 layout{more}; nothing of that depends on time"))
+    }
+
+    fn counted_stages(&self) -> impl Iterator<Item = &JudgedStage> {
+        self.rows
+            .iter()
+            .filter(|row| is_of(row, Metric::is_counted))
+            .filter_map(JudgedRow::decisive)
+    }
+}
+
+/// Whether a row is about such a metric.
+pub(super) fn is_of(row: &JudgedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
+    row.metric.as_ref().is_some_and(wanted)
+}
+
+/// What time and instructions of a benchmark say together; nothing where neither changed, or one is unknown.
+fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
+    let change = |row: &JudgedRow| Some(row.decisive()?.assessment.change);
+    let (time, executed) = (change(timed)?, change(counted)?);
+    let is_changed = |row: &JudgedRow| {
+        matches!(
+            row.verdict,
+            Verdict::Regressed { .. } | Verdict::Improved { .. } | Verdict::Accepted { .. }
+        )
+    };
+    let is_same = |row: &JudgedRow| matches!(row.verdict, Verdict::Unchanged { .. });
+    let executed = percent(executed.estimate);
+    if is_changed(timed) && is_same(counted) {
+        let time = percent(time.estimate);
+        return Some(format!("time {time}, instructions the same: memory, branches or layout"));
+    }
+    if is_changed(timed) && is_changed(counted) {
+        return Some(format!("time {}, instructions {executed}", percent(time.estimate)));
+    }
+    if is_same(timed) && is_changed(counted) {
+        let around = size((time.high - time.low) / 2.0);
+        return Some(format!("time unchanged (± {around}), instructions {executed}"));
+    }
+    is_changed(counted).then(|| format!("time inconclusive, instructions {executed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        judge::testing::benchmark,
+        stats::{Criteria, Estimator, Measurements, Summary, judge_counts},
+    };
+
+    /// A row of these counts, as one of this metric.
+    fn row(metric: &Metric, base: f64, head: f64) -> JudgedRow {
+        let summary = |value: f64| {
+            let builds = [(1, vec![vec![value]])];
+            Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
+        };
+        let summaries = [summary(base), summary(head)];
+        let (assessment, verdict) =
+            judge_counts(&summaries[0], &summaries[1], &Criteria::default()).unwrap();
+        let stages = vec![JudgedStage { summaries, assessment }];
+        let row = JudgedRow::of_benchmark(&benchmark("a"), verdict);
+        JudgedRow { metric: Some(metric.clone()), stages, ..row }
+    }
+
+    #[test]
+    fn time_and_instructions_say_together_where_a_change_may_come_from() {
+        let said = |time: f64, instructions: f64| {
+            let timed = row(&Metric::wall(), 100.0, time);
+            together(&timed, &row(&Metric::instructions(), 100.0, instructions))
+        };
+        assert_eq!(
+            said(104.0, 100.0).unwrap(),
+            "time +4.00 %, instructions the same: memory, branches or layout"
+        );
+        assert_eq!(said(104.0, 103.0).unwrap(), "time +4.00 %, instructions +3.00 %");
+        let unchanged = said(100.0, 102.1).unwrap();
+        assert!(unchanged.starts_with("time unchanged (± "), "{unchanged}");
+        assert!(unchanged.ends_with("), instructions +2.10 %"), "{unchanged}");
+        assert_eq!(said(100.0, 100.0), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Instructions are counted exactly, by executions in which nothing is timed.
+
+use serde_json::Value;
+
+use crate::support::{TestProject, rbench::Outcome};
+
+const COUNT: [&str; 5] = ["compare", "--metric", "instructions", "--strategy", "relink"];
+
+/// The fixture, and a second version in which one benchmark does more work.
+fn project(benchmark: &str, units: &str) -> TestProject {
+    let project = TestProject::of("executed");
+    more_work(&project, benchmark, units);
+    project
+}
+
+/// A commit with which a benchmark does so many units of work.
+fn more_work(project: &TestProject, benchmark: &str, units: &str) {
+    let text = project.read("src/lib.rs");
+    let begin = text.find(&format!("fn {benchmark}(")).unwrap();
+    let (before, own) = text.split_at(begin);
+    let (_, behind) = own.split_once(" = ").unwrap();
+    let (_, behind) = behind.split_once(';').unwrap();
+    let head = own.split_once(" = ").unwrap().0;
+    project.write("src/lib.rs", &format!("{before}{head} = {units};{behind}"));
+    project.commit(&format!("More work for {benchmark}"));
+}
+
+fn rows(outcome: &Outcome) -> Vec<Value> {
+    outcome.json("compare")["benchmarks"].as_array().unwrap().clone()
+}
+
+fn row<'r>(rows: &'r [Value], id: &str) -> &'r Value {
+    rows.iter().find(|row| row["id"] == id).unwrap()
+}
+
+#[test]
+fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the_same_in_the_next()
+{
+    let project = project("sort", "404");
+    let count =
+        || project.rbench(&[&COUNT[..], &["--format", "json"]].concat()).run().assert_exit(1);
+    let first = rows(&count());
+    for one in &first {
+        let expected = if one["id"] == "sort" { "regressed" } else { "unaffected" };
+        assert_eq!(one["verdict"], expected, "{one:#}");
+    }
+    let sort = row(&first, "sort");
+    assert_eq!(
+        (&sort["metric"], &sort["reason"]["kind"]),
+        (&"instructions".into(), &"counted".into())
+    );
+    let change = sort["change"]["estimate"].as_f64().unwrap();
+    assert!((0.005..0.0101).contains(&change), "{change}");
+    let again = rows(&count());
+    for side in ["base", "head"] {
+        assert_eq!(row(&again, "sort")[side], sort[side]);
+    }
+    let stored = ["compare", "--stored", "--metric", "instructions", "--format", "json"];
+    let stored = rows(&project.rbench(&stored).run().assert_exit(1));
+    assert_eq!(row(&stored, "sort")["head"], sort["head"]);
+    // What is counted is no time, and nothing else takes it for one.
+    project.rbench(&["compare", "--stored"]).fails_with(2);
+}
+
+#[test]
+fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts() {
+    let project = project("map", "400 + 0");
+    let outcome =
+        project.rbench(&[&COUNT[..], &["--measure-all", "--format", "json"]].concat()).ok();
+    for one in rows(&outcome) {
+        assert_eq!(one["verdict"], "unchanged", "{one:#}");
+        assert_eq!(one["change"]["estimate"], 0.0, "{one:#}");
+    }
+}
+
+#[test]
+fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit() {
+    let project = project("fold", "400 + 0");
+    more_work(&project, "fold", "420");
+    more_work(&project, "fold", "420 + 0");
+    let only = ["--metric", "instructions", "--filter", "^fold$", "--format", "json"];
+    let search = [&["find", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
+    let found = project.rbench(&search).ok().json("find");
+    let one = &found["line"]["benchmarks"][0];
+    assert_eq!(one["id"], "fold");
+    let named = &one["places"][0]["commits"][0]["summary"];
+    assert_eq!(named, "More work for fold", "{one:#}");
+    let [low, high] = ["low", "high"].map(|end| one["places"][0]["change"][end].as_f64().unwrap());
+    assert!(0.03 < low && high < 0.08, "{one:#}");
+    let range = [&["run", "HEAD~3..HEAD", "--strategy", "relink"], &only[..]].concat();
+    project.rbench(&range).ok();
+    let history = project.rbench(&[&["history"], &only[..]].concat()).ok().json("history");
+    let series = &history["benchmarks"][0];
+    assert_eq!(series["metric"], "instructions");
+    let changes = series["series"]["changes"].as_array();
+    assert_eq!(changes.map(Vec::len), Some(1), "{series:#}");
+}

@@ -1,0 +1,81 @@
+//! The same functions through each harness: their instructions, counted twice.
+
+use std::{fs, process::Command};
+
+use cargo_metadata::semver::Version;
+use cargo_rbench::{
+    harness::{
+        Conditions, Criterion, Executable, Harness, Libtest, Native, Outcome, counting_request,
+        iterations_needed,
+    },
+    model::{Metric, Name},
+    process::{
+        Interrupt,
+        counting::{COUNTING_LIBRARY_SOURCE, Counter, Counting, find_valgrind},
+        turns::LIBRARY_FLAGS,
+    },
+};
+use tempfile::TempDir;
+
+use super::{
+    criterion::FIXTURES,
+    divan::{DIVAN, divan},
+    libtest::LIBTEST,
+    native::NATIVE,
+};
+
+/// What counts, with a library that the tests' own compiler makes.
+fn counter(directory: &TempDir) -> Counter {
+    let (source, library) =
+        (directory.path().join("library.rs"), directory.path().join("library.so"));
+    fs::write(&source, COUNTING_LIBRARY_SOURCE).unwrap();
+    let flags = LIBRARY_FLAGS.split(' ').chain(["--cap-lints=allow", "-o"]);
+    let status = Command::new("rustc").args(flags).args([&library, &source]).status().unwrap();
+    assert!(status.success());
+    Counter { valgrind: find_valgrind().unwrap(), library }
+}
+
+/// The instructions of one iteration.
+fn count(harness: &dyn Harness, executable: &Executable, id: &str, counter: &Counter) -> f64 {
+    let interrupt = Interrupt::new().unwrap();
+    let mut iterations = 1;
+    loop {
+        let counting = Counting::new(counter, 7).unwrap();
+        let conditions = Conditions { counting: Some(&counting), ..Conditions::new(&interrupt) };
+        let request = counting_request(harness.kind(), Some(iterations), 7);
+        let outcome = harness.execute(executable, &Name::plain(id), &request, &conditions);
+        let Outcome::Measured(execution) = outcome.unwrap() else { panic!("{id} was skipped") };
+        let [series] = &execution.series[..] else { panic!("{execution:?}") };
+        assert_eq!(series.metric, Metric::instructions());
+        let each = series.values[0];
+        match iterations_needed(harness.kind(), iterations, each) {
+            Some(needed) => iterations = needed,
+            None => return each,
+        }
+    }
+}
+
+#[test]
+fn instructions_are_equal_in_each_run_and_nearly_so_by_every_harness() {
+    let directory = tempfile::tempdir().unwrap();
+    let counter = counter(&directory);
+    let criterion = |minor| Criterion { version: Version::new(0, minor, 0) };
+    let (old, new, divan) = (criterion(5), criterion(8), divan());
+    let all: [(&dyn Harness, &Executable, &str); 5] = [
+        (&Native, NATIVE.executable("same"), "count/1024"),
+        (&old, FIXTURES[0].executable("same"), "count/1024"),
+        (&new, FIXTURES[1].executable("same"), "count/1024"),
+        (&divan, DIVAN.executable("same"), "same::count::1024"),
+        (&Libtest, LIBTEST.executable("same"), "count::words_1024"),
+    ];
+    let mut counts = Vec::new();
+    for (harness, executable, id) in all {
+        let [one, other] = [(); 2].map(|()| count(harness, executable, id, &counter));
+        assert_eq!(one.to_bits(), other.to_bits(), "{} {id}: {one} {other}", harness.kind());
+        counts.push(one);
+    }
+    // Each is compiled on its own, libtest's by another compiler.
+    for (count, part) in counts.iter().zip([0.02, 0.02, 0.02, 0.02, 0.2]) {
+        assert!((count / counts[0] - 1.0).abs() < part, "{counts:?}");
+    }
+}
