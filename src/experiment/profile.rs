@@ -7,7 +7,7 @@ use crate::{
     build::ListedExecutable,
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Outcome, counting_request, iterations_needed},
-    model::Benchmark,
+    model::{Benchmark, HarnessKind},
     process::counting::{Count, Counting, STEP},
     profile::{Dump, Functions, Profile, Stretches, Sum, parse, stretches},
 };
@@ -37,6 +37,11 @@ impl Runner<'_> {
     ) -> Result<(Profile, u64)> {
         let missing = || Failure::new(Exit::Internal, format!("{benchmark} is not listed"));
         let target = version.target_of(benchmark).ok_or_else(missing)?;
+        if target.harness.kind() == HarnessKind::Command {
+            let what = format!("the instructions of {benchmark} cannot be told by function");
+            return Err(Failure::new(Exit::Usage, what)
+                .because("it is a whole program, and measured as one"));
+        }
         let counter = self.counter(version)?;
         let listed =
             self.workshop.listed_executable(&version.compilation, &benchmark.bench_target())?;
