@@ -4,6 +4,7 @@ mod accept;
 mod ci;
 mod diagnose;
 mod doctor;
+mod explain;
 mod find;
 mod generated;
 mod given;
@@ -26,6 +27,7 @@ pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvi
 use clap::{ArgMatches, Args, ColorChoice, FromArgMatches as _, Parser, Subcommand};
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use doctor::DoctorArgs;
+pub use explain::ExplainArgs;
 pub use find::FindArgs;
 pub use generated::{CompletionsArgs, ManArgs};
 pub use given::GivenOptions;
@@ -107,6 +109,8 @@ pub enum Command {
     Import(ImportArgs),
     /// List the functions whose machine code differs between two versions.
     Diff(DiffArgs),
+    /// Tell function by function where the instructions went that a version of a benchmark executes more or less.
+    Explain(ExplainArgs),
     /// List the benchmarks of a version.
     List(ListArgs),
     /// Execute one benchmark, or all of one bench target, once and print the measurements.

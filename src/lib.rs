@@ -31,6 +31,7 @@ pub mod judge;
 pub mod machine;
 pub mod model;
 pub mod process;
+pub mod profile;
 pub mod project;
 pub mod reach;
 pub mod report;

@@ -137,6 +137,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "explain",
+        &[
+            ("explain main . parse/long", "a benchmark of main and of the uncommitted tree"),
+            ("explain HEAD~1..HEAD '^sort$'", "what the last commit did to another one"),
+        ],
+    ),
+    (
         "list",
         &[
             ("list", "the benchmarks of the uncommitted tree"),

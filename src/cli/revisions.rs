@@ -24,6 +24,11 @@ impl RevisionPair {
         Self { base: Some(base), head: Some(head) }
     }
 
+    /// As if these words had been typed, of which there are two at most.
+    pub fn of_words(words: &[String]) -> Self {
+        Self { base: words.first().cloned(), head: words.get(1).cloned() }
+    }
+
     /// What was typed for base and head.
     pub fn typed(&self) -> [Option<&str>; 2] {
         [self.base.as_deref(), self.head.as_deref()]

@@ -165,19 +165,19 @@ struct Numbered<'f> {
 
 impl Identified for Numbered<'_> {
     fn name(&self) -> &Name {
-        &self.code.name
+        self.code.name()
     }
 
     fn code(&self) -> impl Ord {
-        self.code.digest
+        self.code.code()
     }
 
     fn instance(&self) -> impl Ord {
-        self.code.instance
+        self.code.instance()
     }
 
     fn size(&self) -> u64 {
-        self.code.size
+        self.code.size()
     }
 }
 

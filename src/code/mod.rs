@@ -28,6 +28,7 @@ mod moved;
 mod name;
 mod owners;
 mod pairing;
+mod partners;
 mod placement;
 mod references;
 mod relocatable;

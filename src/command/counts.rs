@@ -54,8 +54,8 @@ pub fn counters(
     }
     if wants(&[Metric::instructions()]) {
         let is_alone = counters.is_empty() && !verdicts.times();
-        match runner.counter(head) {
-            Ok(counter) => counters.push(counter),
+        match runner.instruction_counter(head) {
+            Ok(counter) => counters.push(Counter::Instructions(counter)),
             Err(failure) if failure.exit() == Exit::Interrupted || is_alone => return Err(failure),
             Err(failure) => {
                 let rest = "only the other metrics are judged";

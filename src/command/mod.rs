@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 mod exchange;
 mod exec;
+mod explain;
 mod find;
 mod functions;
 mod gc;
@@ -60,6 +61,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Completions(args) => generated::completions(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Init(args) => init::run(args),

@@ -43,7 +43,7 @@ pub const COUNTED_LAYOUTS: u32 = 3;
 const STATES: usize = 2;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
-const DEADLINE: Duration = Duration::from_secs(1200);
+pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// The floor under which iterations for counts are stored: none that is measured by the clock.
 const FLOOR: Duration = Duration::from_secs(1 << 20);
@@ -81,11 +81,14 @@ type Counted = Result<Execution, Unmeasured>;
 
 impl Runner<'_> {
     /// What counts the instructions of a version's processes; fails with how to install it.
-    pub fn counter(&self, version: &ListedVersion) -> Result<Counter> {
+    pub fn instruction_counter(
+        &self,
+        version: &ListedVersion,
+    ) -> Result<process::counting::Counter> {
         let valgrind = find_valgrind()?;
         let library =
             self.workshop.counting_library(version.source(), &version.compilation.record.rustc)?;
-        Ok(Counter::Instructions(process::counting::Counter { valgrind, library }))
+        Ok(process::counting::Counter { valgrind, library })
     }
 
     /// What counts the allocations of a version's processes.

@@ -14,6 +14,7 @@ mod ordinary;
 mod outcome;
 mod plan;
 mod probe;
+mod profile;
 mod reach;
 mod resume;
 pub mod schedule;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    cli::{CompileArgs, DiagnoseArgs, ExperimentArgs, LayoutArgs, MeasureArgs, TargetArgs},
+    cli::{
+        CompileArgs, DiagnoseArgs, ExperimentArgs, ExplainArgs, LayoutArgs, MeasureArgs, TargetArgs,
+    },
     harness::Filter,
     model::{DiagnosisSettings, Interleave, TargetFilter},
     settings::{self, BenchToml, BuildSettings, Efforts, Patience, Purpose},
@@ -50,6 +52,16 @@ impl ExperimentSettings {
             patience: Patience::default(),
         };
         Self::of(file, (&[], false), (target, compile), (&measure, &layout, purpose))
+    }
+
+    /// The same for one benchmark whose functions are counted.
+    pub fn of_explanation(file: &BenchToml, typed: &ExplainArgs) -> Self {
+        let ExplainArgs { target, compile, exact, .. } = typed;
+        let pattern = [typed.benchmark().to_owned()];
+        Self {
+            filter: Filter::new(&pattern, *exact, &target.package, &target.bench),
+            ..Self::of_tracing(file, target, compile)
+        }
     }
 
     /// How a diagnosis measures: with its own numbers, whatever the file says of comparisons.

@@ -7,7 +7,7 @@ use super::Conditions;
 use crate::{
     failure::Result,
     model::{ExecutionRequest, HarnessKind, Metric, Series},
-    process::counting::{Counting, STEP},
+    process::counting::{self, Counting, STEP},
 };
 
 /// What a measurement executes at least, so that the few instructions between a reading of the clock and what is measured
@@ -115,20 +115,20 @@ pub(super) fn series(counts: &[Count]) -> Series {
 
 /// What the clock of a process shows.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Clock {
+pub(super) enum Clock<'c> {
     /// The time.
     Real,
     /// Instructions, beside steps.
-    Instructions,
+    Instructions(&'c Counting),
     /// Allocations or their bytes, beside other steps: see [`allocations`](super::allocations).
     Allocations,
 }
 
-impl Clock {
+impl<'c> Clock<'c> {
     /// That of a process under these conditions.
-    pub(super) fn of(conditions: &Conditions<'_>) -> Self {
+    pub(super) fn of(conditions: &Conditions<'c>) -> Self {
         match (conditions.counting, conditions.allocations) {
-            (Some(_), _) => Self::Instructions,
+            (Some(counting), _) => Self::Instructions(counting),
             (None, Some(_)) => Self::Allocations,
             (None, None) => Self::Real,
         }
@@ -143,7 +143,7 @@ impl Clock {
     pub(super) fn counted(self, times: Series) -> Series {
         match self {
             Self::Real | Self::Allocations => times,
-            Self::Instructions => series(&of_times(&times)),
+            Self::Instructions(counting) => kept(counting, &of_times(&times)),
         }
     }
 }
@@ -153,7 +153,18 @@ pub(super) fn counted_by(
     counting: &Counting,
     of: impl FnOnce(&[i64]) -> Vec<Count>,
 ) -> Result<Series> {
-    Ok(series(&of(&counting.readings()?)))
+    Ok(kept(counting, &of(&counting.readings()?)))
+}
+
+/// The same, kept for whoever tells by function what was executed.
+fn kept(counting: &Counting, counts: &[Count]) -> Series {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
+    let count = |count: &Count| counting::Count {
+        iterations: count.iterations as u64,
+        executed: count.executed as u64,
+    };
+    counting.keep(counts.iter().map(count).collect());
+    series(counts)
 }
 
 /// By how much measurements of more iterations are larger, for each iteration: without what each measurement executes

@@ -137,6 +137,20 @@ impl<'r> From<&'r Benchmark> for FullName<'r> {
     }
 }
 
+/// A package of which two versions use other versions.
+#[derive(Serialize)]
+pub struct Dependency<'r> {
+    name: &'r str,
+    base: &'r [String],
+    head: &'r [String],
+}
+
+impl<'r> From<&'r model::DependencyChange> for Dependency<'r> {
+    fn from(model::DependencyChange { name, base, head }: &'r model::DependencyChange) -> Self {
+        Self { name, base, head }
+    }
+}
+
 /// A bench target that failed as a whole.
 #[derive(Serialize)]
 pub struct FailedTarget<'r> {

@@ -10,6 +10,7 @@ pub mod diagnose;
 pub mod diff;
 pub mod doctor;
 pub mod exec;
+pub mod explain;
 pub mod find;
 pub mod gc;
 pub mod history;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::sources::{SourceFile, rust_files};
 
 /// Each top-level module of `src/`, and the modules that its code may use besides itself.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     // Pure: no files, no processes, no clock.
     ("model", &[]),
     ("failure", &[]),
@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("diagnosis", &["model", "stats"]),
     ("code", &["model"]),
     ("reach", &["code"]),
+    ("profile", &["code"]),
     // The edges: each owns one part of the world.
     ("process", &["failure", "model", "shell"]),
     ("machine", &["failure", "model"]),
@@ -24,7 +25,10 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("forge", &[]),
     // From results to what is read.
     ("judge", &["failure", "model", "reach", "stats", "store"]),
-    ("report", &["code", "diagnosis", "failure", "judge", "model", "reach", "shell", "stats"]),
+    (
+        "report",
+        &["code", "diagnosis", "failure", "judge", "model", "profile", "reach", "shell", "stats"],
+    ),
     ("ci", &["failure", "model", "report"]),
     // What was typed, and what is meant by it.
     ("cli", &["failure", "model", "shell", "stats"]),
@@ -33,8 +37,8 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     (
         "experiment",
         &[
-            "build", "code", "failure", "harness", "machine", "model", "process", "project",
-            "reach", "settings", "shell", "source", "stats", "store",
+            "build", "code", "failure", "harness", "machine", "model", "process", "profile",
+            "project", "reach", "settings", "shell", "source", "stats", "store",
         ],
     ),
     ("console", &["build", "experiment", "failure", "model", "report", "store"]),
@@ -57,6 +61,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "machine",
             "model",
             "process",
+            "profile",
             "project",
             "reach",
             "report",

@@ -27,6 +27,7 @@ mod directions;
 mod distinct;
 mod exchange;
 mod exec;
+mod explain;
 mod find;
 mod first_use;
 mod harness;

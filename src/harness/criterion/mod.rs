@@ -118,12 +118,12 @@ struct Run<'e> {
     received: Received,
     incidents: Vec<Incident>,
     /// What its clock showed.
-    clock: Clock,
+    clock: Clock<'e>,
 }
 
 impl<'e> Run<'e> {
     /// Runs a process with a runner of its own to its end.
-    fn start(mut process: Process<'e>, conditions: &Conditions<'_>) -> Result<Self> {
+    fn start(mut process: Process<'e>, conditions: &Conditions<'e>) -> Result<Self> {
         let scratch = Scratch::new()?;
         let runner = Runner::start(is_from_child)
             .or_fail(Exit::Internal, || "cannot listen for messages of Criterion.rs")?;
@@ -157,7 +157,7 @@ impl Criterion {
         executable: &'e Executable,
         benchmarks: &'e [Name],
         request: &ExecutionRequest,
-        conditions: &Conditions<'_>,
+        conditions: &Conditions<'e>,
     ) -> Result<Run<'e>> {
         let count = u32::try_from(benchmarks.len()).unwrap_or(u32::MAX);
         let arguments = self.arguments(benchmarks, request);

@@ -13,6 +13,7 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
+    sync::Mutex,
 };
 
 use tempfile::TempDir;
@@ -41,12 +42,13 @@ const VARIABLE: &str = "RBENCH_COUNTING";
 
 /// What valgrind is told. Its own configuration files and variable would change counts; its server for debuggers would
 /// leave files behind.
-const OPTIONS: [&str; 5] = [
+const OPTIONS: [&str; 6] = [
     "--tool=callgrind",
     "--command-line-only=yes",
     "--vgdb=no",
     "--child-silent-after-fork=yes",
     "--read-inline-info=no",
+    "--demangle=no",
 ];
 
 /// What counts on this machine.
@@ -69,6 +71,17 @@ pub struct Counting {
     seed: u64,
     /// Whether each reading of the clock dumps what was executed since the one before, by function.
     by_function: bool,
+    /// What was measured.
+    measured: Mutex<Vec<Count>>,
+}
+
+/// What one measurement executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Its iterations.
+    pub iterations: u64,
+    /// The instructions of all of them.
+    pub executed: u64,
 }
 
 /// The same for an [`Invocation`](super::Invocation).
@@ -106,7 +119,14 @@ impl Counting {
         let lock = File::open(place.path()).or_fail(Exit::Usage, what)?;
         // Where the file system knows no locks, nothing is removed either.
         let _ = lock.lock();
-        Ok(Self { counter: counter.clone(), place, _lock: lock, seed, by_function: false })
+        Ok(Self {
+            counter: counter.clone(),
+            place,
+            _lock: lock,
+            seed,
+            by_function: false,
+            measured: Mutex::default(),
+        })
     }
 
     /// The same, and what is executed between two readings is kept by function: see [`parts`](Self::parts).
@@ -124,6 +144,18 @@ impl Counting {
             by_function: self.by_function,
             is_frugal: false,
         }
+    }
+
+    /// Keeps what the process measured.
+    pub fn keep(&self, measured: Vec<Count>) {
+        if let Ok(mut kept) = self.measured.lock() {
+            *kept = measured;
+        }
+    }
+
+    /// What the process measured, in the order in which it did.
+    pub fn measured(&self) -> Vec<Count> {
+        self.measured.lock().map(|kept| kept.clone()).unwrap_or_default()
     }
 
     /// What the process read from the clock: `STEP` for each reading, and the instructions up to there.

@@ -10,12 +10,12 @@ use super::{
 use crate::{
     failure::Result,
     judge::{Advice, JudgedRow, JudgedStage, Repetition},
-    model::{DependencyChange, Dimensions, Partition},
+    model::{Dimensions, Partition},
     report::{
         accepted::IdleFields,
         json::{
-            self, Change, Criteria, Estimate, FailedTarget, FullName, Interval, Machine, Measured,
-            MetricFields, Reason, Version,
+            self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
+            Machine, Measured, MetricFields, Reason, Version,
         },
         reach::ReachFields,
         shares::Shares,
@@ -67,13 +67,6 @@ struct Functions<'r> {
     added: usize,
     removed: usize,
     unchanged: usize,
-}
-
-#[derive(Serialize)]
-struct Dependency<'r> {
-    name: &'r str,
-    base: &'r [String],
-    head: &'r [String],
 }
 
 /// One benchmark in one metric.
@@ -235,12 +228,6 @@ impl ComparisonReport {
             variance: Shares::of_change(stage),
             smallest_flagged: assessment.smallest_flagged(),
         }
-    }
-}
-
-impl<'r> From<&'r DependencyChange> for Dependency<'r> {
-    fn from(DependencyChange { name, base, head }: &'r DependencyChange) -> Self {
-        Self { name, base, head }
     }
 }
 

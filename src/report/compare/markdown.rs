@@ -1,7 +1,7 @@
 //! The comparison for pull requests: short, what needs attention first, the rest folded, and never longer
 //! than a comment may be.
 
-use super::{ComparisonReport, notes::ground, summary::name};
+use super::{ComparisonReport, dependencies_note, notes::ground, summary::name};
 use crate::{
     judge::JudgedRow,
     model::Version,
@@ -204,7 +204,7 @@ impl ComparisonReport {
             let functions = if all.len() <= FUNCTIONS / of { all } else { counts };
             text += &format!("\nMachine code: {functions}.\n");
         }
-        if let Some(dependencies) = self.dependencies_note() {
+        if let Some(dependencies) = dependencies_note(&self.dependencies) {
             let dependencies = escaped(&shorten(&visible(&dependencies), DEPENDENCIES));
             text += &format!("\nDependencies: {dependencies}.\n");
         }

@@ -15,6 +15,7 @@ mod warning;
 use std::{rc::Rc, time::SystemTime};
 
 pub use advice::NextStep;
+pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
 pub use summary::{Counts, GeometricMean};
 pub(super) use warning::{WarningFields, sentence as warning_sentence};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     ComparisonReport, StoredExperiment, Warning,
     counted::is_of,
+    dependencies_note,
     notes::{ground, list},
     summary::name,
     warning::sentence,
@@ -309,7 +310,7 @@ impl ComparisonReport {
         if let Some(functions) = self.functions_note() {
             lines.push(format!("machine code: {}", visible(&functions)));
         }
-        if let Some(dependencies) = self.dependencies_note() {
+        if let Some(dependencies) = dependencies_note(&self.dependencies) {
             lines.push(format!("dependencies: {}", visible(&dependencies)));
         }
         lines

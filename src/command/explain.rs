@@ -1,0 +1,110 @@
+//! `cargo rbench explain`: function by function, where the instructions went that a version of a benchmark executes
+//! more or less.
+
+use std::time::SystemTime;
+
+use super::{functions::Functions, output::Output, project_of, selection::common_benchmarks};
+use crate::{
+    build::changed_dependencies,
+    cli::ExplainArgs,
+    code::FunctionSet,
+    console::Console,
+    experiment::{ExperimentSettings, Runner},
+    failure::{Exit, Failure, Result},
+    model::{Benchmark, Version},
+    process::{Interrupt, Kept},
+    profile::{Side, explain},
+    project::Project,
+    report::{CommandLine as _, explain::ExplainReport},
+};
+
+/// Counts the benchmark in both versions, compares function by function, and reports.
+pub fn run(args: &ExplainArgs) -> Result<Exit> {
+    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let interrupt = Interrupt::on_signals(Kept::Compilations)?;
+    if args.lacks_benchmark() {
+        let what = format!("no benchmark is given behind `{}`", args.benchmark());
+        return Err(Failure::new(Exit::Usage, what)
+            .hint("`cargo rbench list` lists the benchmarks of a version"));
+    }
+    let project = project_of(&args.target)?;
+    project.check_tables(&args.versions().names()?, &console)?;
+    let settings = ExperimentSettings::of_explanation(&project.file, args);
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let report = explained(&project, &runner, args, &console);
+    runner.prune(start);
+    output.write(&report.map_err(|failure| runner.with_what_is_kept(failure))?)?;
+    Ok(Exit::Success)
+}
+
+fn explained(
+    project: &Project,
+    runner: &Runner<'_>,
+    args: &ExplainArgs,
+    console: &Console,
+) -> Result<ExplainReport> {
+    let [base, head] = versions(project, args)?;
+    let listed = [runner.list(base.clone())?, runner.list(head.clone())?];
+    for (target, failure) in listed.iter().flat_map(|version| &version.listing.failures) {
+        console.line(&format!("warning: {target}: {failure}"));
+    }
+    let benchmark = only(&common_benchmarks(&listed), args)?;
+    let target = benchmark.bench_target();
+    let functions = Functions::of(runner, &listed)?;
+    let differences =
+        functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
+    let reach = runner.reach(&listed, &differences, std::slice::from_ref(&benchmark))?;
+    let reach = reach.into_iter().next().unwrap_or_default();
+    let profiles = runner.profiles(&listed, &benchmark)?;
+    let sets = functions.of_both(|other, base, head| (other.clone(), [base.clone(), head.clone()]));
+    let sets = sets.into_iter().find(|(other, _)| *other == target);
+    let (_, sets) = sets.ok_or_else(|| {
+        Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
+    })?;
+    let side = |version: usize| Side { profile: &profiles[version], functions: &sets[version] };
+    Ok(ExplainReport {
+        base,
+        head,
+        explanation: explain([side(0), side(1)]),
+        benchmark,
+        reach,
+        dependencies: changed_dependencies(&listed[0].locked, &listed[1].locked),
+    })
+}
+
+fn versions(project: &Project, args: &ExplainArgs) -> Result<[Version; 2]> {
+    args.versions().resolve(
+        |revision| project.repository.resolve(revision),
+        |words| args.given.suggest("explain", &[words, &[args.benchmark()]].concat(), &[]),
+    )
+}
+
+/// The only benchmark of both versions that is meant.
+fn only(benchmarks: &[Benchmark], args: &ExplainArgs) -> Result<Benchmark> {
+    /// As many as one reads.
+    const MOST: usize = 10;
+    match benchmarks {
+        [only] => Ok(only.clone()),
+        [] => Err(Failure::new(
+            Exit::Usage,
+            format!("no benchmark of both versions matches `{}`", args.benchmark()),
+        )
+        .hint("`cargo rbench list` lists the benchmarks of a version")),
+        several => {
+            let what = format!(
+                "{} benchmarks match `{}`, and one can be explained at a time",
+                several.len(),
+                args.benchmark()
+            );
+            let mut failure = Failure::new(Exit::Usage, what);
+            for benchmark in several.iter().take(MOST) {
+                failure = failure.because(format!("  {benchmark}"));
+            }
+            if several.len() > MOST {
+                failure = failure.because(format!("  and {} more", several.len() - MOST));
+            }
+            Err(failure.hint("use the whole id with --exact, and -p or --bench if needed"))
+        }
+    }
+}

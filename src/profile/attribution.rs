@@ -1,0 +1,102 @@
+//! Which functions are the reason of what others execute.
+//!
+//! What a function executes is up to itself if its code differs. If it does not, it does what it is asked to: then its
+//! instructions belong to those that called it, in proportion to what their calls took, and so on, up to functions
+//! whose code differs. What nobody asked for stays where it is.
+
+use std::collections::BTreeMap;
+
+use super::{graph::components, profile::Profile};
+
+/// The instructions that each function is the reason of, of all iterations. `is_reason` tells which functions are up to
+/// themselves. The sum is that of the profile.
+pub(super) fn attributed(profile: &Profile, is_reason: &[bool]) -> Vec<f64> {
+    let is_asked = |function: usize| !is_reason.get(function).copied().unwrap_or_default();
+    let asked = profile.calls.keys().copied().filter(|(from, to)| is_asked(*from) && is_asked(*to));
+    let circles = components(profile.functions.len(), asked);
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for function in (0..profile.functions.len()).filter(|function| is_asked(*function)) {
+        members.entry(circles[function]).or_default().push(function);
+    }
+    // How much the calls of each caller took in each circle.
+    let mut callers: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
+    for ((from, to), calls) in &profile.calls {
+        let is_within = is_asked(*from) && circles[*from] == circles[*to];
+        if is_asked(*to) && !is_within && calls.count > 0 {
+            // A call that takes nothing is one all the same.
+            let weight = (calls.inclusive as f64).max(f64::MIN_POSITIVE);
+            *callers.entry(circles[*to]).or_default().entry(*from).or_default() += weight;
+        }
+    }
+    let mut amounts: Vec<f64> = profile.own.iter().map(|own| *own as f64).collect();
+    // Callees come before their callers.
+    for (circle, members) in members {
+        let Some(callers) = callers.get(&circle) else { continue };
+        let all: f64 = callers.values().sum();
+        let amount: f64 = members.iter().map(|member| std::mem::take(&mut amounts[*member])).sum();
+        for (caller, weight) in callers {
+            amounts[*caller] += amount * (weight / all);
+        }
+    }
+    amounts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{callgrind::Calls, testing::profile},
+        *,
+    };
+
+    #[test]
+    fn what_a_function_does_that_is_the_same_belongs_to_its_callers() {
+        let profile = profile(
+            1,
+            &[("iter", 5), ("changed", 10), ("other", 20), ("same", 90), ("below", 60)],
+            &[
+                ("iter", "changed", 1, 110),
+                ("iter", "other", 1, 70),
+                ("changed", "same", 2, 100),
+                ("other", "same", 1, 50),
+                ("same", "below", 3, 60),
+            ],
+        );
+        let is_reason = [false, true, true, false, false];
+        assert_eq!(attributed(&profile, &is_reason), [5.0, 110.0, 70.0, 0.0, 0.0]);
+        let none = [false; 5];
+        assert_eq!(attributed(&profile, &none), [185.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_circle_belongs_to_whoever_enters_it() {
+        let profile = profile(
+            1,
+            &[("changed", 1), ("walk", 30), ("step", 20)],
+            &[("changed", "walk", 1, 50), ("walk", "step", 5, 90), ("step", "walk", 4, 80)],
+        );
+        assert_eq!(attributed(&profile, &[true, false, false]), [51.0, 0.0, 0.0]);
+        // A function that is called from both sides belongs to both.
+        let [rest, walk, step] = attributed(&profile, &[false, false, true])[..] else { panic!() };
+        assert!(walk == 0.0 && step > 20.0 && rest > 1.0 && (rest + step - 51.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(
+            own in prop::collection::vec(0..1000_u64, 6),
+            calls in prop::collection::btree_map(
+                (0..6_usize, 0..6_usize),
+                (0..5_u64, 0..1000_u64).prop_map(|(count, inclusive)| Calls { count, inclusive }),
+                0..12,
+            ),
+            is_reason in prop::collection::vec(any::<bool>(), 6),
+        ) {
+            let names: [(&str, u64); 6] = ["a", "b", "c", "d", "e", "f"].map(|name| (name, 0));
+            let profile = Profile { own, calls, ..profile(1, &names, &[]) };
+            let sum: f64 = attributed(&profile, &is_reason).iter().sum();
+            prop_assert!((sum - profile.total() as f64).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Where instructions went: pure functions from counts by function to the difference between two versions.
+//!
+//! [`parse`] reads what callgrind wrote, part by part; a [`Profile`] is the [`Sum`] of what
+//! [measurements](stretches) consist of;
+//! [`explain`] pairs the functions of two profiles, and tells of each how much more or less it executed, and which
+//! of those with other machine code are the reason.
+
+mod attribution;
+mod callgrind;
+mod explanation;
+mod function;
+mod graph;
+mod matching;
+mod profile;
+mod stretches;
+#[cfg(test)]
+mod testing;
+
+pub use callgrind::{Calls, Defect, Dump, Part, Symbol, parse};
+pub use explanation::{Callee, Code, Executed, Explanation, FunctionDifference, Side, explain};
+pub use function::{Function, Functions, Place};
+pub use profile::{Profile, Sum};
+pub use stretches::{Stretches, stretches};

@@ -1,0 +1,85 @@
+//! The report of `explain`: where the instructions went that a version of a benchmark executes more or less.
+
+mod json;
+mod markdown;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+use super::Report;
+use crate::{
+    failure::Result,
+    model::{Benchmark, DependencyChange, Version},
+    profile::{Explanation, FunctionDifference},
+    reach::Reach,
+};
+
+/// The difference between two versions of a benchmark, function by function.
+#[derive(Clone, Debug)]
+pub struct ExplainReport {
+    /// The version that the other is compared with.
+    pub base: Version,
+    /// The other version.
+    pub head: Version,
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// What its functions executed.
+    pub explanation: Explanation,
+    /// What differs that it executes or reads, in its set-up as well.
+    pub reach: Reach,
+    /// The packages of which the versions use other versions.
+    pub dependencies: Vec<DependencyChange>,
+}
+
+/// So many functions are shown to people.
+const MOST: usize = 20;
+
+/// A difference below this is one of rounding: nobody executes a thousandth of an instruction.
+const NOTHING: f64 = 1e-3;
+
+impl ExplainReport {
+    /// The functions that differ in what they executed, the most important ones.
+    fn shown(&self) -> impl Iterator<Item = &FunctionDifference> {
+        self.different().take(MOST)
+    }
+
+    /// The functions that differ in what they executed themselves, that are a reason, or that were called more or less
+    /// often.
+    fn different(&self) -> impl Iterator<Item = &FunctionDifference> {
+        self.explanation.functions.iter().filter(|function| {
+            let [base, head] = function.calls();
+            let is_reason = function.code.differs() && function.attributed().abs() >= NOTHING;
+            is_reason || [function.own(), head - base].iter().any(|one| one.abs() >= NOTHING)
+        })
+    }
+
+    /// How many instructions more all functions that are not shown executed themselves, and how many functions these are.
+    fn others(&self) -> (usize, f64) {
+        let others: Vec<f64> = self.different().skip(MOST).map(FunctionDifference::own).collect();
+        (others.len(), others.iter().sum())
+    }
+
+    /// How many instructions more no function with other machine code is the reason of.
+    fn without_reason(&self) -> f64 {
+        let functions = self.explanation.functions.iter();
+        functions
+            .filter(|function| !function.code.differs())
+            .map(FunctionDifference::attributed)
+            .sum()
+    }
+}
+
+impl Report for ExplainReport {
+    fn text(&self, columns: usize) -> String {
+        self.write_text(columns)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.write_json()
+    }
+
+    fn markdown(&self) -> String {
+        self.write_markdown()
+    }
+}

@@ -1,0 +1,179 @@
+//! Explanations with every kind of function, as text, markdown and JSON.
+
+use super::*;
+use crate::{
+    code::{Cause, ChangedFunction, Name, SizedFunction},
+    profile::{Callee, Code, Executed, Place},
+    reach::ReachedFunction,
+    report::{
+        style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, version},
+    },
+};
+
+fn executed(own: f64, inclusive: f64, calls: f64, attributed: f64) -> Option<Executed> {
+    Some(Executed { own, inclusive, calls, attributed })
+}
+
+fn same(name: &str, base: Option<Executed>, head: Option<Executed>) -> FunctionDifference {
+    FunctionDifference {
+        name: Name::of(name),
+        place: Place::Program(7),
+        code: Code::Same,
+        base,
+        head,
+        callees_gained: Vec::new(),
+        callees_lost: Vec::new(),
+        inlined_into: None,
+    }
+}
+
+fn changed(name: &str, cause: Cause) -> Code {
+    Code::Changed(Box::new(ChangedFunction {
+        name: Name::of(name),
+        instance: 7,
+        base_instance: 7,
+        base_size: 212,
+        head_size: 280,
+        base_stack: Some(24),
+        head_stack: Some(88),
+        cause,
+        callees_gained: vec![Name::of("digit")],
+        callees_lost: Vec::new(),
+    }))
+}
+
+fn report(name: &str) -> ExplainReport {
+    let callee = |name: &str, calls, inclusive| Callee { name: Name::of(name), calls, inclusive };
+    let sized =
+        |name: &str| SizedFunction { name: Name::of(name), instance: 7, size: 96, stack: None };
+    let functions = vec![
+        FunctionDifference {
+            code: changed(name, Cause::Code),
+            callees_gained: vec![callee("digit", 64.0, 520.0)],
+            callees_lost: vec![callee(name, 1.0, 20.0)],
+            ..same(
+                name,
+                executed(9_000.0, 12_000.0, 64.0, 12_000.0),
+                executed(8_500.0, 12_640.0, 64.0, 12_640.0),
+            )
+        },
+        FunctionDifference {
+            code: changed("table", Cause::Data(Some(Name::of(name)))),
+            ..same("table", executed(20.0, 20.0, 1.0, 20.0), executed(40.5, 40.5, 1.0, 40.5))
+        },
+        FunctionDifference {
+            code: Code::OnlyHead(sized("digit")),
+            inlined_into: Some(Name::of(name)),
+            ..same("digit", None, executed(520.0, 520.0, 64.0, 0.0))
+        },
+        FunctionDifference {
+            code: Code::OnlyBase(sized("gone")),
+            ..same("gone", executed(20.0, 20.0, 1.0, 0.0), None)
+        },
+        same("fold", executed(1_000.0, 1_000.0, 8.0, 0.0), executed(1_250.0, 1_250.0, 10.0, 0.0)),
+        same("sort", executed(300.0, 300.0, 1.0, 0.0), executed(290.0, 290.0, 1.0, 0.0)),
+        FunctionDifference {
+            code: Code::Unknown,
+            place: Place::Library("libc.so.6".to_owned()),
+            ..same("memcpy", executed(10.0, 10.0, 2.0, 0.0), executed(60.0, 60.0, 4.0, 0.0))
+        },
+        same("still", executed(5.0, 12_500.0, 1.0, 5.0), executed(5.0, 12_500.0, 1.0, 5.0)),
+    ];
+    let set_up = ReachedFunction {
+        name: Name::of(&format!("prepare {name}")),
+        instance: 1,
+        base_size: None,
+        head_size: Some(90),
+        base_stack: None,
+        head_stack: None,
+        while_measuring: false,
+        cause: Cause::Code,
+        callees_gained: Vec::new(),
+        callees_lost: Vec::new(),
+    };
+    let total = |of: fn(&FunctionDifference) -> Option<Executed>| -> f64 {
+        functions.iter().filter_map(of).map(|executed| executed.own).sum()
+    };
+    let (base, head) = (total(|one| one.base), total(|one| one.head));
+    ExplainReport {
+        base: version("main", 'a'),
+        head: version("HEAD", 'b'),
+        benchmark: benchmark(name),
+        explanation: Explanation { base, head, functions },
+        reach: Reach { functions: vec![set_up], ..Reach::default() },
+        dependencies: vec![DependencyChange {
+            name: name.to_owned(),
+            base: vec!["1.0.0".to_owned()],
+            head: vec!["1.1.0".to_owned()],
+        }],
+    }
+}
+
+#[test]
+fn a_table_of_functions_is_followed_by_what_they_do_otherwise() {
+    insta::assert_snapshot!(style::plain(&report("parse").text(100)));
+}
+
+#[test]
+fn a_pull_request_gets_it_in_one_table() {
+    insta::assert_snapshot!(report("parse").markdown());
+}
+
+#[test]
+fn without_other_machine_code_it_is_input_or_environment() {
+    let mut report = report("parse");
+    report.explanation.functions.retain(|function| function.code == Code::Same);
+    report.explanation.functions[0].head = executed(1_250.0, 1_250.0, 10.0, 250.0);
+    assert!(report.text(80).contains("other input, or another environment"), "{}", report.text(80));
+    report.explanation.head = report.explanation.base;
+    let text = report.text(80);
+    assert!(text.contains("both versions execute the same number of instructions"), "{text}");
+    assert!(text.contains("that is memory, input or environment"), "{text}");
+}
+
+#[test]
+fn functions_beyond_the_first_are_one_row() {
+    let mut report = report("parse");
+    for number in 0..30 {
+        let name = format!("other_{number}");
+        let row = same(&name, executed(1.0, 1.0, 1.0, 0.0), executed(3.0, 3.0, 1.0, 0.0));
+        report.explanation.functions.push(row);
+    }
+    let text = style::plain(&report.text(80));
+    assert!(text.contains("17 other functions"), "{text}");
+    assert!(report.markdown().contains("| 17 other functions |"));
+}
+
+#[test]
+fn numbers_have_their_digits_in_groups() {
+    let cases = [
+        (0.0, "0"),
+        (0.004, "0"),
+        (-0.25, "-0.25"),
+        (999.0, "+999"),
+        (1000.5, "+1,000.5"),
+        (-1_234_567.0, "-1,234,567"),
+    ];
+    for (number, text) in cases {
+        assert_eq!(words::signed(number), text);
+    }
+}
+
+#[test]
+fn a_program_reads_what_the_schema_says_and_the_numbers_sum_to_the_total() {
+    let report = report("parse");
+    assert_keeps(include_str!("../../../schemas/explain.json"), &report);
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let functions = json["functions"].as_array().unwrap();
+    for field in ["self"] {
+        let sum: f64 = functions.iter().map(|one| one[field].as_f64().unwrap()).sum();
+        let total = |version: &str| json[version].as_f64().unwrap();
+        assert!((sum - (total("head_instructions") - total("base_instructions"))).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn nothing_from_elsewhere_steers_the_terminal() {
+    assert_harmless(&report(HOSTILE));
+}

@@ -1,0 +1,175 @@
+//! The explanation in words and numbers for people. Names are not yet made visible.
+
+use super::{ExplainReport, NOTHING};
+use crate::{
+    code::{Cause, ChangedFunction},
+    profile::{Callee, Code, FunctionDifference, Place},
+    report::quantity::{change_of_stack, percent},
+};
+
+/// So many callees of a function are named at most.
+const MOST_CALLEES: usize = 3;
+
+impl ExplainReport {
+    /// The totals: `12,345 -> 13,000 instructions per iteration: +655 (+5.31 %)`.
+    pub(super) fn totals(&self) -> String {
+        let (base, head) = (self.explanation.base, self.explanation.head);
+        let share =
+            if base > 0.0 { format!(" ({})", percent(head / base - 1.0)) } else { String::new() };
+        let difference = signed(self.explanation.difference());
+        format!(
+            "{} -> {} instructions per iteration: {difference}{share}",
+            number(base),
+            number(head)
+        )
+    }
+
+    /// What there is to say of all functions together: sentences without a full stop.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let (all, unknown) = (self.explanation.difference(), self.without_reason());
+        let are_reasons = self.explanation.reasons().next().is_some();
+        if all.abs() < NOTHING {
+            remarks.push("both versions execute the same number of instructions".to_owned());
+        }
+        if !are_reasons && all.abs() >= NOTHING {
+            remarks.push(
+                "no function that is executed while it is measured has other machine code: \
+                 it has other input, or another environment"
+                    .to_owned(),
+            );
+        } else if !are_reasons {
+            remarks.push(
+                "no function that is executed while it is measured has other machine code: where \
+                 times differ, that is memory, input or environment"
+                    .to_owned(),
+            );
+        } else if unknown.abs() >= NOTHING.max(0.05 * all.abs()) {
+            remarks.push(format!(
+                "for {} instructions no function with other machine code is the reason: other \
+                 input, or another environment",
+                signed(unknown)
+            ));
+        }
+        remarks
+    }
+}
+
+/// How the machine code of a function differs: `changed, 212 -> 280 bytes`.
+pub(super) fn code(function: &FunctionDifference) -> String {
+    match &function.code {
+        Code::Same => "same code".to_owned(),
+        Code::Changed(changed) => of_changed(changed),
+        Code::OnlyBase(sized) => format!("only in the base, {} bytes", sized.size),
+        Code::OnlyHead(sized) => format!("only in the head, {} bytes", sized.size),
+        Code::Unknown => match &function.place {
+            Place::Library(file) if !file.is_empty() => format!("in {file}"),
+            _ => "not compared".to_owned(),
+        },
+    }
+}
+
+fn of_changed(changed: &ChangedFunction) -> String {
+    let ChangedFunction { base_size, head_size, base_stack, head_stack, cause, .. } = changed;
+    let what = match cause {
+        Cause::Code => "changed".to_owned(),
+        Cause::Data(Some(name)) => format!("same code, but static {name} differs"),
+        Cause::Data(None) => "same code, but data without a name differs".to_owned(),
+    };
+    if *cause != Cause::Code {
+        return what;
+    }
+    let size = if base_size == head_size {
+        format!("{base_size} bytes")
+    } else {
+        format!("{base_size} -> {head_size} bytes")
+    };
+    format!("{what}, {size}{}", change_of_stack(*base_stack, *head_stack))
+}
+
+/// What a function does otherwise, as phrases; none where the numbers say it all.
+pub(super) fn behaviour(function: &FunctionDifference) -> Vec<String> {
+    let mut phrases = Vec::new();
+    if function.code.differs() {
+        phrases.extend(presence(function));
+        phrases.extend(callees("now calls", &function.callees_gained));
+        phrases.extend(callees("no longer calls", &function.callees_lost));
+    } else if function.base.is_some() && function.head.is_some() {
+        phrases.extend(other_work(function));
+    }
+    phrases
+}
+
+/// Where only one version calls a function: what may have come of it.
+fn presence(function: &FunctionDifference) -> Option<String> {
+    let (when, otherwise) = match (&function.base, &function.head) {
+        (Some(_), None) => ("no longer called", "removed"),
+        (None, Some(_)) => ("not called before", "absent"),
+        _ => return None,
+    };
+    let is_of_one = matches!(function.code, Code::OnlyBase(_) | Code::OnlyHead(_));
+    Some(match &function.inlined_into {
+        Some(caller) if is_of_one => format!("{when}: probably inlined into {caller}"),
+        _ if is_of_one => format!("{when}: inlined or {otherwise}"),
+        _ => when.to_owned(),
+    })
+}
+
+/// Why a function with the same code executes another number of instructions in as many calls.
+fn other_work(function: &FunctionDifference) -> Option<String> {
+    let [base, head] = function.calls();
+    let own = function.own();
+    let is_told = own.abs() >= NOTHING && (head - base).abs() < NOTHING;
+    let more = if own > 0.0 { "more" } else { "less" };
+    is_told.then(|| format!("executes {more} for other arguments or data"))
+}
+
+fn callees(verb: &str, callees: &[Callee]) -> Option<String> {
+    let one = |callee: &Callee| {
+        let Callee { name, calls, inclusive } = callee;
+        let times = number(*calls);
+        let times = if times == "1" { "once".to_owned() } else { format!("{times} times") };
+        let instructions = number(*inclusive);
+        let plural = if instructions == "1" { "" } else { "s" };
+        format!("{name} ({times}, {instructions} instruction{plural})")
+    };
+    let named: Vec<String> = callees.iter().take(MOST_CALLEES).map(one).collect();
+    let more = match callees.len().saturating_sub(MOST_CALLEES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("{verb} {}{more}", named.join(", ")))
+}
+
+/// How often a function is called in both versions: `64`, or `64 -> 128`.
+pub(super) fn calls(function: &FunctionDifference) -> String {
+    let [base, head] = function.calls().map(number);
+    if base == head { head } else { format!("{base} -> {head}") }
+}
+
+/// A difference with its sign: `+1,234`, `-0.25`, `0`.
+pub(super) fn signed(difference: f64) -> String {
+    let text = number(difference.abs());
+    match text.as_str() {
+        "0" => text,
+        _ if difference < 0.0 => format!("-{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+/// A number of instructions or calls of one iteration, with two decimals if it is no whole one: `1,234`, `0.25`.
+pub(super) fn number(value: f64) -> String {
+    let rounded = format!("{value:.2}");
+    let (whole, decimals) = rounded.split_once('.').unwrap_or((&rounded, ""));
+    let mut text = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match decimals.trim_end_matches('0') {
+        "" => text,
+        decimals => format!("{text}.{decimals}"),
+    }
+}

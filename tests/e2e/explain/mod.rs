@@ -1,0 +1,135 @@
+//! `cargo rbench explain`: which functions execute more or fewer instructions.
+//!
+//! The fixture `explained` has a benchmark for each of ten changes. Its repository gets one commit for each, all on top
+//! of the first; the table in `planted.rs` says which function each is about.
+
+mod planted;
+
+use serde_json::Value;
+
+use crate::support::TestProject;
+use planted::PLANTED;
+
+/// The fixture with a tag for each commit, and `base` for the one below all of them.
+fn project() -> TestProject {
+    TestProject::shared("explained", "explained", |project| {
+        project.git(&["tag", "base"]);
+        for planted in &PLANTED {
+            project.git(&["checkout", "--quiet", "--detach", "base"]);
+            for (file, old, new) in planted.edits {
+                project.replace(&format!("src/{file}"), old, new);
+            }
+            project.commit(planted.benchmark);
+            project.git(&["tag", planted.benchmark]);
+        }
+        project.git(&["checkout", "--quiet", "--detach", "base"]);
+        project.replace("src/rounds.rs", "black_box(200)", "black_box(260)");
+        project.commit("input");
+        project.git(&["tag", "input"]);
+        project.git(&["checkout", "--quiet", "main"]);
+    })
+}
+
+/// The explanation of a benchmark for the commit with its name.
+#[track_caller]
+fn explained(benchmark: &str) -> Value {
+    let words = ["explain", "base", benchmark, benchmark, "--exact", "--format", "json"];
+    project().rbench(&words).ok().json("explain")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[track_caller]
+fn assert_sums(explanation: &Value) {
+    let total =
+        number(&explanation["head_instructions"]) - number(&explanation["base_instructions"]);
+    let functions = explanation["functions"].as_array().unwrap();
+    for field in ["self", "caused"] {
+        let sum: f64 = functions.iter().map(|function| number(&function[field])).sum();
+        assert!((sum - total).abs() <= 1e-3 * total.abs(), "{field}: {sum}, not {total}");
+    }
+}
+
+#[test]
+fn planted_changes_are_explained_by_the_functions_that_changed() {
+    for benchmark in ["calls", "slower", "dynamic"] {
+        let planted = PLANTED.iter().find(|planted| planted.benchmark == benchmark).unwrap();
+        let explanation = explained(benchmark);
+        assert_sums(&explanation);
+        let first = &explanation["functions"][0];
+        assert_eq!(first["name"], planted.function, "{benchmark}");
+        assert_eq!(first["code"], "changed");
+        assert!(number(&first["caused"]) > 100.0, "{first}");
+    }
+}
+
+#[test]
+fn a_function_that_is_called_more_often_is_no_reason() {
+    let explanation = explained("calls");
+    let functions = explanation["functions"].as_array().unwrap();
+    let callee = functions.iter().find(|one| one["name"] == "explained::calls::callee").unwrap();
+    assert_eq!((&callee["code"], number(&callee["caused"])), (&Value::from("same"), 0.0));
+    assert_eq!([number(&callee["base"]["calls"]), number(&callee["head"]["calls"])], [20.0, 40.0]);
+    assert!(number(&callee["self"]) > 1000.0, "{callee}");
+}
+
+#[test]
+fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
+    let explanation = explained("outlined");
+    assert_sums(&explanation);
+    let [walk, step] = [0, 1].map(|index| &explanation["functions"][index]);
+    assert_eq!(walk["name"], "explained::outlined::walk");
+    assert_eq!(walk["called_gained"][0]["name"], "explained::outlined::step");
+    assert_eq!(step["name"], "explained::outlined::step");
+    assert_eq!((&step["code"], &step["base"]), (&Value::from("only-head"), &Value::Null));
+    assert_eq!(step["inlined_into"], "explained::outlined::walk");
+    let text = project().rbench(&["explain", "base..outlined", "outlined"]).ok();
+    text.assert_stdout_has(&[
+        "instructions per iteration",
+        "now calls explained::outlined::step (300 times",
+        "not called before: probably inlined into explained::outlined::walk",
+    ]);
+}
+
+#[test]
+fn where_no_function_that_is_measured_differs_it_is_the_input() {
+    let explanation = explained("input");
+    assert_sums(&explanation);
+    assert_eq!(explanation["functions"][0]["name"], "explained::rounds::folded");
+    assert_eq!(explanation["functions"][0]["code"], "same");
+    let unknown = number(&explanation["without_reason"]);
+    assert!(unknown > 100.0, "{unknown}");
+    let text = project().rbench(&["explain", "base", "input", "^input$"]).ok();
+    text.assert_stdout_has(&["it has other input, or another environment", "rounds::input"]);
+}
+
+#[test]
+fn one_benchmark_of_both_versions_has_to_be_meant() {
+    let project = project();
+    let range = project.rbench(&["explain", "base..calls"]).fails_with(2);
+    range.assert_stderr_has(&["no benchmark is given behind `base..calls`"]);
+    let several = project.rbench(&["explain", "base", "calls", "l"]).fails_with(2);
+    several.assert_stderr_has(&["benchmarks match `l`", "explained work calls", "--exact"]);
+    let none = project.rbench(&["explain", "base", "calls", "absent"]).fails_with(2);
+    none.assert_stderr_has(&["no benchmark matches `absent`"]);
+}
+
+#[test]
+fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
+    for (project, benchmark) in
+        [(TestProject::criterion(), "count/64"), (TestProject::divan(), "same::sum")]
+    {
+        let words = ["explain", "HEAD", "HEAD", benchmark, "--exact", "--bench", "same"];
+        let explanation = project.rbench(&[&words[..], &["--format", "json"]].concat()).ok();
+        let explanation = explanation.json("explain");
+        assert_sums(&explanation);
+        let [base, head] =
+            ["base_instructions", "head_instructions"].map(|total| number(&explanation[total]));
+        assert!(base > 100.0 && (head - base).abs() < 1e-3 * base, "{benchmark}: {base} {head}");
+        let names = explanation["functions"].to_string();
+        assert!(names.contains("::count") || names.contains("::sum"), "{names}");
+        project.rbench(&words).ok().assert_stdout_has(&["the same number of instructions"]);
+    }
+}
