@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{graph::components, profile::Profile};
+use super::{graph::components, sum::Profile};
 
 /// The instructions that each function is the reason of, of all iterations. `is_reason` tells which functions are up to
 /// themselves. The sum is that of the profile.

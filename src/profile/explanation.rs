@@ -6,7 +6,7 @@ use super::{
     attribution::attributed,
     function::{Function, Place},
     matching::{Matched, matched},
-    profile::Profile,
+    sum::Profile,
 };
 use crate::code::{ChangedFunction, FunctionSet, Name, SizedFunction};
 
@@ -271,7 +271,7 @@ fn difference(index: usize, one: &Matched, versions: [&Executions<'_>; 2]) -> Fu
                 Some(Callee { name, calls: *calls, inclusive: *inclusive })
             })
             .collect();
-        callees.sort_by(|one, other| largest_first(one, other));
+        callees.sort_by(largest_first);
         callees
     };
     FunctionDifference {

@@ -116,8 +116,8 @@ mod tests {
             edges in prop::collection::vec((0..8_usize, 0..8_usize), 0..20),
         ) {
             let mut reaches = [[false; 8]; 8];
-            for node in 0..8 {
-                reaches[node][node] = true;
+            for (node, reached) in reaches.iter_mut().enumerate() {
+                reached[node] = true;
             }
             for &(from, to) in &edges {
                 reaches[from][to] = true;

@@ -1,6 +1,6 @@
 //! Pairs the functions of two profiles, and tells how their machine code differs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     explanation::{Code, Side},
@@ -49,8 +49,8 @@ pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
 struct Known<'f> {
     /// The head's functions, by the base's.
     partners: HashMap<Key<'f>, Key<'f>>,
-    /// Whether the base has these functions.
-    of_base: HashMap<Key<'f>, ()>,
+    /// The base's functions.
+    of_base: HashSet<Key<'f>>,
     base_codes: BTreeMap<(Name, u64), Code>,
     head_codes: BTreeMap<(Name, u64), Code>,
 }
@@ -86,7 +86,7 @@ impl<'f> Known<'f> {
             let key = (added.name.clone(), added.instance);
             head_codes.entry(key).or_insert(Code::OnlyHead(added));
         }
-        let of_base = base.functions().iter().map(|function| (key(function), ())).collect();
+        let of_base = base.functions().iter().map(key).collect();
         Self { partners, of_base, base_codes, head_codes }
     }
 
@@ -98,7 +98,7 @@ impl<'f> Known<'f> {
             Some((name, instance)) => {
                 Some(Function { name: (*name).clone(), place: Place::Program(*instance) })
             }
-            None if self.of_base.contains_key(&key) => None,
+            None if self.of_base.contains(&key) => None,
             None => Some(function.clone()),
         }
     }

@@ -11,13 +11,13 @@ mod explanation;
 mod function;
 mod graph;
 mod matching;
-mod profile;
 mod stretches;
+mod sum;
 #[cfg(test)]
 mod testing;
 
 pub use callgrind::{Calls, Defect, Dump, Part, Symbol, parse};
 pub use explanation::{Callee, Code, Executed, Explanation, FunctionDifference, Side, explain};
 pub use function::{Function, Functions, Place};
-pub use profile::{Profile, Sum};
 pub use stretches::{Stretches, stretches};
+pub use sum::{Profile, Sum};

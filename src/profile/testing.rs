@@ -3,7 +3,7 @@
 use super::{
     callgrind::Calls,
     function::{Function, Place},
-    profile::Profile,
+    sum::Profile,
 };
 use crate::code::{Name, instance_of};
 

@@ -121,13 +121,11 @@ fn written(dump: &Dump) -> String {
     let mut known = HashMap::new();
     let mut name = |kind: &str, name: &str| {
         let next = known.len() + 1;
-        match known.get(&(kind.to_owned(), name.to_owned())) {
-            Some(number) => format!("({number})"),
-            None => {
-                known.insert((kind.to_owned(), name.to_owned()), next);
-                format!("({next}) {name}")
-            }
+        if let Some(number) = known.get(&(kind.to_owned(), name.to_owned())) {
+            return format!("({number})");
         }
+        known.insert((kind.to_owned(), name.to_owned()), next);
+        format!("({next}) {name}")
     };
     let mut text = "# callgrind format\nversion: 1\n".to_owned();
     for (number, part) in dump.parts.iter().enumerate() {

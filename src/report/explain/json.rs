@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::ExplainReport;
 use crate::{
-    code::{ChangedFunction, SizedFunction},
+    code::{ChangedFunction, Name, SizedFunction},
     failure::Result,
     profile::{Callee, Code, Executed, FunctionDifference, Place},
     report::{
@@ -114,7 +114,7 @@ impl<'r> From<&'r FunctionDifference> for FunctionFields<'r> {
             inclusive: function.inclusive(),
             called_gained: function.callees_gained.iter().map(CalleeFields::from).collect(),
             called_lost: function.callees_lost.iter().map(CalleeFields::from).collect(),
-            inlined_into: function.inlined_into.as_ref().map(|name| name.as_str()),
+            inlined_into: function.inlined_into.as_ref().map(Name::as_str),
         }
     }
 }

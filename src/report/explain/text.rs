@@ -50,9 +50,10 @@ impl ExplainReport {
             Column::left("function").names(),
         ]);
         for function in self.shown() {
-            let caused = match function.code.differs() {
-                true => coloured(function.attributed()),
-                false => Cell::default(),
+            let caused = if function.code.differs() {
+                coloured(function.attributed())
+            } else {
+                Cell::default()
             };
             let numbers = [function.own(), function.inclusive()].map(signed);
             let [own, inclusive] = numbers.map(Cell::from);

@@ -71,7 +71,8 @@ fn a_function_that_is_called_more_often_is_no_reason() {
     let functions = explanation["functions"].as_array().unwrap();
     let callee = functions.iter().find(|one| one["name"] == "explained::calls::callee").unwrap();
     assert_eq!((&callee["code"], number(&callee["caused"])), (&Value::from("same"), 0.0));
-    assert_eq!([number(&callee["base"]["calls"]), number(&callee["head"]["calls"])], [20.0, 40.0]);
+    let calls = ["base", "head"].map(|version| callee[version]["calls"].clone());
+    assert_eq!(calls, [Value::from(20.0), Value::from(40.0)]);
     assert!(number(&callee["self"]) > 1000.0, "{callee}");
 }
 
