@@ -74,8 +74,8 @@ fn instructions_are_equal_in_each_run_and_nearly_so_by_every_harness() {
         assert_eq!(one.to_bits(), other.to_bits(), "{} {id}: {one} {other}", harness.kind());
         counts.push(one);
     }
-    // Each is compiled on its own, libtest's by another compiler.
-    for (count, part) in counts.iter().zip([0.02, 0.02, 0.02, 0.02, 0.2]) {
-        assert!((count / counts[0] - 1.0).abs() < part, "{counts:?}");
+    // Each is compiled on its own, that of rbench-harness with less optimization.
+    for count in &counts[2..] {
+        assert!((count / counts[1] - 1.0).abs() < 0.02, "{counts:?}");
     }
 }
