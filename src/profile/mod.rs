@@ -1,7 +1,7 @@
 //! Where instructions went: pure functions from counts by function to the difference between two versions.
 //!
 //! [`parse`] reads what callgrind wrote, part by part; a [`Profile`] is the [`Sum`] of what
-//! [measurements](stretches) consist of;
+//! [measurements](fn@stretches) consist of;
 //! [`explain`] pairs the functions of two profiles, and tells of each how much more or less it executed, and which
 //! of those with other machine code are the reason.
 
