@@ -1,5 +1,5 @@
 //! What harnesses measure where a library stands in for the clock that counts: see
-//! [`counting`](crate::process::counting).
+//! [`counting`].
 
 use std::time::Duration;
 
