@@ -40,9 +40,10 @@ impl ExplainArgs {
         self.words.last().map_or("", String::as_str)
     }
 
-    /// Whether the last word is a version that was typed without a benchmark behind it: a range.
+    /// Whether the only word is a version that was typed without a benchmark behind it: a range. Behind versions, two
+    /// dots are part of a regular expression.
     pub fn lacks_benchmark(&self) -> bool {
-        !self.exact && is_range(self.benchmark())
+        !self.exact && self.words.len() == 1 && is_range(self.benchmark())
     }
 }
 
@@ -77,5 +78,6 @@ mod tests {
         }
         assert!(typed(&["main..topic", "other", "parse"]).0.is_err());
         assert!(typed(&["main..topic"]).2);
+        assert!(!typed(&["main", "topic", "max..parse"]).2, "a regular expression");
     }
 }

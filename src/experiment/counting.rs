@@ -26,8 +26,9 @@ use crate::{
     },
     machine::this_machine,
     model::{
-        Benchmark, COUNTING_KEY, COUNTING_RULES, Dimensions, Execution, ExperimentPlan, LayoutSeed,
-        MOST_LANES, Metric, PlannedBenchmark, PlannedVersion, Slot, Stage, Unmeasured,
+        Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Dimensions, Execution,
+        ExperimentPlan, LayoutSeed, MOST_LANES, Metric, PlannedBenchmark, PlannedVersion, Slot,
+        Stage, Unmeasured,
     },
     process::{
         self,
@@ -150,7 +151,7 @@ impl Runner<'_> {
         }
         settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
         if !metrics.contains(&Metric::instructions()) {
-            settings.insert("counted".to_owned(), "allocations".into());
+            settings.insert(COUNTED_KEY.to_owned(), "allocations".into());
         }
         let settings = serde_json::Value::Object(settings).to_string();
         let dimensions = Dimensions {

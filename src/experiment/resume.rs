@@ -141,9 +141,7 @@ fn what_differs<'p>(
     };
     let is_like = |other: &ExperimentPlan| {
         let is_here = other.machine.id == plan.machine.id && trees(other) == trees(plan);
-        is_here
-            && other.is_diagnosis() == plan.is_diagnosis()
-            && other.is_counting() == plan.is_counting()
+        is_here && other.is_diagnosis() == plan.is_diagnosis() && other.counts_like(plan)
     };
     let mut newest_first = earlier.rev();
     match newest_first.find(|(other, _)| is_like(other)) {
@@ -184,6 +182,23 @@ mod tests {
             },
             seed,
         }
+    }
+
+    #[test]
+    fn what_times_or_counts_something_else_is_no_earlier_run() {
+        let of = |settings: &str| ExperimentPlan {
+            settings: settings.to_owned(),
+            settings_key: settings.to_owned(),
+            ..plan("t", 1, "m")
+        };
+        let allocations = of(r#"{"counting":1,"counted":"allocations"}"#);
+        let instructions = of(r#"{"counting":1}"#);
+        let times = of("{}");
+        let differs = |other, plan| !what_differs([(other, false)].into_iter(), plan).is_empty();
+        assert!(!differs(&allocations, &instructions));
+        assert!(!differs(&instructions, &times));
+        let elsewhere = of(r#"{"counting":1,"profile":"bench"}"#);
+        assert!(differs(&elsewhere, &instructions));
     }
 
     #[test]

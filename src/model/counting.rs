@@ -9,7 +9,19 @@ pub const COUNTING_KEY: &str = "counting";
 /// The present rules.
 pub const COUNTING_RULES: u32 = 1;
 
+/// The key of what it counts, where that is not instructions.
+pub const COUNTED_KEY: &str = "counted";
+
 impl ExperimentPlan {
+    /// Whether it times as another experiment does, or counts the same.
+    pub fn counts_like(&self, other: &Self) -> bool {
+        let counted = |plan: &Self| {
+            let settings: Option<serde_json::Value> = serde_json::from_str(&plan.settings).ok();
+            plan.is_counting().then(|| settings?.get(COUNTED_KEY).cloned())
+        };
+        counted(self) == counted(other)
+    }
+
     /// Whether it counted, by this or a later version of rbench, and timed nothing.
     pub fn is_counting(&self) -> bool {
         // Most do not, and are told apart without being parsed.

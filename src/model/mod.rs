@@ -26,7 +26,7 @@ mod version;
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
 pub use compile::CompileSettings;
-pub use counting::{COUNTING_KEY, COUNTING_RULES};
+pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
 pub use dependency::DependencyChange;
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};

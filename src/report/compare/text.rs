@@ -193,7 +193,10 @@ impl ComparisonReport {
     fn table(&self, rows: &[&JudgedRow]) -> Table {
         let names = self.names();
         let of_value = format!("± ({})", exact(self.criteria.confidence));
-        let of_change = format!("{} interval", exact(INTERVAL));
+        // What is counted has no interval of confidence.
+        let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
+        let of_change =
+            if is_counted { "range".to_owned() } else { format!("{} interval", exact(INTERVAL)) };
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::right("base").dropped(1),
