@@ -23,7 +23,7 @@ use crate::{
 /// What it takes to take turns.
 pub(super) struct Ability {
     /// The library that is preloaded.
-    library: PathBuf,
+    pub(super) library: PathBuf,
     /// The CPUs on which executions may run.
     pub(super) cpus: Vec<usize>,
 }
@@ -44,7 +44,17 @@ impl Runner<'_> {
         if self.settings.interleave != Interleave::Turns {
             return Ok(None);
         }
-        let ability = self.turns_library(head).and_then(|library| {
+        self.ability(head, "benchmarks are executed one after the other, and not in turns")
+    }
+
+    /// The library with the compiler of this version; none where it cannot be had, which the user is warned of, with
+    /// what is done `instead`.
+    pub(super) fn ability(
+        &self,
+        version: &ListedVersion,
+        instead: &str,
+    ) -> Result<Option<Ability>> {
+        let ability = self.turns_library(version).and_then(|library| {
             let cpus = self.conditions.cpu.map_or_else(process::cpus, |cpu| Ok(vec![cpu]))?;
             Ring::new(&library, &cpus)?;
             Ok(Ability { library, cpus })
@@ -53,7 +63,6 @@ impl Runner<'_> {
             Ok(ability) => Ok(Some(ability)),
             Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
             Err(failure) => {
-                let instead = "benchmarks are executed one after the other, and not in turns";
                 let failure = failure.because(instead);
                 self.observer.build_event(&Event::Warning(&failure.to_string()));
                 Ok(None)

@@ -200,7 +200,9 @@ impl Runner<'_> {
                 seed: step.initial_state,
                 ..subject.request.clone()
             };
-            let outcome = outcome_of(control.execute(&request, &self.conditions))?;
+            let outcome = self.alone(&control.executable, &self.conditions, |conditions| {
+                outcome_of(control.execute(&request, conditions))
+            })?;
             self.store.record_execution(control.begun.id, benchmark, slot, outcome.as_ref())?;
             iterations = iterations.or(iterations_of(outcome.as_ref().ok()));
         }
@@ -318,17 +320,20 @@ impl Runner<'_> {
         let mut names = others.to_vec();
         names.push(subject.benchmark.name.clone());
         let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };
-        let outcome = match &names[..] {
-            [only] => harness.execute(executable, only, &request, &conditions),
-            several => {
-                let results = harness.execute_together(executable, several, &request, &conditions);
-                results.and_then(|results| {
-                    let none = || Failure::new(Exit::Internal, "a process gave too few results");
-                    results.into_iter().next_back().unwrap_or_else(|| Err(none()))
-                })
-            }
-        };
-        outcome_of(outcome)
+        self.alone(executable, &conditions, |conditions| {
+            outcome_of(match &names[..] {
+                [only] => harness.execute(executable, only, &request, conditions),
+                several => {
+                    let results =
+                        harness.execute_together(executable, several, &request, conditions);
+                    results.and_then(|results| {
+                        let none =
+                            || Failure::new(Exit::Internal, "a process gave too few results");
+                        results.into_iter().next_back().unwrap_or_else(|| Err(none()))
+                    })
+                }
+            })
+        })
     }
 
     /// Not much longer than it can take: one that hangs among others must not hold up a diagnosis for minutes.

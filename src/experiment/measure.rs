@@ -269,7 +269,9 @@ impl Runner<'_> {
         let InVersion { harness, .. } = &subject.versions[version];
         let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
-        let outcome = outcome_of(harness.execute(executable, name, request, &self.conditions))?;
+        let outcome = self.alone(executable, &self.conditions, |conditions| {
+            outcome_of(harness.execute(executable, name, request, conditions))
+        })?;
         Ok(outcome.map(|execution| Execution { turns: subject.turns_alone(), ..execution }))
     }
 }

@@ -2,6 +2,7 @@
 //! measured interleaved, stage by stage. Every execution is stored before the next one starts.
 
 mod allocations;
+mod alone;
 mod builds;
 mod by_turns;
 mod counting;
@@ -62,6 +63,8 @@ pub struct Runner<'a> {
     pub store: Store<'a>,
     settings: ExperimentSettings,
     conditions: Conditions<'a>,
+    /// What it takes to leave out of the time of executions alone what interrupts them, where that is wanted.
+    uninterrupted: Option<by_turns::Ability>,
     observer: &'a dyn Observer,
     /// What of the machine mattered to measurements before rbench itself kept it busy, for people.
     pub machine_state: Option<String>,
@@ -106,7 +109,16 @@ impl<'a> Runner<'a> {
         let machine_state = doctor::summary_now();
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
         let store = open()?;
-        Ok(Self { project, workshop, store, settings, conditions, observer, machine_state })
+        Ok(Self {
+            project,
+            workshop,
+            store,
+            settings,
+            conditions,
+            uninterrupted: None,
+            observer,
+            machine_state,
+        })
     }
 
     /// Measures by these settings from now on. They must not build in another way than those before.

@@ -14,6 +14,9 @@ pub struct DiagnosisSettings {
     /// How many busy processes run beside.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub load: u32,
+    /// Whether what interrupts a process is left out of its time.
+    #[serde(default)]
+    pub uninterrupted: bool,
 }
 
 /// The parts of a diagnosis, each an experiment of its own.
@@ -85,7 +88,8 @@ mod tests {
         let others = vec!["a \"quoted\" one".to_owned()];
         for part in [DiagnosisPart::Executions, DiagnosisPart::After { others }] {
             for load in [0, 3] {
-                let diagnosis = DiagnosisSettings { part: part.clone(), load };
+                let diagnosis =
+                    DiagnosisSettings { part: part.clone(), load, uninterrupted: load == 0 };
                 let settings = serde_json::json!({ "diagnosis": diagnosis, "profile": "bench" });
                 let plan = plan(&settings.to_string());
                 assert_eq!(plan.diagnosis(), Some(diagnosis));

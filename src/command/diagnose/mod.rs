@@ -111,6 +111,8 @@ fn examine(
     let builds = runner.link(&versions, &benchmarks, seeds)?;
     let mut load = Load::start(args.effort.load)?;
     let effort = &args.effort;
+    // Busy processes that were asked for are to be seen.
+    let uninterrupted = effort.load == 0 && runner.leave_out_interruptions(&versions[0])?;
     let begun = Vec::new();
     let mut measuring = Measuring {
         runner,
@@ -118,6 +120,7 @@ fn examine(
         versions: &versions,
         builds: &builds,
         effort,
+        uninterrupted,
         console,
         begun,
     };

@@ -97,6 +97,8 @@ pub struct Member {
     ring: Arc<Ring>,
     index: usize,
     directory: Arc<OwnedFd>,
+    /// Whether its memory has the same addresses in each execution.
+    keeps_addresses: bool,
 }
 
 impl Ring {
@@ -125,7 +127,13 @@ impl Ring {
         let directory = open(directory, flags, Mode::empty())
             .or_fail(Exit::Internal, || format!("cannot open {}", directory.display()))?;
         let directory = moved(directory)?;
-        Ok(Member { ring: Arc::clone(self), index, directory: Arc::new(directory) })
+        let (ring, directory) = (Arc::clone(self), Arc::new(directory));
+        Ok(Member { ring, index, directory, keeps_addresses: true })
+    }
+
+    /// Lets the other process go on without this one.
+    fn leave(&self, index: usize) -> Result<()> {
+        self.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
     }
 
     fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
@@ -166,6 +174,14 @@ fn moved(file: impl AsFd) -> Result<OwnedFd> {
 }
 
 impl Member {
+    /// A process that has nobody to take turns with: the library only leaves out of its time what interrupts it.
+    /// Each execution has other addresses, as it has without the library.
+    pub fn alone(library: &Path, cpus: &[usize], directory: &Path) -> Result<Self> {
+        let ring = Ring::new(library, cpus)?;
+        ring.leave(1)?;
+        Ok(Self { keeps_addresses: false, ..ring.member(0, directory)? })
+    }
+
     /// Has `command` start this process.
     pub(super) fn apply(&self, command: &mut Command) {
         let value = format!("{},{PAGE},{LIBRARY}", self.index);
@@ -186,6 +202,7 @@ impl Member {
 
     #[expect(unsafe_code, reason = "there is no safe way to give a child a file under a number")]
     fn inherit_files(&self, command: &mut Command) {
+        // The files are open as long as this member lives, which the closure owns.
         let member = self.clone();
         let files = [
             (member.directory.as_raw_fd(), DIRECTORY),
@@ -193,12 +210,12 @@ impl Member {
             (member.ring.library.as_raw_fd(), LIBRARY),
         ];
         let duplicate = move || {
-            // They are open as long as this closure lives.
-            let _open = &member;
             // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
             // the other one.
             let _ = set_child_subreaper(Some(getpid()));
-            keep_addresses();
+            if member.keeps_addresses {
+                keep_addresses();
+            }
             for (file, number) in files {
                 // SAFETY: it only makes a system call.
                 if unsafe { libc::dup2(file, number) } == -1 {
@@ -241,7 +258,7 @@ impl Member {
 
     /// Lets the other process go on without this one, which has ended, however it did, or was never started.
     pub fn leave(&self) -> Result<()> {
-        self.ring.write(offset_of!(Page, gone) + 4 * self.index, &1_u32.to_ne_bytes())
+        self.ring.leave(self.index)
     }
 
     /// What the process did, which has ended.
