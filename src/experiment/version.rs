@@ -14,7 +14,7 @@ use crate::{
     code::{Digest, FunctionSet},
     failure::Result,
     harness::{Conditions, Executable, Filter},
-    model::{BenchTarget, Benchmark, TargetFilter, Version},
+    model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     project::{Project, source_of},
     source::Checkout,
 };
@@ -92,6 +92,12 @@ impl ListedVersion {
         };
         let listed = self.listing.targets.iter().find(is_it);
         listed.map_or(&[], |listed| &listed.executable.variables)
+    }
+
+    /// Whether a benchmark is a whole program, of which nothing is known function by function.
+    pub fn is_whole_program(&self, benchmark: &Benchmark) -> bool {
+        let target = self.target_of(benchmark);
+        target.is_some_and(|target| target.harness.kind() == HarnessKind::Command)
     }
 
     /// The target that a benchmark is listed in.

@@ -103,11 +103,12 @@ impl ComparisonReport {
         let names = self.names();
         let prefix = if id == 0 { String::new() } else { format!("{id}-") };
         let mut open = 0;
-        let rows = ordered.iter().enumerate().map(|(index, row)| {
+        let row = |(index, row): (usize, &&JudgedRow)| {
             let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
             self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
-        });
+        };
+        let rows = ordered.iter().enumerate().map(row).collect::<Result<_>>()?;
         let limit = self.criteria.min_effect;
         let section = Section {
             id,
@@ -125,7 +126,7 @@ impl ComparisonReport {
             min_effect: self.min_effect_text(),
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
             ticks: ticks(&axis),
-            rows: rows.collect(),
+            rows,
             failed_targets: self.failed_target_texts(),
             others: self.not_measured_lines(),
             steps: self.visible_steps(),

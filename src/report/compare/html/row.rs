@@ -2,13 +2,15 @@
 
 use super::{ComparisonReport, percent_of_width};
 use crate::{
+    failure::Result,
     judge::{JudgedRow, JudgedStage},
-    model::Unit,
+    model::{Metric, Unit},
     report::{
         compare::{
             reach::{is_told, words},
             summary::name,
         },
+        explain::ExplainReport,
         html::{Linear, Pairs, Symmetric, Times},
         names::Names,
         prose::capitalised,
@@ -46,6 +48,13 @@ pub(super) struct Row {
     pub(super) time: Option<Time>,
     pub(super) notes: Vec<String>,
     pub(super) functions: Vec<String>,
+    pub(super) explanation: Option<Explanation>,
+}
+
+/// Where its instructions went.
+pub(super) struct Explanation {
+    pub(super) totals: String,
+    pub(super) functions: String,
 }
 
 /// The interval of a change, in percent of the width.
@@ -80,7 +89,7 @@ impl ComparisonReport {
         row: &JudgedRow,
         id: String,
         (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
-    ) -> Row {
+    ) -> Result<Row> {
         let kind = VerdictKind::of(&row.verdict);
         let stage = row.decisive();
         let change = stage.map(|stage| stage.assessment.change);
@@ -100,7 +109,7 @@ impl ComparisonReport {
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
         let (functions, reach) = reached(row, kind);
-        Row {
+        Ok(Row {
             id,
             class: kind.class(),
             is_open,
@@ -127,7 +136,18 @@ impl ComparisonReport {
             time: time(row),
             notes: shares_note(stage).into_iter().chain(reach).collect(),
             functions,
-        }
+            explanation: self.explanation_html(row)?,
+        })
+    }
+
+    /// Where the instructions went, beside the number of them.
+    fn explanation_html(&self, row: &JudgedRow) -> Result<Option<Explanation>> {
+        let is_of = |one: &&ExplainReport| {
+            one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
+        };
+        let Some(explained) = self.explanations.iter().find(is_of) else { return Ok(None) };
+        let functions = explained.functions_html()?;
+        Ok(Some(Explanation { totals: explained.totals(), functions }))
     }
 
     /// The value of a version, and the half-width of its interval.

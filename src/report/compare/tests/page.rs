@@ -1,6 +1,7 @@
 //! A comparison as its readers see it in a browser.
 
 use super::*;
+use crate::{profile::Explanation, reach::Reach};
 
 #[test]
 fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
@@ -49,4 +50,26 @@ fn pairs_stand_in_the_order_in_which_they_were_measured() {
     let page = page(&row);
     let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
     assert_eq!(line, Some("M57 2l113 54 113 0"), "{page}");
+}
+
+#[test]
+fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
+    let counted = judged_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let other = judged_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let rows = vec![judged("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
+    let explained = ExplainReport {
+        base: version("main", 'a'),
+        head: version("HEAD", 'b'),
+        benchmark: benchmark("a"),
+        explanation: Explanation { base: 100.0, head: 150.0, functions: Vec::new() },
+        reach: Reach::default(),
+        dependencies: Vec::new(),
+    };
+    let report = ComparisonReport { rows, explanations: vec![explained], ..nothing() };
+    let page = report.html().unwrap();
+    let summary =
+        "<summary>Where the instructions went: 100 -&#62; 150 instructions per iteration: +50";
+    assert_eq!(page.matches(summary).count(), 1, "{page}");
+    let (before, _) = page.split_once(summary).unwrap();
+    assert!(before.rfind(">a (instructions)").unwrap() > before.rfind("<tbody").unwrap(), "{before}");
 }
