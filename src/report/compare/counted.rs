@@ -13,19 +13,22 @@ impl ComparisonReport {
     /// say that nothing changed: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
     pub(super) fn time_and_counts(&self) -> Vec<String> {
         let names = self.names();
-        let counted = self.rows.iter().filter(|row| is_of(row, Metric::is_counted));
-        let mut notes: Vec<String> = Vec::new();
-        for row in counted.filter(|row| row.metric.as_ref() == Some(&Metric::instructions())) {
-            let is_time = |other: &&JudgedRow| {
-                other.benchmark == row.benchmark
-                    && is_of(other, |metric| metric.unit == Unit::Nanoseconds)
-            };
-            let Some(timed) = self.rows.iter().find(is_time) else { continue };
-            notes.extend(
-                together(timed, row).map(|said| format!("{}: {said}", name(&names, timed))),
-            );
-        }
-        notes
+        let note = |counted: &JudgedRow| {
+            let (timed, said) = self.time_and_count(counted)?;
+            Some(format!("{}: {said}", name(&names, timed)))
+        };
+        self.rows.iter().filter(|row| is_of(row, is_instructions)).filter_map(note).collect()
+    }
+
+    /// The same of the benchmark of a row, with the row of its time; nothing where the row is about neither.
+    pub(super) fn time_and_count(&self, row: &JudgedRow) -> Option<(&JudgedRow, String)> {
+        let of_benchmark = |is_meant: fn(&Metric) -> bool| {
+            let mut rows = self.rows.iter().filter(|other| other.benchmark == row.benchmark);
+            rows.find(|other| is_of(other, is_meant))
+        };
+        let (timed, counted) = (of_benchmark(is_time)?, of_benchmark(is_instructions)?);
+        let is_about = row.metric == timed.metric || row.metric == counted.metric;
+        Some((timed, together(timed, counted).filter(|_| is_about)?))
     }
 
     /// How what was counted was counted, if anything was.
@@ -56,6 +59,14 @@ impl ComparisonReport {
             .filter(|row| is_of(row, Metric::is_counted))
             .filter_map(JudgedRow::decisive)
     }
+}
+
+fn is_time(metric: &Metric) -> bool {
+    metric.unit == Unit::Nanoseconds
+}
+
+fn is_instructions(metric: &Metric) -> bool {
+    *metric == Metric::instructions()
 }
 
 /// Whether a row is about such a metric.

@@ -51,6 +51,8 @@ struct Section {
     limits: [String; 2],
     ticks: Vec<Tick>,
     rows: Vec<Row>,
+    /// What time and instructions of a benchmark say together.
+    together: Vec<String>,
     failed_targets: Vec<String>,
     others: Vec<String>,
     steps: Vec<NextStep>,
@@ -127,6 +129,11 @@ impl ComparisonReport {
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
             ticks: ticks(&axis),
             rows,
+            together: self
+                .time_and_counts()
+                .iter()
+                .map(|note| visible(note).into_owned())
+                .collect(),
             failed_targets: self.failed_target_texts(),
             others: self.not_measured_lines(),
             steps: self.visible_steps(),

@@ -109,6 +109,7 @@ impl ComparisonReport {
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
         let (functions, reach) = reached(row, kind);
+        let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
         Ok(Row {
             id,
             class: kind.class(),
@@ -134,7 +135,7 @@ impl ComparisonReport {
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
-            notes: shares_note(stage).into_iter().chain(reach).collect(),
+            notes: together.into_iter().chain(shares_note(stage)).chain(reach).collect(),
             functions,
             explanation: self.explanation_html(row)?,
         })
