@@ -212,6 +212,7 @@ impl Comparison<'_> {
             let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
             report.functions = chosen.functions_that_are_told(runs_itself);
             report.machine = Some(this_machine());
+            report.explainable = explanations::possible(&versions[HEAD], measured);
             if verdicts.times() {
                 report.add_disturbances(self.idle.disturbances());
                 report.machine_state.clone_from(&runner.machine_state);

@@ -7,11 +7,20 @@ use crate::{
     failure::{Exit, Result},
     judge::JudgedRow,
     model::{Benchmark, Metric},
+    process::counting::find_valgrind,
     report::{explain::ExplainReport, quantity::count, verdict::VerdictKind},
 };
 
 /// So many benchmarks are explained: each takes about as long as counting it did.
 const MOST: usize = 12;
+
+/// Those of some benchmarks that can be explained on this machine.
+pub fn possible(version: &ListedVersion, benchmarks: &[Benchmark]) -> Vec<Benchmark> {
+    if find_valgrind().is_err() {
+        return Vec::new();
+    }
+    benchmarks.iter().filter(|one| version.can_be_profiled(one)).cloned().collect()
+}
 
 /// The explanations of those benchmarks whose instructions changed most. Where one cannot be explained, that is told, and
 /// the comparison is what it is.
@@ -21,7 +30,7 @@ pub fn of_changed(
     rows: &[JudgedRow],
     console: &Console,
 ) -> Result<Vec<ExplainReport>> {
-    let changed = changed(rows, |benchmark| versions[1].is_whole_program(benchmark));
+    let changed = changed(rows, |benchmark| versions[1].can_be_profiled(benchmark));
     if changed.is_empty() {
         return Ok(Vec::new());
     }
@@ -45,12 +54,12 @@ pub fn of_changed(
     Ok(explained)
 }
 
-/// The rows of instructions that changed, the largest change first. Whole programs are not counted by function.
-fn changed(rows: &[JudgedRow], is_left_out: impl Fn(&Benchmark) -> bool) -> Vec<&JudgedRow> {
+/// The rows of instructions that changed, the largest change first.
+fn changed(rows: &[JudgedRow], can_be_profiled: impl Fn(&Benchmark) -> bool) -> Vec<&JudgedRow> {
     let is_changed = |row: &&JudgedRow| {
         row.metric.as_ref() == Some(&Metric::instructions())
             && VerdictKind::of(&row.verdict).is_change()
-            && !is_left_out(&row.benchmark)
+            && can_be_profiled(&row.benchmark)
     };
     let mut changed: Vec<&JudgedRow> = rows.iter().filter(is_changed).collect();
     changed.sort_by(|one, other| size(other).total_cmp(&size(one)));

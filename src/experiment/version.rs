@@ -13,7 +13,7 @@ use crate::{
     build::{Compilation, Source, Workshop},
     code::{Digest, FunctionSet},
     failure::Result,
-    harness::{Conditions, Executable, Filter},
+    harness::{Conditions, Executable, Filter, has_threads},
     model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     project::{Project, source_of},
     source::Checkout,
@@ -94,10 +94,15 @@ impl ListedVersion {
         listed.map_or(&[], |listed| &listed.executable.variables)
     }
 
-    /// Whether a benchmark is a whole program, of which nothing is known function by function.
-    pub fn is_whole_program(&self, benchmark: &Benchmark) -> bool {
-        let target = self.target_of(benchmark);
-        target.is_some_and(|target| target.harness.kind() == HarnessKind::Command)
+    /// Whether the instructions of a benchmark can be counted function by function: not those of whole programs, nor of
+    /// several threads.
+    pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
+        let kind = self.target_of(benchmark).map(|target| target.harness.kind());
+        match kind {
+            None | Some(HarnessKind::Command) => false,
+            Some(HarnessKind::Divan) => !has_threads(&benchmark.name),
+            Some(_) => true,
+        }
     }
 
     /// The target that a benchmark is listed in.

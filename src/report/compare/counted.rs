@@ -4,7 +4,7 @@ use super::{ComparisonReport, summary::name};
 use crate::{
     judge::{JudgedRow, JudgedStage},
     model::{Metric, Unit},
-    report::quantity::{count, exact, percent, size},
+    report::quantity::{changed, count, exact, percent, size},
     stats::Verdict,
 };
 
@@ -61,11 +61,11 @@ impl ComparisonReport {
     }
 }
 
-fn is_time(metric: &Metric) -> bool {
+pub(super) fn is_time(metric: &Metric) -> bool {
     metric.unit == Unit::Nanoseconds
 }
 
-fn is_instructions(metric: &Metric) -> bool {
+pub(super) fn is_instructions(metric: &Metric) -> bool {
     *metric == Metric::instructions()
 }
 
@@ -85,7 +85,7 @@ fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
         )
     };
     let is_same = |row: &JudgedRow| matches!(row.verdict, Verdict::Unchanged { .. });
-    let executed = percent(executed.estimate);
+    let executed = changed(executed.estimate);
     if is_changed(timed) && is_same(counted) {
         let time = percent(time.estimate);
         return Some(format!("time {time}, instructions the same: memory, branches or layout"));
@@ -103,30 +103,13 @@ fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        judge::testing::benchmark,
-        stats::{Criteria, Estimator, Measurements, Summary, judge_counts},
-    };
-
-    /// A row of these counts, as one of this metric.
-    fn row(metric: &Metric, base: f64, head: f64) -> JudgedRow {
-        let summary = |value: f64| {
-            let builds = [(1, vec![vec![value]])];
-            Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
-        };
-        let summaries = [summary(base), summary(head)];
-        let (assessment, verdict) =
-            judge_counts(&summaries[0], &summaries[1], &Criteria::default()).unwrap();
-        let stages = vec![JudgedStage { summaries, assessment }];
-        let row = JudgedRow::of_benchmark(&benchmark("a"), verdict);
-        JudgedRow { metric: Some(metric.clone()), stages, ..row }
-    }
+    use crate::report::testing::counted;
 
     #[test]
     fn time_and_instructions_say_together_where_a_change_may_come_from() {
         let said = |time: f64, instructions: f64| {
-            let timed = row(&Metric::wall(), 100.0, time);
-            together(&timed, &row(&Metric::instructions(), 100.0, instructions))
+            let timed = counted(&Metric::wall(), "a", 100.0, time);
+            together(&timed, &counted(&Metric::instructions(), "a", 100.0, instructions))
         };
         assert_eq!(
             said(104.0, 100.0).unwrap(),

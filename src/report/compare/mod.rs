@@ -63,6 +63,8 @@ pub struct ComparisonReport {
     pub rows: Vec<JudgedRow>,
     /// Where the instructions of benchmarks went that execute more or fewer, for the web page.
     pub explanations: Vec<ExplainReport>,
+    /// The benchmarks that `explain` can explain here.
+    pub explainable: Vec<Benchmark>,
     /// The metrics whose counts affect the exit code beside times. Where nothing was timed, all do.
     pub deciding: Vec<Metric>,
     /// Benchmarks that only the head has.
@@ -116,6 +118,7 @@ impl ComparisonReport {
             partition: None,
             rows: Vec::new(),
             explanations: Vec::new(),
+            explainable: Vec::new(),
             deciding: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),

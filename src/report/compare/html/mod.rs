@@ -149,7 +149,9 @@ impl ComparisonReport {
         let reach = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
-            change.low.abs().max(change.high.abs()).min(wide)
+            let far = change.low.abs().max(change.high.abs()).min(wide);
+            // A change from nothing has no place: it stands at the edge.
+            if far.is_finite() { far } else { 0.0 }
         });
         Symmetric::new(scale, 1.05 * reach.fold(0.0, f64::max))
     }

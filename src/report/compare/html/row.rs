@@ -11,10 +11,10 @@ use crate::{
             summary::name,
         },
         explain::ExplainReport,
-        html::{Linear, Pairs, Symmetric, Times},
+        html::{Linear, Pairs, Symmetric, Times, sortable},
         names::Names,
         prose::capitalised,
-        quantity::{self, count, percent},
+        quantity::{self, changed, count, percent},
         reach::Form,
         sentence,
         shares::Shares,
@@ -118,7 +118,7 @@ impl ComparisonReport {
             name: visible(&name(names, row)).into_owned(),
             base,
             head,
-            change: change.map_or_else(String::new, |change| percent(change.estimate)),
+            change: change.map_or_else(String::new, |change| changed(change.estimate)),
             range: change
                 .map_or_else(String::new, |change| quantity::range(change.low, change.high)),
             mark: change.map(|change| {
@@ -154,7 +154,7 @@ impl ComparisonReport {
     /// The value of a version, and the half-width of its interval.
     fn value(&self, summary: &Summary) -> (String, String) {
         let interval = Interval::three_level(summary, self.criteria.confidence);
-        let value = quantity::value(summary.values().mean, summary.metric().unit);
+        let value = quantity::value_of_metric(summary.values().mean, summary.metric().unit);
         (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
     }
 
@@ -191,15 +191,8 @@ impl ComparisonReport {
 fn sort(stage: Option<&JudgedStage>) -> String {
     stage.map_or_else(String::new, |stage| {
         let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
-        [base, head, stage.assessment.change.estimate].map(four_digits).join(",")
+        [base, head, stage.assessment.change.estimate].map(sortable).join(",")
     })
-}
-
-/// A number for a program, as short as it can be.
-fn four_digits(number: f64) -> String {
-    let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
-    let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
-    if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
 fn is_paired(stage: &JudgedStage) -> bool {
