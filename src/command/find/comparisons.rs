@@ -310,7 +310,8 @@ fn rows(
     let runner = finder.runner;
     let unmeasured: &[(Benchmark, Sameness)] = &[];
     if verdicts.counts_only()
-        && let Some(counter) = counts::counter(runner, versions, verdicts, finder.console)?
+        && let Some(counter) =
+            counts::counter(runner, &versions[1], verdicts, true, finder.console)?
     {
         let begun = Instant::now();
         let (measured, console) = (missing.as_slice(), finder.console);
