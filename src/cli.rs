@@ -221,9 +221,10 @@ pub struct RunArgs {
     /// what changed.
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub budget: Option<Duration>,
-    /// Report only this metric: wall, user, system, peak-memory, cycles, instructions or bytes; may be
-    /// repeated [default: all]
-    #[arg(long = "metric", value_name = "NAME")]
+    /// Measure and report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
+    /// instructions, allocations and allocated-bytes, which are counted by executions of their own [default: all that is
+    /// timed]
+    #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
     /// What is measured, and how.
     #[command(flatten)]

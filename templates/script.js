@@ -108,7 +108,7 @@
       return line;
     };
     const lines = [];
-    for (const benchmark of data.benchmarks || []) {
+    for (const benchmark of data.benchmarks || data.functions || []) {
       const own = flat(benchmark, "", {});
       if (benchmark.versions && benchmark.versions.length) {
         for (const version of benchmark.versions) lines.push({ ...own, ...flat(version, "", {}) });

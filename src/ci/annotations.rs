@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{Comparison, Place, Places, Row};
+use super::{Comparison, Place, Places, Row, comparison::Change};
 use crate::report::{
-    quantity::{percent, range, value},
+    quantity::{changed, range, value},
     verdict::VerdictKind,
     visible::visible,
 };
@@ -50,7 +50,7 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
         let is_told =
             |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
         let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_told).collect();
-        let size = |row: &Row| row.change.and_then(|change| change.estimate).unwrap_or(0.0);
+        let size = |row: &Row| row.change.map_or(0.0, Change::estimate);
         rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(size(b).total_cmp(&size(a))));
         for row in rows {
             let name = row.name(&names);
@@ -87,7 +87,7 @@ pub fn annotations(comparison: &Comparison, advisory: bool, places: &Places) -> 
 fn told(row: &Row) -> String {
     let mut text = String::new();
     if let Some(change) = row.change {
-        text += &change.estimate.map(percent).unwrap_or_default();
+        text += &changed(change.estimate());
         let interval = change.low.zip(change.high).map(|(low, high)| range(low, high));
         text += &interval.map(|interval| format!(" ({interval})")).unwrap_or_default();
     }

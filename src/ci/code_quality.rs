@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Comparison, Place, Places, Row};
 use crate::{
     failure::{Exit, OrFail as _, Result},
-    report::{quantity::percent, verdict::VerdictKind},
+    report::{quantity::changed, verdict::VerdictKind},
 };
 
 #[derive(Serialize)]
@@ -45,8 +45,9 @@ pub fn code_quality(comparison: &Comparison, places: &Places) -> Result<String> 
             let place = place.or_else(|| places.of_bench_target(&row.benchmark.target));
             let Place { path, line } =
                 place.unwrap_or_else(|| Place { path: "Cargo.toml".to_owned(), line: 1 });
-            let change = row.change.and_then(|change| change.estimate);
-            let change = change.map_or_else(String::new, |change| format!(" {}", percent(change)));
+            let change = row
+                .change
+                .map_or_else(String::new, |change| format!(" {}", changed(change.estimate())));
             let name = row.name(&names);
             issues.push(Issue {
                 description: format!("{name}: {}{change}", row.verdict.name()),

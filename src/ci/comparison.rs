@@ -102,9 +102,17 @@ pub(super) struct Value {
 /// A relative change: 0.05 is 5 % more than the base.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Change {
-    pub estimate: Option<f64>,
+    /// Absent if the base is 0.
+    estimate: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
+}
+
+impl Change {
+    /// The change; infinite from nothing, which has no percentage.
+    pub fn estimate(self) -> f64 {
+        self.estimate.unwrap_or(f64::INFINITY)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

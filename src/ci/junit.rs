@@ -8,7 +8,7 @@ use super::{Comparison, Row};
 use crate::{
     failure::{Exit, OrFail as _, Result},
     model::BenchTarget,
-    report::{quantity::percent, verdict::VerdictKind},
+    report::{quantity::changed, verdict::VerdictKind},
 };
 
 /// What regressed is a failure, what failed an error, and what nothing can be said of is skipped, with the reason.
@@ -52,8 +52,8 @@ fn status(row: &Row) -> TestCaseStatus {
         }
         _ => return TestCaseStatus::success(),
     };
-    let change = row.change.and_then(|change| change.estimate);
-    let change = change.map_or_else(String::new, |change| format!(" {}", percent(change)));
+    let change =
+        row.change.map_or_else(String::new, |change| format!(" {}", changed(change.estimate())));
     status.set_message(format!("{}{change}", row.verdict.name()));
     status.set_type(row.verdict.name());
     status.set_description(row.reason.text.clone());

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use super::{
     Comparison, Row,
-    comparison::{FailedTarget, Function, Warning},
+    comparison::{Change, FailedTarget, Function, Warning},
 };
 use crate::{
     model::Benchmark,
     report::{
         markdown::{code, code_in_table, cut, fenced, folded},
         names::Names,
-        quantity::{count, exact, percent, range, value},
+        quantity::{changed, count, exact, range, value},
         table::shorten,
         verdict::VerdictKind,
         visible::visible,
@@ -126,7 +126,7 @@ impl Comparison {
         let of_room = |percent: usize| room / 100 * percent;
         let names = self.names();
         let mut rows: Vec<&Row> = self.benchmarks.iter().collect();
-        let size = |row: &Row| row.change.and_then(|change| change.estimate).unwrap_or(0.0).abs();
+        let size = |row: &Row| row.change.map_or(0.0, Change::estimate).abs();
         rows.sort_by(|one, other| {
             one.verdict.cmp(&other.verdict).then(size(other).total_cmp(&size(one)))
         });
@@ -184,7 +184,7 @@ fn line(names: &Names<'_>, row: &Row) -> String {
     let [base, head] = row
         .values()
         .map_or_else(Default::default, |(values, unit)| values.map(|one| value(one, unit)));
-    let change = row.change.and_then(|change| change.estimate).map(percent).unwrap_or_default();
+    let change = row.change.map_or_else(String::new, |change| changed(change.estimate()));
     let interval = row.change.and_then(|change| Some(range(change.low?, change.high?)));
     let interval = interval.unwrap_or_default();
     format!("| {name} | {base} | {head} | {change} | {interval} | {verdict} |\n")

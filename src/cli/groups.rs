@@ -223,6 +223,14 @@ pub struct ReportArgs {
     pub verbose: bool,
 }
 
+impl ReportArgs {
+    /// Whether the report is also a web page.
+    pub fn has_page(&self) -> bool {
+        let is_page = |file: &OutputFile| file.format == ReportFormat::Html;
+        self.format == ReportFormat::Html || self.output.files.iter().any(is_page)
+    }
+}
+
 /// The files that a report is written to.
 #[derive(Clone, Debug, Args)]
 pub struct OutputFileArgs {

@@ -13,7 +13,7 @@ use crate::{
     project::Project,
     report::{
         CommandLine as _,
-        quantity::{exact, percent},
+        quantity::{changed, exact},
         sentence,
         visible::visible,
     },
@@ -151,14 +151,18 @@ fn entry(args: &AcceptArgs, row: &JudgedRow, [base, commit]: [&str; 2]) -> Resul
         return Err(Failure::new(Exit::Internal, "a regression has no values"));
     };
     let Change { estimate, high, .. } = stage.assessment.change;
-    // The upper end, in hundredths of a percent.
+    // The upper end, in hundredths of a percent; none of a change from 0.
     let ceiling = args.ceiling.unwrap_or((1e4 * high).ceil() / 1e4);
-    if ceiling < estimate || !ceiling.is_finite() {
+    if ceiling < estimate || ceiling.is_infinite() && estimate.is_finite() {
         let what =
-            format!("cannot accept a change of {} up to {}", percent(estimate), exact(ceiling));
+            format!("cannot accept a change of {} up to {}", changed(estimate), exact(ceiling));
         return Err(Failure::new(Exit::Usage, what)
             .because("the ceiling has to be at least the change that was measured")
-            .hint(format!("leave --ceiling out, or choose one above {}", percent(estimate))));
+            .hint(if estimate.is_finite() {
+                format!("leave --ceiling out, or choose one above {}", changed(estimate))
+            } else {
+                "leave --ceiling out: a change from 0 has no percentage".to_owned()
+            }));
     }
     let Benchmark { package, target, name } = &row.benchmark;
     Ok(AcceptedEntry {
@@ -181,7 +185,7 @@ fn told(entry: &AcceptedEntry, base: &str) -> String {
         "accepted: {} ({}) {} in {commit} against {base}, up to {}: {}\n",
         visible(benchmark),
         metric.name,
-        percent(*change),
+        changed(*change),
         exact(*ceiling),
         visible(reason)
     )

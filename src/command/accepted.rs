@@ -123,7 +123,11 @@ impl<'p> Acceptances<'p> {
                 if self.repository.has_in_history(base, &entry.commit)? =>
             {
                 let min_effect = row.decisive().map_or(0.0, |stage| stage.assessment.min_effect);
-                (1.0 + change.estimate) * (1.0 + entry.change) <= 1.0 + min_effect
+                if entry.change.is_infinite() {
+                    change.estimate <= -1.0
+                } else {
+                    (1.0 + change.estimate) * (1.0 + entry.change) <= 1.0 + min_effect
+                }
             }
             Verdict::Improved { .. } | Verdict::Unchanged { .. } => match &base.commit {
                 Some(commit) => self.repository.has_in_history(&at(&entry.base), commit)?,

@@ -6,6 +6,7 @@ use super::{
     accepted::Acceptances,
     announcement,
     counts::{self, Counts},
+    explanations,
     output::Output,
     project_of, release,
     selection::{Selection, benchmarks_only_in},
@@ -42,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, &console)?;
-    let Some(report) = report(&project, args, &console, &interrupt)? else {
+    let Some(report) = report(&project, args, args.report.has_page(), &console, &interrupt)? else {
         return Ok(Exit::Success);
     };
     output.write(&report)?;
@@ -53,16 +54,18 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
 }
 
 /// The comparison as it was typed, in this project, of what is stored or by measuring; none if only the plan is wanted.
+/// With `has_page`, it becomes a web page as well.
 pub fn report(
     project: &Project,
     args: &CompareArgs,
+    has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
     let mut report = if args.stored {
         Some(stored::report(project, args, console)?)
     } else {
-        measured(project, args, console, interrupt)?
+        measured(project, args, has_page, console, interrupt)?
     };
     if let Some(report) = &mut report {
         report.explain_all(args.explain);
@@ -74,6 +77,7 @@ pub fn report(
 pub fn measured(
     project: &Project,
     args: &CompareArgs,
+    has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<ComparisonReport>> {
@@ -88,6 +92,7 @@ pub fn measured(
         project,
         runner: &runner,
         args,
+        has_page,
         verdicts,
         acceptances,
         comparisons: 1,
@@ -119,6 +124,8 @@ struct Comparison<'e> {
     project: &'e Project,
     runner: &'e Runner<'e>,
     args: &'e CompareArgs,
+    /// Whether what is only told on a web page is found out.
+    has_page: bool,
     verdicts: VerdictSettings,
     acceptances: Acceptances<'e>,
     /// How many pairs of versions are compared.
@@ -205,6 +212,7 @@ impl Comparison<'_> {
             let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
             report.functions = chosen.functions_that_are_told(runs_itself);
             report.machine = Some(this_machine());
+            report.explainable = explanations::possible(&versions[HEAD], measured);
             if verdicts.times() {
                 report.add_disturbances(self.idle.disturbances());
                 report.machine_state.clone_from(&runner.machine_state);
@@ -241,6 +249,9 @@ impl Comparison<'_> {
         }
         for row in &mut rows {
             row.reach = chosen.reach_of(&row.benchmark).cloned();
+        }
+        if self.has_page {
+            report.explanations = explanations::of_changed(runner, versions, &rows, console)?;
         }
         let compared = [&versions[0].version, &versions[HEAD].version];
         let listed = all_benchmarks(&versions[HEAD], args);

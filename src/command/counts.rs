@@ -29,41 +29,43 @@ pub struct Counts<'e> {
     pub console: &'e Console,
 }
 
-/// The first of what counts these versions: searches and ranges count one thing.
-pub fn counter(
-    runner: &Runner<'_>,
-    versions: &[ListedVersion; 2],
-    verdicts: &VerdictSettings,
-    console: &Console,
-) -> Result<Option<Counter>> {
-    Ok(counters(runner, &versions[1], verdicts, console)?.into_iter().next())
-}
-
-/// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left out where something else is
-/// judged, and told.
+/// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left
+/// out where something else is judged, and told.
 pub fn counters(
     runner: &Runner<'_>,
     head: &ListedVersion,
     verdicts: &VerdictSettings,
     console: &Console,
 ) -> Result<Vec<Counter>> {
-    let wants = |metrics: &[Metric]| metrics.iter().any(|metric| verdicts.metrics.contains(metric));
+    let kinds = verdicts.kinds();
+    let is_alone = kinds.len() == 1;
     let mut counters = Vec::new();
-    if wants(&[Metric::allocations(), Metric::allocated_bytes()]) {
-        counters.push(runner.allocation_counter(head)?);
-    }
-    if wants(&[Metric::instructions()]) {
-        let is_alone = counters.is_empty() && !verdicts.times();
-        match runner.instruction_counter(head) {
-            Ok(counter) => counters.push(Counter::Instructions(counter)),
-            Err(failure) if failure.exit() == Exit::Interrupted || is_alone => return Err(failure),
-            Err(failure) => {
-                let rest = "only the other metrics are judged";
-                console.line(&format!("warning: {}", failure.because(rest)));
-            }
-        }
+    for kind in kinds.iter().filter(|kind| kind.counts()) {
+        counters.extend(counter(runner, head, kind, is_alone, console)?);
     }
     Ok(counters)
+}
+
+/// What counts one kind of metrics. That it cannot be counted is a failure where it is alone.
+pub fn counter(
+    runner: &Runner<'_>,
+    head: &ListedVersion,
+    kind: &VerdictSettings,
+    is_alone: bool,
+    console: &Console,
+) -> Result<Option<Counter>> {
+    if !kind.metrics.contains(&Metric::instructions()) {
+        return runner.allocation_counter(head).map(Some);
+    }
+    match runner.instruction_counter(head) {
+        Ok(counter) => Ok(Some(Counter::Instructions(counter))),
+        Err(failure) if failure.exit() == Exit::Interrupted || is_alone => Err(failure),
+        Err(failure) => {
+            let rest = "only the other metrics are judged";
+            console.line(&format!("warning: {}", failure.because(rest)));
+            Ok(None)
+        }
+    }
 }
 
 impl Counts<'_> {

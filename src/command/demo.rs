@@ -107,7 +107,7 @@ impl<'a> Demo<'a> {
             shown.join(" ")
         ))?;
         let args = parsed(&words)?;
-        let report = compare::measured(&self.project, &args, self.console, self.interrupt)?;
+        let report = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
         let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
         Console::result(&report.text(Console::result_columns()))?;
         let explanation = demo::explain(*expected, &report.rows);

@@ -15,10 +15,10 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::Conditions,
     machine::{
-        doctor::{self, Finding, probe},
+        doctor::{self, Finding, Grade, probe},
         this_machine,
     },
-    process::{Interrupt, Kept},
+    process::{Interrupt, Kept, counting::find_valgrind},
     project::Project,
     report::doctor::DoctorReport,
 };
@@ -39,6 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
         tool("rustc", &program("RUSTC", "rustc"), "--version", INSTALL_RUST),
         tool("linker", "cc".as_ref(), "--version", "sudo apt-get install gcc"),
     ]);
+    findings.push(valgrind());
     findings.push(space(&project.map_or_else(|_| PathBuf::from("."), |one| one.workspace)));
     findings.extend(trials(Conditions::new(&interrupt))?);
     findings.extend([probe::clock_step(), probe::perf_events()]);
@@ -77,6 +78,19 @@ fn tool(check: &'static str, program: &std::ffi::OsStr, argument: &str, remedy: 
         Finding::user(check, found, remedy).that_matters()
     };
     line.map_or_else(fails, |line| Finding::ok(check, line))
+}
+
+/// Whether instructions can be counted. Nothing else needs it.
+fn valgrind() -> Finding {
+    const CHECK: &str = "valgrind";
+    const INSTALL: &str = "sudo apt-get install valgrind (or: sudo dnf install valgrind)";
+    let path = find_valgrind().map_or_else(|_| CHECK.into(), OsString::from);
+    let finding = tool(CHECK, &path, "--version", INSTALL);
+    if finding.grade == Grade::Ok {
+        return finding;
+    }
+    let found = format!("{}; `--metric instructions` and `explain` need it", finding.found);
+    Finding { found, matters: false, ..finding }
 }
 
 fn space(directory: &Path) -> Finding {
@@ -145,7 +159,6 @@ fn reason(failure: Failure) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::doctor::Grade;
 
     #[test]
     fn a_tool_that_does_not_run_is_something_that_only_the_user_can_install() {

@@ -9,12 +9,13 @@ use crate::{
     cli::ExplainArgs,
     code::FunctionSet,
     console::Console,
-    experiment::{ExperimentSettings, Runner},
+    experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
     process::{Interrupt, Kept},
     profile::{Side, explain},
     project::Project,
+    reach::Reach,
     report::{CommandLine as _, explain::ExplainReport},
 };
 
@@ -45,31 +46,41 @@ fn explained(
     console: &Console,
 ) -> Result<ExplainReport> {
     let [base, head] = versions(project, args)?;
-    let listed = [runner.list(base.clone())?, runner.list(head.clone())?];
+    let listed = [runner.list(base)?, runner.list(head)?];
     for (target, failure) in listed.iter().flat_map(|version| &version.listing.failures) {
         console.line(&format!("warning: {target}: {failure}"));
     }
     let benchmark = only(&common_benchmarks(&listed), args)?;
-    let target = benchmark.bench_target();
     let functions = Functions::of(runner, &listed)?;
     let differences =
         functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
     let reach = runner.reach(&listed, &differences, std::slice::from_ref(&benchmark))?;
     let reach = reach.into_iter().next().unwrap_or_default();
-    let profiles = runner.profiles(&listed, &benchmark)?;
-    let sets = functions.of_both(|other, base, head| (other.clone(), [base.clone(), head.clone()]));
-    let sets = sets.into_iter().find(|(other, _)| *other == target);
-    let (_, sets) = sets.ok_or_else(|| {
+    of_benchmark(runner, &listed, &functions, &benchmark, reach)
+}
+
+/// Counts a benchmark in both versions by function, and compares that. `reach` is what of their differences it reaches.
+pub fn of_benchmark(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    functions: &Functions,
+    benchmark: &Benchmark,
+    reach: Reach,
+) -> Result<ExplainReport> {
+    let target = benchmark.bench_target();
+    let sets = functions.of_target(&target).ok_or_else(|| {
         Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
     })?;
-    let side = |version: usize| Side { profile: &profiles[version], functions: &sets[version] };
+    let profiles = runner.profiles(versions, benchmark)?;
+    let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
+    let [base, head] = versions;
     Ok(ExplainReport {
-        base,
-        head,
+        base: base.version.clone(),
+        head: head.version.clone(),
+        benchmark: benchmark.clone(),
         explanation: explain([side(0), side(1)]),
-        benchmark,
         reach,
-        dependencies: changed_dependencies(&listed[0].locked, &listed[1].locked),
+        dependencies: changed_dependencies(&base.locked, &head.locked),
     })
 }
 

@@ -29,6 +29,15 @@ impl Functions {
         base.iter().filter_map(compare).collect()
     }
 
+    /// The functions of a bench target that both versions have: those of base and head.
+    pub fn of_target(&self, target: &BenchTarget) -> Option<[&FunctionSet; 2]> {
+        let Self([base, head]) = self;
+        let of = |version: &'_ [(BenchTarget, FunctionSet)]| {
+            version.iter().position(|(other, _)| other == target)
+        };
+        Some([&base[of(base)?].1, &head[of(head)?].1])
+    }
+
     /// The bench targets that only the base has, and those that only the head has.
     pub fn of_one(&self) -> [Vec<BenchTarget>; 2] {
         let Self([base, head]) = self;

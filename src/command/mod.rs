@@ -15,6 +15,7 @@ mod doctor;
 mod exchange;
 mod exec;
 mod explain;
+mod explanations;
 mod find;
 mod functions;
 mod gc;

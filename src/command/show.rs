@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use super::{output::Output, stored};
 use crate::{
-    cli::ShowArgs,
+    cli::{GivenOptions, ShowArgs},
     console::Console,
     diagnosis::{Hint, Options, hints},
     failure::{Exit, Failure, Result},
@@ -43,25 +43,47 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let command_line = Rc::new(args.given.clone());
-    // Only the measurements themselves are shown of a diagnosis, which `diagnose` reports.
-    let is_shown = |stored: &StoredExperiment| {
-        let is_meant = stored.plan.is_counting() == verdicts.counts_only();
-        args.raw || is_meant && !stored.plan.is_diagnosis()
-    };
-    let experiments = experiments.into_iter().filter(is_shown).collect();
-    let shown = Shown::new(&store, &version, experiments, command_line);
-    if shown.places.is_empty() {
-        return Err(stored::not_stored(&version, &args.given));
-    }
-    let benchmarks = shown.benchmarks(&filter)?;
     if args.raw {
-        shown.print_raw(&benchmarks)?;
+        let shown = Shown::new(&store, &version, experiments, command_line);
+        shown.require_places(&args.given)?;
+        shown.print_raw(&shown.benchmarks(&filter)?)?;
         return Ok(Exit::Success);
     }
-    shown.results.check_metrics(&verdicts.metrics, &benchmarks)?;
-    let detailed = !patterns.is_empty();
-    output.write(&shown.report(&benchmarks, detailed, &verdicts)?)?;
+    let (mut reports, mut failure) = (Vec::new(), None);
+    for verdicts in verdicts.kinds() {
+        let experiments = of_kind(experiments.clone(), &verdicts);
+        let shown = Shown::new(&store, &version, experiments, command_line.clone());
+        let report = shown.require_places(&args.given).and_then(|()| {
+            let benchmarks = shown.benchmarks(&filter)?;
+            shown.results.check_metrics(&verdicts.metrics, &benchmarks)?;
+            shown.report(&benchmarks, !patterns.is_empty(), &verdicts)
+        });
+        match report {
+            Ok(report) => reports.push(report),
+            Err(one) => failure = failure.or(Some(one)),
+        }
+    }
+    match (ShowReport::together(reports), failure) {
+        (Some(report), None) => output.write(&report)?,
+        (Some(report), Some(failure)) => {
+            console.line(&format!("warning: {failure}"));
+            output.write(&report)?;
+        }
+        (None, failure) => {
+            return Err(failure.unwrap_or_else(|| stored::not_stored(&version, &args.given)));
+        }
+    }
     Ok(Exit::Success)
+}
+
+/// The experiments that measured what is judged here. A diagnosis is reported by `diagnose` alone.
+fn of_kind(
+    mut experiments: Vec<StoredExperiment>,
+    verdicts: &VerdictSettings,
+) -> Vec<StoredExperiment> {
+    let metric = verdicts.metrics.first();
+    experiments.retain(|stored| !stored.plan.is_diagnosis() && stored.plan.is_for(metric));
+    experiments
 }
 
 /// What is stored of these benchmarks of a version, for whoever measured it just now: that nothing has the
@@ -71,18 +93,20 @@ pub fn of_version(
     version: &Version,
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
-    command_line: Rc<dyn CommandLine>,
+    given: &Rc<GivenOptions>,
     console: &Console,
 ) -> Result<ShowReport> {
-    let mut experiments = store.experiments()?;
-    experiments.retain(|stored| {
-        !stored.plan.is_diagnosis() && stored.plan.is_counting() == verdicts.counts_only()
-    });
-    let shown = Shown::new(store, version, experiments, command_line);
-    if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
-        console.line(&format!("warning: {failure}"));
+    let mut reports = Vec::new();
+    for verdicts in verdicts.kinds() {
+        let experiments = of_kind(store.experiments()?, &verdicts);
+        let shown = Shown::new(store, version, experiments, given.clone());
+        if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
+            console.line(&format!("warning: {failure}"));
+        }
+        reports.push(shown.report(benchmarks, false, &verdicts)?);
     }
-    shown.report(benchmarks, false, verdicts)
+    let none = || Failure::new(Exit::Internal, "no metric is to be shown");
+    ShowReport::together(reports).ok_or_else(none)
 }
 
 /// The version that a revision names: in the repository, or, if it is gone from there, in the store.
@@ -132,6 +156,13 @@ impl<'s> Shown<'s> {
         let results = Results::new(store, experiments);
         let places = results.places_of(version);
         Self { store, version: version.clone(), results, places, command_line }
+    }
+
+    fn require_places(&self, given: &GivenOptions) -> Result<()> {
+        if self.places.is_empty() {
+            return Err(stored::not_stored(&self.version, given));
+        }
+        Ok(())
     }
 
     /// The benchmarks that were measured or failed, in the order of definition, then those that were not measured

@@ -45,13 +45,13 @@ pub fn report(
     let benchmarks = benchmarks(&store, args)?;
     let comparisons = if release.is_some() { 2 } else { 1 };
     let verdicts = verdicts.shared_by(comparisons * parts(args));
-    let report = |counts: bool| {
-        let verdicts = verdicts.only(counts);
-        let results = finished(&store, counts, &*command_line)?;
+    let report = |verdicts: &VerdictSettings| {
+        let results = finished(&store, verdicts.counts(), &*command_line)?;
+        let results = results.only_for(verdicts.metrics.first());
         results.check_metrics(&verdicts.metrics, &benchmarks)?;
         let stored =
             Stored { args, results: &results, benchmarks: &benchmarks, acceptances: &acceptances };
-        let mut report = stored.report(versions.clone(), &verdicts)?;
+        let mut report = stored.report(versions.clone(), verdicts)?;
         if let Some(release) = &release {
             let limit = gate.as_ref().and_then(|gate| gate.min_effect);
             let versions = [release.clone(), versions[1].clone()];
@@ -59,10 +59,11 @@ pub fn report(
         }
         Ok::<_, Failure>(report)
     };
-    let mut all = report(!verdicts.times())?;
-    if verdicts.times() && verdicts.counts() {
-        let counted = report(true)?;
-        all.add_counts(counted);
+    let kinds = verdicts.kinds();
+    let (first, others) = kinds.split_first().unwrap_or((&verdicts, &[]));
+    let mut all = report(first)?;
+    for kind in others {
+        all.add_counts(report(kind)?);
     }
     all.deciding = deciding(&project.file, args.verdict.fail_on);
     Ok(all)

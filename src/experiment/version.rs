@@ -13,8 +13,8 @@ use crate::{
     build::{Compilation, Source, Workshop},
     code::{Digest, FunctionSet},
     failure::Result,
-    harness::{Conditions, Executable, Filter},
-    model::{BenchTarget, Benchmark, TargetFilter, Version},
+    harness::{Conditions, Executable, Filter, has_threads},
+    model::{BenchTarget, Benchmark, HarnessKind, TargetFilter, Version},
     project::{Project, source_of},
     source::Checkout,
 };
@@ -92,6 +92,17 @@ impl ListedVersion {
         };
         let listed = self.listing.targets.iter().find(is_it);
         listed.map_or(&[], |listed| &listed.executable.variables)
+    }
+
+    /// Whether the instructions of a benchmark can be counted function by function: not those of whole programs, nor of
+    /// several threads.
+    pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
+        let kind = self.target_of(benchmark).map(|target| target.harness.kind());
+        match kind {
+            None | Some(HarnessKind::Command) => false,
+            Some(HarnessKind::Divan) => !has_threads(&benchmark.name),
+            Some(_) => true,
+        }
     }
 
     /// The target that a benchmark is listed in.

@@ -22,7 +22,7 @@ pub use self::{
     counted::{counting_request, iterations_needed},
     criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},
-    divan::Divan,
+    divan::{Divan, has_threads},
     executable::{Conditions, Executable},
     filter::Filter,
     libtest::Libtest,

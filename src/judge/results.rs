@@ -60,6 +60,14 @@ impl<'s> Results<'s> {
         Ok(Self { unfinished: rest.len(), ..Self::new(store, finished) })
     }
 
+    /// Those of experiments that were made to measure this metric.
+    #[must_use]
+    pub fn only_for(self, metric: Option<&Metric>) -> Self {
+        let all = self.experiments.into_iter();
+        let experiments = all.filter(|stored| stored.plan.is_for(metric)).collect();
+        Self { unfinished: self.unfinished, ..Self::new(self.store, experiments) }
+    }
+
     /// The results of one experiment, finished or not.
     pub fn of_experiment(store: &'s Store<'s>, id: ExperimentId) -> Result<Self> {
         let mut experiments = store.experiments()?;

@@ -70,10 +70,27 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => four_digits(value, 1000.0, ["ns", "µs", "ms", "s"]),
         Unit::Bytes => four_digits(value, 1024.0, ["B", "KiB", "MiB", "GiB"]),
         Unit::Instructions | Unit::Cycles | Unit::Allocations => {
-            let number = four_digits(value, 1000.0, ["", "k", "M", "G"]);
-            format!("{} {}", number.trim_end(), unit.symbol())
+            let (number, things) = (count_of(value), unit.symbol());
+            let things = if number == "1" { things.trim_end_matches('s') } else { things };
+            format!("{number} {things}")
         }
     }
+}
+
+/// The same beside the name of its metric, which says what is counted: `4.384 µs`, `1.235 M`.
+pub fn value_of_metric(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds | Unit::Bytes => self::value(value, unit),
+        Unit::Instructions | Unit::Cycles | Unit::Allocations => count_of(value),
+    }
+}
+
+/// A number of things with four digits, or a small whole one without decimals: `1.235 M`, `2.500`, `3`.
+fn count_of(value: f64) -> String {
+    if value.fract() == 0.0 && value < 1000.0 {
+        return format!("{value:.0}");
+    }
+    four_digits(value, 1000.0, ["", "k", "M", "G"]).trim_end().to_owned()
 }
 
 /// A value with the half-width of its interval: `4.384 µs ± 1.9 %`.
@@ -130,9 +147,28 @@ pub fn bare_percent(share: f64) -> String {
     }
 }
 
-/// An interval of shares, beside which its percents stand: `-5.85 .. +2.76`.
+/// A change that was found: `+1.64 %`. One from nothing has no percentage: `from 0`.
+pub fn changed(share: f64) -> String {
+    if share == f64::INFINITY { "from 0".to_owned() } else { percent(share) }
+}
+
+/// The same with its interval: `+1.64 % (-5.85 .. +2.76)`, or `from 0`.
+pub fn changed_within(share: f64, low: f64, high: f64) -> String {
+    format!("{} {}", changed(share), range_in_brackets(low, high)).trim_end().to_owned()
+}
+
+/// An interval of shares, beside which its percents stand: `-5.85 .. +2.76`. That of a change from nothing is empty.
 pub fn range(low: f64, high: f64) -> String {
+    if low == f64::INFINITY {
+        return String::new();
+    }
     format!("{} .. {}", bare_percent(low), bare_percent(high))
+}
+
+/// The same to stand behind a change: `(-5.85 .. +2.76)`.
+pub fn range_in_brackets(low: f64, high: f64) -> String {
+    let range = range(low, high);
+    if range.is_empty() { range } else { format!("({range})") }
 }
 
 /// A share that has no direction: `1 %`, `0.25 %`, and `0.0012 %` below a hundredth of a percent.
@@ -150,8 +186,11 @@ pub fn size(share: f64) -> String {
     format!("{} %", trimmed(percent, decimals))
 }
 
-/// A share that a user chose, with all its digits: `5 %`, `99.99 %`.
+/// A share that a user chose, with all its digits: `5 %`, `99.99 %`; `any size` where there is no limit.
 pub fn exact(share: f64) -> String {
+    if share == f64::INFINITY {
+        return "any size".to_owned();
+    }
     let percent = 100.0 * share;
     // Without what multiplying left: 0.07 is 7.000000000000001 %.
     let text = trimmed(percent, 9);
@@ -175,6 +214,9 @@ pub fn probability(p: f64) -> String {
 }
 
 fn four_digits(mut value: f64, step: f64, units: [&str; 4]) -> String {
+    if value == 0.0 {
+        return format!("0 {}", units[0]);
+    }
     let mut unit = 0;
     while value >= step - 0.05 && unit + 1 < units.len() {
         value /= step;
@@ -211,6 +253,12 @@ mod tests {
         assert_eq!(value(3_565_158.0, Unit::Bytes), "3.400 MiB");
         assert_eq!(value(1_234_567.0, Unit::Instructions), "1.235 M instructions");
         assert_eq!(value(87.3, Unit::Cycles), "87.30 cycles");
+        assert_eq!(value(3.0, Unit::Allocations), "3 allocations");
+        assert_eq!(value(1.0, Unit::Allocations), "1 allocation");
+        assert_eq!(value(0.0, Unit::Bytes), "0 B");
+        assert_eq!(value_of_metric(1_234_567.0, Unit::Instructions), "1.235 M");
+        assert_eq!(value_of_metric(0.0, Unit::Allocations), "0");
+        assert_eq!(value_of_metric(3806.0, Unit::Nanoseconds), "3.806 µs");
     }
 
     #[test]
@@ -250,6 +298,17 @@ mod tests {
         assert_eq!(texts, ["+1.64 %", "-5.85 %", "+0.00 %", "+150.0 %", "+2900 %", ">+100000 %"]);
         assert_eq!(range(-0.0585, 0.0276), "-5.85 .. +2.76");
         assert_eq!([0.01, 0.0025, 12.0].map(size), ["1 %", "0.25 %", "more than 1000 %"]);
+    }
+
+    #[test]
+    fn a_change_from_nothing_has_no_percentage() {
+        let from_nothing = [f64::INFINITY; 3];
+        let told = |[share, low, high]: [f64; 3]| changed_within(share, low, high);
+        assert_eq!(told(from_nothing), "from 0");
+        assert_eq!(told([0.5, 0.4, 0.6]), "+50.00 % (+40.00 .. +60.00)");
+        assert_eq!(told([f64::INFINITY, 0.5, f64::INFINITY]), "from 0 (+50.00 .. >+100000)");
+        assert_eq!(range(f64::INFINITY, f64::INFINITY), "");
+        assert_eq!(exact(f64::INFINITY), "any size");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Verdicts as sentences for people. Programs read the values.
 
 use super::{
-    quantity::{exact, p_value, percent, probability, size},
+    quantity::{changed, exact, p_value, percent, probability, size},
     verdict::VerdictKind,
     visible::{visible, visible_lines},
 };
@@ -93,10 +93,13 @@ fn of_power(detectable: f64) -> String {
     format!("; a change of {} would be reported with 80 % power", size(detectable))
 }
 
-/// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`.
+/// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`, or `from 0`.
 fn of_change(change: &Change) -> String {
-    let [estimate, low, high] = [change.estimate, change.low, change.high].map(percent);
-    format!("{estimate} ({low} to {high})")
+    if change.low == f64::INFINITY {
+        return changed(change.estimate);
+    }
+    let [low, high] = [change.low, change.high].map(percent);
+    format!("{} ({low} to {high})", changed(change.estimate))
 }
 
 /// What was accepted: `accepted up to 8 % (1a2b3c4: checks more input)`.

@@ -7,7 +7,10 @@ use crate::{
     cli::{Cli, Command},
     judge::{Advice, JudgedRow, JudgedStage, Progress, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
-    stats::{Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Summary, Verdict},
+    stats::{
+        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Summary, Verdict,
+        judge_counts,
+    },
 };
 
 /// What a hostile name may have: escape sequences, controls of both kinds, a line break, and characters that
@@ -113,6 +116,22 @@ pub fn judged_in(
 /// The same in wall time.
 pub fn judged(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) -> JudgedRow {
     judged_in(&Metric::wall(), id, value, factors, layout, noise)
+}
+
+/// A benchmark of which this was counted in both versions, the same in two layouts.
+pub fn counted(metric: &Metric, id: &str, base: f64, head: f64) -> JudgedRow {
+    let summary = |count: f64| {
+        let builds = (1..3).map(|seed| (seed, [[count]]));
+        Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
+    };
+    let summaries = [base, head].map(summary);
+    let criteria = Criteria::default().of_metric(metric);
+    let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria).unwrap();
+    JudgedRow {
+        metric: Some(metric.clone()),
+        stages: vec![JudgedStage { summaries, assessment }],
+        ..JudgedRow::of_benchmark(&benchmark(id), verdict)
+    }
 }
 
 /// An inconclusive benchmark, with advice.

@@ -22,6 +22,10 @@ const DIRECTORY: &str = ".rbench";
 /// The name of the file.
 const FILE_NAME: &str = "accepted.toml";
 
+/// What the file has for a change from a count of nothing, and for its ceiling.
+const FROM_NOTHING: &str = "from 0";
+const NO_CEILING: &str = "any size";
+
 /// The contents of the file.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptedToml {
@@ -49,11 +53,11 @@ pub struct AcceptedEntry {
     /// The commit that it was compared with, in hex.
     #[serde(deserialize_with = "commit")]
     pub base: String,
-    /// How much slower it was, as it was measured: 0.05 is 5 %.
-    #[serde(deserialize_with = "share")]
+    /// How much slower it was, as it was measured: 0.05 is 5 %, and infinite from a count of nothing.
+    #[serde(deserialize_with = "change")]
     pub change: f64,
-    /// Up to which change it is accepted: 0.05 is 5 %.
-    #[serde(deserialize_with = "share")]
+    /// Up to which change it is accepted: 0.05 is 5 %, and infinite where any is.
+    #[serde(deserialize_with = "ceiling")]
     pub ceiling: f64,
     /// Why, on one line.
     #[serde(deserialize_with = "reason")]
@@ -138,8 +142,20 @@ fn metric<'de, D: Deserializer<'de>>(value: D) -> Result<Metric, D::Error> {
     String::deserialize(value)?.parse().map_err(Error::custom)
 }
 
-fn share<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
-    values::share(&String::deserialize(value)?).map_err(Error::custom)
+fn change<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    share_or(FROM_NOTHING, value)
+}
+
+fn ceiling<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    share_or(NO_CEILING, value)
+}
+
+/// A share, or infinity where this word stands for it.
+fn share_or<'de, D: Deserializer<'de>>(infinite: &str, value: D) -> Result<f64, D::Error> {
+    match String::deserialize(value)? {
+        word if word == infinite => Ok(f64::INFINITY),
+        share => values::share(&share).map_err(Error::custom),
+    }
 }
 
 fn commit<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {

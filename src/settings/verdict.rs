@@ -95,6 +95,25 @@ impl VerdictSettings {
         self.counts() && !self.times()
     }
 
+    /// The same for each kind of metrics that executions of their own measure: what is timed, instructions, and what is
+    /// allocated. There is at least one.
+    pub fn kinds(&self) -> Vec<Self> {
+        if self.metrics.is_empty() {
+            return vec![self.clone()];
+        }
+        let kinds: [fn(&Metric) -> bool; 3] = [
+            |metric| !metric.is_counted(),
+            |metric| *metric == Metric::instructions(),
+            |metric| metric.is_counted() && *metric != Metric::instructions(),
+        ];
+        let of = |is_meant: &fn(&Metric) -> bool| {
+            let mut settings = self.clone();
+            settings.metrics.retain(is_meant);
+            settings
+        };
+        kinds.iter().map(of).filter(|settings| !settings.metrics.is_empty()).collect()
+    }
+
     /// The same with the smallest change of interest of the first metric, which is counted.
     #[must_use]
     pub fn limited_as_counts(&self) -> Self {

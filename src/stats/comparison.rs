@@ -44,7 +44,7 @@ const UNEQUAL: f64 = 1.05;
 /// A relative change and its interval: 0.05 is 5 % more than the base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// `exp(D) − 1`.
+    /// `exp(D) − 1`; infinite from a count of nothing, which has no percentage.
     pub estimate: f64,
     /// The lower end of its interval.
     pub low: f64,
@@ -183,16 +183,15 @@ impl Comparison {
 
     /// Of counts, which are no estimates: their ranges, and a change that is certain if they lie apart.
     pub(super) fn of_counts(
-        base_builds: usize,
-        head_builds: usize,
+        builds: [usize; 2],
         change: Change,
+        log_change: f64,
         apart: bool,
         [base, head]: [Interval; 2],
     ) -> Self {
-        let log_change = change.estimate.max(-1.0 + 1e-9).ln_1p();
         Self {
             method: Method::Paired { left_out: 0 },
-            builds: [base_builds, head_builds],
+            builds,
             log_change,
             standard_error: 0.0,
             freedom: 1.0,

@@ -17,8 +17,17 @@ use super::{
     verdict::{Basis, Doubt, Verdict},
 };
 
-/// A logarithm below that of every change but "nothing is left", which has none.
-const NOTHING_LEFT: f64 = -20.0;
+/// What stands for a count of nothing where a logarithm is needed: less than any count. So changes from and to nothing add
+/// up with others: from 0 to 1 and from there to 3 is from 0 to 3.
+const NOTHING: f64 = 1e-15;
+
+/// A difference of logarithms above that of any two counts is a change from nothing.
+const FROM_NOTHING: f64 = 24.0;
+
+/// The relative change that a difference of logarithms is: 0.05 is 5 % more. From nothing it is infinite.
+pub(super) fn relative(log_change: f64) -> f64 {
+    if log_change > FROM_NOTHING { f64::INFINITY } else { log_change.exp_m1() }
+}
 
 /// Compares the counts of two versions, and judges them by the smallest change of interest of the criteria.
 pub fn judge_counts(
@@ -32,7 +41,9 @@ pub fn judge_counts(
     let center = change(ranges[0].center, ranges[1].center);
     let ends = |pick: fn(f64, f64) -> f64| changes.iter().copied().fold(center, pick);
     let change = Change { estimate: center, low: ends(f64::min), high: ends(f64::max) };
-    let log_change = change.estimate.ln_1p().max(NOTHING_LEFT);
+    let [before, after] = ranges.map(|range| range.center.max(NOTHING).ln());
+    // Rounding must not make a change of equal counts.
+    let log_change = if change.estimate == 0.0 { 0.0 } else { after - before };
     let apart = ranges[0].high < ranges[1].low || ranges[1].high < ranges[0].low;
     let flag = Direction::of(log_change).filter(|_| apart);
     let limit = criteria.min_effect;
@@ -43,8 +54,13 @@ pub fn judge_counts(
     } else {
         change.low == 0.0 && change.high == 0.0
     };
-    let comparison =
-        Comparison::of_counts(base.builds().len(), head.builds().len(), change, apart, ranges);
+    let comparison = Comparison::of_counts(
+        [base, head].map(|one| one.builds().len()),
+        change,
+        log_change,
+        apart,
+        ranges,
+    );
     let assessment = Assessment {
         comparison,
         change,
@@ -90,9 +106,13 @@ fn changes([base, head]: &[BTreeMap<(u64, usize), f64>; 2]) -> Vec<f64> {
     base.iter().filter_map(|(place, one)| Some(change(*one, *head.get(place)?))).collect()
 }
 
-/// The relative change from one count to another. From nothing, it is as large as what is new.
+/// The relative change from one count to another. From nothing to anything, it is infinite.
 fn change(base: f64, head: f64) -> f64 {
-    if base > 0.0 { (head - base) / base } else { head }
+    match (base > 0.0, head > 0.0) {
+        (true, _) => (head - base) / base,
+        (false, true) => f64::INFINITY,
+        (false, false) => 0.0,
+    }
 }
 
 /// The mean of counts, and their range; none of none.
@@ -162,13 +182,30 @@ mod tests {
 
     #[test]
     fn with_a_limit_of_nothing_any_difference_is_a_change_also_from_and_to_nothing() {
-        for (base, head, estimate) in [(2.0, 3.0, 0.5), (0.0, 3.0, 3.0)] {
+        for (base, head, estimate) in [(2.0, 3.0, 0.5), (0.0, 3.0, f64::INFINITY)] {
             let Verdict::Regressed { change, .. } = judged(&[[base; 2]], &[[head; 2]], 0.0) else {
                 panic!("{base} {head}");
             };
-            assert!((change.estimate - estimate).abs() < 1e-12);
+            assert_eq!([change.estimate, change.low, change.high], [estimate; 3]);
         }
         assert!(matches!(judged(&[[3.0; 2]], &[[0.0; 2]], 0.0), Verdict::Improved { .. }));
         assert!(matches!(judged(&[[0.0; 2]], &[[0.0; 2]], 0.0), Verdict::Unchanged { .. }));
+    }
+
+    #[test]
+    fn changes_from_and_to_nothing_add_up_with_others() {
+        let log = |base: f64, head: f64| {
+            let [base, head] = [base, head].map(|count| summary(&[[count; 2]]));
+            judge_counts(&base, &head, &Criteria::default()).unwrap().0.comparison.log_change
+        };
+        for [first, second, third] in [[0.0, 1.0, 3.0], [3.0, 0.0, 5.0], [0.5, 0.0, 1e9]] {
+            let whole = log(first, third);
+            assert!((log(first, second) + log(second, third) - whole).abs() < 1e-9);
+            let expected = if first > 0.0 { third / first - 1.0 } else { f64::INFINITY };
+            assert!(relative(whole) == expected || (relative(whole) / expected - 1.0).abs() < 1e-9);
+        }
+        assert_eq!(relative(log(0.0, 0.001)), f64::INFINITY);
+        assert!(relative(log(1.0, 1e10)).is_finite());
+        assert!((relative(log(3.0, 0.0)) + 1.0).abs() < 1e-12);
     }
 }

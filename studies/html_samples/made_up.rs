@@ -7,6 +7,7 @@ use cargo_rbench::{
     model::{Benchmark, Machine, Metric, Name, Version},
     stats::{
         Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Random, Summary, Verdict,
+        judge_counts,
     },
 };
 
@@ -101,6 +102,25 @@ pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> Judged
         stages,
         progress: Progress::Ended,
         ..JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
+    }
+}
+
+/// The instructions of a benchmark, counted in three layouts: so many more in the head.
+pub fn counted(id: &str, base: f64, change: f64) -> JudgedRow {
+    let summary = |value: f64| {
+        let builds = (1..4).map(|seed| (seed, [[value]]));
+        let data = Measurements::new(Metric::instructions(), builds).unwrap();
+        Summary::of(&data, Estimator::Mean)
+    };
+    let summaries = [summary(base), summary((base * (1.0 + change)).round())];
+    let criteria = Criteria::default().of_metric(&Metric::instructions());
+    let judged = judge_counts(&summaries[0], &summaries[1], &criteria);
+    let (assessment, verdict) = judged.unwrap();
+    JudgedRow {
+        metric: Some(Metric::instructions()),
+        stages: vec![JudgedStage { summaries, assessment }],
+        progress: Progress::Ended,
+        ..JudgedRow::of_benchmark(&benchmark(id), verdict)
     }
 }
 

@@ -12,6 +12,7 @@ use clap::Parser;
 
 mod compare;
 mod diagnose;
+mod explain;
 mod history;
 mod made_up;
 
@@ -29,6 +30,7 @@ fn main() {
         ("compare.html", compare::page(100)),
         ("few.html", compare::page(6)),
         ("diagnose.html", diagnose::page()),
+        ("explain.html", explain::page()),
         ("history.html", history::page(history::SMALL)),
         ("long.html", history::page(history::LARGE)),
     ] {

@@ -16,7 +16,7 @@ const [pages, screenshots] = process.argv.slice(2).map((path) => resolve(path));
 assert(pages && screenshots, "usage: node check.mjs PAGES SCREENSHOTS");
 mkdirSync(screenshots, { recursive: true });
 
-const names = ["compare", "few", "history", "diagnose", "long"];
+const names = ["compare", "few", "history", "diagnose", "explain", "long"];
 const widths = [375, 820, 1280];
 const address = (name) => pathToFileURL(join(pages, `${name}.html`)).href;
 
@@ -74,13 +74,13 @@ await check("the first paint of each page", async () => {
 });
 
 await check("no violation that axe finds, in both colour schemes, folded and unfolded", async () => {
-  for (const name of ["few", "history", "diagnose"]) {
+  for (const name of ["few", "history", "diagnose", "explain"]) {
     for (const scheme of ["light", "dark"]) {
       const at = await opened(browser, name, { scheme });
       await at.page.evaluate(() => {
         const folded = document.querySelectorAll("tbody > tr > th > button[aria-expanded=false]");
         [...folded].slice(0, 2).forEach((button) => button.click());
-        document.querySelectorAll("section > details").forEach((one) => { one.open = true; });
+        document.querySelectorAll("section > details, .d.on details").forEach((one) => { one.open = true; });
       });
       const { violations } = await new AxeBuilder({ page: at.page }).analyze();
       const told = violations.map((one) => `${one.id}: ${one.nodes[0].html} ${one.nodes[0].failureSummary}`);
@@ -152,7 +152,7 @@ await check("a reader sorts with the keyboard, and the address keeps it", async 
 await check("a reader unfolds a benchmark with the keyboard, and the address keeps it", async () => {
   const at = await opened(browser, "compare");
   const { page } = at;
-  const folded = page.locator("tbody.unchanged").first();
+  const folded = page.locator("tbody.unchanged:has(figure.t)").first();
   const id = await folded.getAttribute("id");
   await folded.locator("th button").focus();
   await page.keyboard.press("Space");
@@ -178,11 +178,12 @@ await check("a reader saves the data", async () => {
     const json = JSON.parse(await saved("json"));
     assert.equal(json.schema_version, 2);
     const csv = await saved("csv");
-    assert(csv.startsWith("package,target,id,"), csv.slice(0, 80));
+    assert(csv.startsWith(name === "explain" ? "name,instance,library," : "package,target,id,"), csv.slice(0, 80));
     // A reason may have line breaks; no two lines of text follow each other without a quote.
     const records = csv.match(/(?:"(?:[^"]|"")*"|[^"\n])+\n/g);
-    const versions = json.benchmarks.reduce((sum, one) => sum + Math.max((one.versions || []).length, 1), 0);
-    assert.equal(records.length, 1 + versions, name);
+    const things = json.benchmarks || json.functions;
+    const lines = things.reduce((sum, one) => sum + Math.max((one.versions || []).length, 1), 0);
+    assert.equal(records.length, 1 + lines, name);
     await close(at);
   }
 });
@@ -199,7 +200,28 @@ await check("without JavaScript the same rows are there", async () => {
     await close(without);
     await close(withIt);
   }
+  const explained = await opened(plain, "few");
+  const part = explained.page.locator("details details", { hasText: "Where the instructions went" }).first();
+  assert.equal(await part.locator("table").isVisible(), false);
+  await part.locator("summary").click();
+  assert.equal(await part.locator("table th[scope=row]").first().isVisible(), true);
+  await close(explained);
   await plain.close();
+});
+
+await check("a reader unfolds where the instructions went", async () => {
+  const at = await opened(browser, "few");
+  const part = at.page.locator(".d.on details details").first();
+  await part.locator("summary").focus();
+  await at.page.keyboard.press("Enter");
+  const functions = trimmed(await part.locator("tbody th[scope=row]").allTextContents());
+  assert.equal(functions[0], "parser::lexer::Lexer<R>::next_token");
+  assert.equal(functions.filter((name) => name.startsWith("</script>")).length, 1);
+  const column = await part.locator("tbody > tr > td:nth-child(3)").allTextContents();
+  const sum = column.reduce((sum, text) => sum + Number(text.replaceAll(",", "")), 0);
+  const all = await part.locator("tfoot td:nth-child(3)").textContent();
+  assert(Math.abs(sum - Number(all.replaceAll(",", ""))) < 0.01, `${sum} is not ${all}`);
+  await close(at);
 });
 
 await check("nothing is wider than the page, at three widths in both colour schemes", async () => {
@@ -207,7 +229,10 @@ await check("nothing is wider than the page, at three widths in both colour sche
     for (const width of widths) {
       for (const scheme of ["light", "dark"]) {
         const at = await opened(browser, name, { width, scheme });
-        const wide = await at.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        const wide = await at.page.evaluate(() => {
+          document.querySelectorAll(".d.on details").forEach((one) => { one.open = true; });
+          return document.documentElement.scrollWidth - innerWidth;
+        });
         const path = join(screenshots, `${name}-${width}-${scheme}.png`);
         await at.page.screenshot({ path, fullPage: name !== "compare" });
         assert(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);

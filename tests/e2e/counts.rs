@@ -95,3 +95,36 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
     let changes = series["series"]["changes"].as_array();
     assert_eq!(changes.map(Vec::len), Some(1), "{series:#}");
 }
+
+#[test]
+fn several_kinds_of_metrics_are_measured_in_one_run_and_searched_for_one_by_one() {
+    let project = project("fold", "420");
+    let only = ["--strategy", "relink", "--filter", "^fold$", "--format", "json"];
+    let both = ["--metric", "instructions,allocations"];
+    let range = [&["run", "HEAD~1..HEAD"], &both[..], &only[..]].concat();
+    let range = project.rbench(&range).ok().json("run-range");
+    let changes = range["comparisons"][0]["changes"].as_array().unwrap();
+    assert_eq!((changes.len(), &changes[0]["metric"]), (1, &"instructions".into()), "{range:#}");
+    let metrics = |rows: &Value| -> Vec<String> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row["metric"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    for version in range["versions"].as_array().unwrap() {
+        assert_eq!(metrics(&version["benchmarks"]), ["instructions", "allocations"]);
+    }
+    let stored = [&["compare", "--stored"], &both[..], &only[2..]].concat();
+    let stored = project.rbench(&stored).run().assert_exit(1).json("compare");
+    assert_eq!(metrics(&stored["benchmarks"]), ["instructions", "allocations"]);
+
+    let timed =
+        ["run", "HEAD", "--metric", "wall,allocations", "--builds", "2", "--executions", "1"];
+    let timed = project.rbench(&[&timed[..], &only[..]].concat()).ok().json("show");
+    assert_eq!(metrics(&timed["benchmarks"]), ["wall", "allocations"]);
+
+    let search = [&["find", "HEAD~1..HEAD"], &both[..]].concat();
+    project.rbench(&search).fails_with(2).assert_stderr_has(&[
+        "cannot search for changes of instructions, allocations at once",
+        "find HEAD~1..HEAD --metric instructions",
+        "find HEAD~1..HEAD --metric allocations",
+    ]);
+}

@@ -58,7 +58,7 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, console)?;
-    let Some(report) = compare::report(&project, &args, console, &interrupt)? else {
+    let Some(report) = compare::report(&project, &args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
     output.write(&report)?;

@@ -24,7 +24,7 @@ use crate::{
     report::{
         compare::{ComparisonReport, Warning},
         find::CONFIDENCE,
-        quantity::{count, percent, range},
+        quantity::{changed_within, count},
     },
     settings::{Patience, VerdictSettings},
     source::Line,
@@ -250,10 +250,9 @@ impl Comparisons<'_> {
             Finding::Unsure => "inconclusive",
         };
         self.finder.console.line(&format!(
-            "{base}..{head}: {} {} ({}), {said}",
+            "{base}..{head}: {} {}, {said}",
             self.subjects[subject].benchmark.name.id,
-            percent(estimate.relative()),
-            range(low, high),
+            changed_within(estimate.relative(), low, high),
         ));
     }
 }
@@ -311,7 +310,8 @@ fn rows(
     let runner = finder.runner;
     let unmeasured: &[(Benchmark, Sameness)] = &[];
     if verdicts.counts_only()
-        && let Some(counter) = counts::counter(runner, versions, verdicts, finder.console)?
+        && let Some(counter) =
+            counts::counter(runner, &versions[1], verdicts, true, finder.console)?
     {
         let begun = Instant::now();
         let (measured, console) = (missing.as_slice(), finder.console);

@@ -1,6 +1,7 @@
 //! `cargo rbench find`: which commits of a range changed benchmarks.
 
 mod comparisons;
+mod kind;
 pub mod stored;
 mod versions;
 
@@ -73,6 +74,7 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
         ..ExperimentSettings::resolve(&project.file, &args.experiment, purpose)
     };
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let verdicts = kind::only(verdicts, args, &console)?;
     let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
     announce(&line, &console);
     if args.experiment.dry_run {

@@ -93,7 +93,7 @@ impl Run<'_> {
         let Self { runner, console, .. } = *self;
         let versions = [runner.list(version.clone())?];
         let benchmarks = versions[0].benchmarks();
-        if !self.verdicts.counts_only() {
+        if self.verdicts.times() {
             announcement::plan(console, &runner.outline(&versions, &benchmarks), false);
         }
         if self.only_plan {
@@ -103,13 +103,14 @@ impl Run<'_> {
         for (target, failure) in failures {
             console.line(&format!("warning: {target}: {failure}"));
         }
-        if !benchmarks.is_empty() && self.verdicts.counts_only() {
-            counts::of_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
-        } else if !benchmarks.is_empty() {
+        if !benchmarks.is_empty() && self.verdicts.times() {
             let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
             measure(runner, &versions, &builds, &benchmarks, console)?;
         }
-        let (store, given) = (&runner.store, self.given.clone());
+        if !benchmarks.is_empty() {
+            counts::of_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
+        }
+        let (store, given) = (&runner.store, &self.given);
         let report = show::of_version(store, version, &benchmarks, &self.verdicts, given, console)?;
         let has_failures = !failures.is_empty() || report.has_failures();
         Ok(Some(Measured { report, has_failures }))

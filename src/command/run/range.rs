@@ -25,7 +25,7 @@ use crate::{
         quantity::{count, duration},
         show::{RangeComparison, RangeReport},
     },
-    settings::Patience,
+    settings::{Patience, VerdictSettings},
     source::{Repository, is_range, range_ends},
 };
 
@@ -176,12 +176,38 @@ impl Run<'_> {
         Ok(changed)
     }
 
-    /// What a comparison of two versions says, which is measured unless it is stored.
+    /// What a comparison of two versions says: for each benchmark, in each kind of metrics.
     fn pair(&self, versions: &[ListedVersion; 2]) -> Result<Vec<JudgedRow>> {
         let Self { runner, console, ref verdicts, .. } = *self;
         let [base, head] = versions.each_ref().map(|listed| listed.version.clone());
         let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
         let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
+        let added = benchmarks_only_in(&versions[1], &versions[0]).len();
+        if added > 0 {
+            let added = count(added, "benchmark");
+            console.line(&format!("{added} of the newer version cannot be compared"));
+        }
+        let mut rows = Vec::new();
+        for verdicts in verdicts.kinds() {
+            rows.extend(self.pair_of_kind(versions, &chosen, &verdicts, &mut report)?);
+        }
+        for warning in report.warning_sentences() {
+            console.line(&format!("warning: {warning}"));
+        }
+        let place = |row: &JudgedRow| chosen.common.iter().position(|one| *one == row.benchmark);
+        rows.sort_by_key(place);
+        Ok(rows)
+    }
+
+    /// The same in one kind of metrics, which are measured unless they are stored.
+    fn pair_of_kind(
+        &self,
+        versions: &[ListedVersion; 2],
+        chosen: &Selection,
+        verdicts: &VerdictSettings,
+        report: &mut ComparisonReport,
+    ) -> Result<Vec<JudgedRow>> {
+        let Self { runner, console, .. } = *self;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
         let stored = Stored::of(runner, versions, verdicts)?;
         let mut rows = stored.rows(&wanted, verdicts)?;
@@ -197,49 +223,36 @@ impl Run<'_> {
             .filter(is_unmeasured)
             .map(|benchmark| (benchmark.clone(), Sameness::Unaffected))
             .collect();
-        let added = benchmarks_only_in(&versions[1], &versions[0]).len();
-        if added > 0 {
-            let added = count(added, "benchmark");
-            console.line(&format!("{added} of the newer version cannot be compared"));
-        }
         if missing.is_empty() && unmeasured.is_empty() {
             console.line("what changed between them is already measured");
             return Ok(rows);
         }
         announcement::unaffected(console, unmeasured.len(), chosen.common.len());
-        if !verdicts.counts_only() {
+        if verdicts.times() {
             let outline = runner.outline(versions, &missing);
             announcement::plan(console, &outline, verdicts.criteria.confirm);
         }
         if self.only_plan {
             return Ok(rows);
         }
-        if verdicts.counts_only()
-            && let Some(counter) = counts::counter(runner, versions, verdicts, console)?
-        {
-            let (measured, unmeasured) = (missing.as_slice(), unmeasured.as_slice());
-            let counts =
-                Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
-            let (experiment, counted) = counts.measure()?;
-            runner.finish(&experiment)?;
-            rows.extend(counted);
+        let (measured, unmeasured) = (missing.as_slice(), unmeasured.as_slice());
+        if verdicts.counts() {
+            let is_alone = self.verdicts.kinds().len() == 1;
+            let counter = counts::counter(runner, &versions[1], verdicts, is_alone, console)?;
+            if let Some(counter) = counter {
+                let counts =
+                    Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+                let (experiment, counted) = counts.measure()?;
+                runner.finish(&experiment)?;
+                rows.extend(counted);
+            }
             return Ok(rows);
         }
-        let stages = Stages {
-            runner,
-            versions,
-            measured: &missing,
-            unmeasured: &unmeasured,
-            verdicts,
-            patience: Patience::Usual,
-            budget: None,
-            console,
-        };
-        let builds = stages.link(&mut report)?;
-        rows.extend(stages.measure_and_finish(&builds, &mut report)?);
-        for warning in report.warning_sentences() {
-            console.line(&format!("warning: {warning}"));
-        }
+        let (patience, budget) = (Patience::Usual, None);
+        let stages =
+            Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
+        let builds = stages.link(report)?;
+        rows.extend(stages.measure_and_finish(&builds, report)?);
         Ok(rows)
     }
 
@@ -265,7 +278,7 @@ impl Run<'_> {
             if !report.comparisons.iter().any(is_of) {
                 continue;
             }
-            let (store, given) = (&self.runner.store, self.given.clone());
+            let (store, given) = (&self.runner.store, &self.given);
             let wanted = &versions.benchmarks[index];
             let shown =
                 show::of_version(store, version, wanted, &self.verdicts, given, self.console)?;

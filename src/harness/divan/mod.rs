@@ -121,7 +121,7 @@ impl Harness for Divan {
                 }
             }
         }
-        if !is_timed && in_divan(benchmark).1.is_some_and(|threads| threads != "1") {
+        if !is_timed && has_threads(benchmark) {
             let reason = "what several threads execute at a time cannot be counted";
             return Ok(Outcome::Skipped(reason.to_owned()));
         }
@@ -217,6 +217,11 @@ fn with_threads(id: &str, count: u32) -> Name {
         function: Some(id.to_owned()),
         parameter: Some(format!("t={count}")),
     }
+}
+
+/// Whether it runs with several threads.
+pub fn has_threads(name: &Name) -> bool {
+    in_divan(name).1.is_some_and(|threads| threads != "1")
 }
 
 /// What Divan calls a benchmark, and the number of threads to run it with, if it has several.

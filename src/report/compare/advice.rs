@@ -2,11 +2,15 @@
 
 use serde::Serialize;
 
-use super::{ComparisonReport, summary};
+use super::{
+    ComparisonReport,
+    counted::{is_instructions, is_of, is_time},
+    summary,
+};
 use crate::{
     diagnosis::two_groups,
     judge::{Advice, JudgedRow, Repetition},
-    model::Version,
+    model::{Benchmark, Version},
     report::{quantity, verdict::VerdictKind},
 };
 
@@ -33,6 +37,7 @@ impl ComparisonReport {
                 purpose: "the functions whose machine code differs".to_owned(),
             });
         }
+        steps.extend(self.explain());
         let is_open = |row: &&&JudgedRow| {
             let kind = VerdictKind::of(&row.verdict);
             matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
@@ -57,6 +62,40 @@ impl ComparisonReport {
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
         steps
+    }
+
+    /// Where the instructions of a slowdown went, if it may be those of functions that it is known to execute.
+    fn explain(&self) -> Option<NextStep> {
+        let executes_as_many = |benchmark: &Benchmark| {
+            self.with_verdict(VerdictKind::Unchanged)
+                .any(|row| row.benchmark == *benchmark && is_of(row, is_instructions))
+        };
+        let is_meant = |row: &&JudgedRow| {
+            let reaches = row.reach.as_ref().is_some_and(|reach| !reach.functions.is_empty());
+            reaches
+                && (is_of(row, is_time) || is_of(row, is_instructions))
+                && self.explainable.contains(&row.benchmark)
+                && !executes_as_many(&row.benchmark)
+        };
+        let row = self.with_verdict(VerdictKind::Regressed).find(is_meant)?;
+        let Benchmark { package, target, name } = &row.benchmark;
+        let has_namesake = self
+            .rows
+            .iter()
+            .any(|other| other.benchmark.name.id == name.id && other.benchmark != row.benchmark);
+        let mut options = vec![("exact", None)];
+        // Another part may have one, too.
+        if has_namesake || self.partition.is_some() {
+            options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
+        }
+        let [base, head] = [&self.base, &self.head].map(Version::to_type);
+        Some(NextStep {
+            command: self.command_line.suggest("explain", &[&base, &head, &name.id], &options),
+            purpose: format!(
+                "function by function, the instructions of {}",
+                self.names().name(&row.benchmark)
+            ),
+        })
     }
 
     /// A slowdown that may be wanted. Only a commit can be accepted.

@@ -4,7 +4,7 @@ use super::{ComparisonReport, summary::name};
 use crate::{
     judge::{JudgedRow, JudgedStage},
     model::{Metric, Unit},
-    report::quantity::{count, exact, percent, size},
+    report::quantity::{changed, count, exact, percent, size},
     stats::Verdict,
 };
 
@@ -13,19 +13,22 @@ impl ComparisonReport {
     /// say that nothing changed: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
     pub(super) fn time_and_counts(&self) -> Vec<String> {
         let names = self.names();
-        let counted = self.rows.iter().filter(|row| is_of(row, Metric::is_counted));
-        let mut notes: Vec<String> = Vec::new();
-        for row in counted.filter(|row| row.metric.as_ref() == Some(&Metric::instructions())) {
-            let is_time = |other: &&JudgedRow| {
-                other.benchmark == row.benchmark
-                    && is_of(other, |metric| metric.unit == Unit::Nanoseconds)
-            };
-            let Some(timed) = self.rows.iter().find(is_time) else { continue };
-            notes.extend(
-                together(timed, row).map(|said| format!("{}: {said}", name(&names, timed))),
-            );
-        }
-        notes
+        let note = |counted: &JudgedRow| {
+            let (timed, said) = self.time_and_count(counted)?;
+            Some(format!("{}: {said}", name(&names, timed)))
+        };
+        self.rows.iter().filter(|row| is_of(row, is_instructions)).filter_map(note).collect()
+    }
+
+    /// The same of the benchmark of a row, with the row of its time; nothing where the row is about neither.
+    pub(super) fn time_and_count(&self, row: &JudgedRow) -> Option<(&JudgedRow, String)> {
+        let of_benchmark = |is_meant: fn(&Metric) -> bool| {
+            let mut rows = self.rows.iter().filter(|other| other.benchmark == row.benchmark);
+            rows.find(|other| is_of(other, is_meant))
+        };
+        let (timed, counted) = (of_benchmark(is_time)?, of_benchmark(is_instructions)?);
+        let is_about = row.metric == timed.metric || row.metric == counted.metric;
+        Some((timed, together(timed, counted).filter(|_| is_about)?))
     }
 
     /// How what was counted was counted, if anything was.
@@ -58,6 +61,14 @@ impl ComparisonReport {
     }
 }
 
+pub(super) fn is_time(metric: &Metric) -> bool {
+    metric.unit == Unit::Nanoseconds
+}
+
+pub(super) fn is_instructions(metric: &Metric) -> bool {
+    *metric == Metric::instructions()
+}
+
 /// Whether a row is about such a metric.
 pub(super) fn is_of(row: &JudgedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
     row.metric.as_ref().is_some_and(wanted)
@@ -74,7 +85,7 @@ fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
         )
     };
     let is_same = |row: &JudgedRow| matches!(row.verdict, Verdict::Unchanged { .. });
-    let executed = percent(executed.estimate);
+    let executed = changed(executed.estimate);
     if is_changed(timed) && is_same(counted) {
         let time = percent(time.estimate);
         return Some(format!("time {time}, instructions the same: memory, branches or layout"));
@@ -92,30 +103,13 @@ fn together(timed: &JudgedRow, counted: &JudgedRow) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        judge::testing::benchmark,
-        stats::{Criteria, Estimator, Measurements, Summary, judge_counts},
-    };
-
-    /// A row of these counts, as one of this metric.
-    fn row(metric: &Metric, base: f64, head: f64) -> JudgedRow {
-        let summary = |value: f64| {
-            let builds = [(1, vec![vec![value]])];
-            Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
-        };
-        let summaries = [summary(base), summary(head)];
-        let (assessment, verdict) =
-            judge_counts(&summaries[0], &summaries[1], &Criteria::default()).unwrap();
-        let stages = vec![JudgedStage { summaries, assessment }];
-        let row = JudgedRow::of_benchmark(&benchmark("a"), verdict);
-        JudgedRow { metric: Some(metric.clone()), stages, ..row }
-    }
+    use crate::report::testing::counted;
 
     #[test]
     fn time_and_instructions_say_together_where_a_change_may_come_from() {
         let said = |time: f64, instructions: f64| {
-            let timed = row(&Metric::wall(), 100.0, time);
-            together(&timed, &row(&Metric::instructions(), 100.0, instructions))
+            let timed = counted(&Metric::wall(), "a", 100.0, time);
+            together(&timed, &counted(&Metric::instructions(), "a", 100.0, instructions))
         };
         assert_eq!(
             said(104.0, 100.0).unwrap(),

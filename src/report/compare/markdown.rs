@@ -10,7 +10,7 @@ use crate::{
         markdown::{code, code_in_table, cut, escaped, fenced, folded, message},
         names::Names,
         prose::capitalised,
-        quantity::{self, percent},
+        quantity::{self, changed},
         reach::Form,
         sentence,
         table::shorten,
@@ -138,7 +138,7 @@ impl ComparisonReport {
         let change = stage.assessment.change;
         format!(
             "| {name} | {base} | {head} | {} | {} | {verdict} |\n",
-            percent(change.estimate),
+            changed(change.estimate),
             quantity::range(change.low, change.high),
         )
     }

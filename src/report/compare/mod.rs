@@ -20,7 +20,7 @@ pub(super) use html::page_of;
 pub use summary::{Counts, GeometricMean};
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
-use super::{CommandLine, Report};
+use super::{CommandLine, Report, explain::ExplainReport};
 use crate::{
     code::FunctionDiff,
     failure::{Failure, Result},
@@ -61,6 +61,10 @@ pub struct ComparisonReport {
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<JudgedRow>,
+    /// Where the instructions of benchmarks went that execute more or fewer, for the web page.
+    pub explanations: Vec<ExplainReport>,
+    /// The benchmarks that `explain` can explain here.
+    pub explainable: Vec<Benchmark>,
     /// The metrics whose counts affect the exit code beside times. Where nothing was timed, all do.
     pub deciding: Vec<Metric>,
     /// Benchmarks that only the head has.
@@ -113,6 +117,8 @@ impl ComparisonReport {
             dependencies: Vec::new(),
             partition: None,
             rows: Vec::new(),
+            explanations: Vec::new(),
+            explainable: Vec::new(),
             deciding: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),

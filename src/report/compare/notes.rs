@@ -9,7 +9,7 @@ use crate::{
     model::{Benchmark, Obstacle},
     report::{
         diff::label,
-        quantity::{change_of_stack, count, percent, size},
+        quantity::{change_of_stack, changed, count, size},
         sentence,
         table::shorten,
         verdict::VerdictKind,
@@ -96,7 +96,7 @@ impl ComparisonReport {
                 Basis::Counted => ", counted",
                 Basis::OneStage | Basis::Stored { .. } | Basis::Beyond { .. } => "",
             };
-            Some(format!("{} ({}{confirmed})", name(&names, row), percent(change.estimate)))
+            Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
         });
         let changes = list(changes);
         (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))

@@ -57,6 +57,9 @@ pub struct GeometricMean {
     pub change: f64,
     /// How many benchmarks.
     pub benchmarks: usize,
+    /// How many others had nothing in one of the versions: that has no ratio.
+    #[serde(skip)]
+    pub left_out: usize,
 }
 
 impl Counts {
@@ -180,31 +183,44 @@ impl ComparisonReport {
 
     /// The geometric mean of the changes in each metric.
     pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
-        let mut logs: BTreeMap<&Metric, Vec<f64>> = BTreeMap::new();
+        let mut logs: BTreeMap<&Metric, (Vec<f64>, usize)> = BTreeMap::new();
         let is_judged = |row: &&JudgedRow| {
             !matches!(row.verdict, Verdict::Failed { .. } | Verdict::NotComparable { .. })
         };
         for row in self.rows.iter().filter(is_judged) {
             if let (Some(metric), Some(stage)) = (&row.metric, row.decisive()) {
-                logs.entry(metric).or_default().push(stage.assessment.comparison.log_change);
+                let (logs, left_out) = logs.entry(metric).or_default();
+                let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
+                if (base > 0.0) == (head > 0.0) {
+                    logs.push(stage.assessment.comparison.log_change);
+                } else {
+                    *left_out += 1;
+                }
             }
         }
-        let mean = |(metric, logs): (&Metric, Vec<f64>)| GeometricMean {
+        let mean = |(metric, (logs, left_out)): (&Metric, (Vec<f64>, usize))| GeometricMean {
             metric: metric.name.clone(),
             change: (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1(),
             benchmarks: logs.len(),
+            left_out,
         };
-        logs.into_iter().map(mean).collect()
+        logs.into_iter().filter(|(_, (logs, _))| !logs.is_empty()).map(mean).collect()
     }
 
     /// The geometric means of more than one benchmark, each as a sentence.
     pub(super) fn mean_texts(&self) -> impl Iterator<Item = String> {
         let means = self.geometric_means().into_iter().filter(|mean| mean.benchmarks > 1);
-        means.map(|GeometricMean { metric, change, benchmarks }| {
+        means.map(|GeometricMean { metric, change, benchmarks, left_out }| {
             let metric =
                 if metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
             let change = quantity::percent(change);
-            format!("geometric mean of the {benchmarks} benchmarks judged{metric}: {change}")
+            let without = match left_out {
+                0 => String::new(),
+                some => format!(", without {some} that had or has none"),
+            };
+            format!(
+                "geometric mean of the {benchmarks} benchmarks judged{metric}{without}: {change}"
+            )
         })
     }
 

@@ -3,6 +3,7 @@
 mod accepted;
 mod advice;
 mod comment;
+mod counts;
 mod notes;
 mod page;
 mod reach;
@@ -21,8 +22,8 @@ use crate::{
     report::{
         PLAIN_COLUMNS, style,
         testing::{
-            HOSTILE, assert_harmless, assert_keeps, benchmark, given, inconclusive, judged,
-            judged_in, machine, memory, target, version,
+            HOSTILE, assert_harmless, assert_keeps, benchmark, counted, given, inconclusive,
+            judged, judged_in, machine, memory, target, version,
         },
     },
     stats::{Estimator, Measurements, Rule, Summary, Verdict},

@@ -16,9 +16,9 @@ use crate::{
     report::{
         accepted::idle_note,
         date,
-        names::Names,
+        names::{Names, metric_name},
         prose::{filled, first_line_filled},
-        quantity::{self, exact, percent},
+        quantity::{self, changed, exact},
         reach::Form,
         sentence,
         shares::{self, Shares},
@@ -54,7 +54,11 @@ impl ComparisonReport {
         }
         let rows = self.ordered();
         if !rows.is_empty() {
-            text += &format!("\n{}", self.table(&rows).fit(columns));
+            let metric = only_metric(&rows);
+            if let Some(metric) = metric {
+                text += &format!("\n{}", paint(style::QUIET, &format!("metric: {metric}")));
+            }
+            text += &format!("\n{}", self.table(&rows, metric.is_none()).fit(columns));
         }
         for part in [
             self.explanations(columns),
@@ -190,46 +194,50 @@ impl ComparisonReport {
         }
     }
 
-    fn table(&self, rows: &[&JudgedRow]) -> Table {
+    fn table(&self, rows: &[&JudgedRow], names_metrics: bool) -> Table {
         let names = self.names();
         let of_value = format!("± ({})", exact(self.criteria.confidence));
         // What is counted has no interval of confidence.
         let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
         let of_change =
             if is_counted { "range".to_owned() } else { format!("{} interval", exact(INTERVAL)) };
+        let range = Column::right(of_change);
         let mut table = Table::new([
             Column::left("benchmark").names(),
+            Column::left("metric"),
             Column::right("base").dropped(1),
             Column::right(of_value.clone()).joined().optional(1),
             Column::right("head").dropped(1),
             Column::right(of_value).joined().optional(1),
             Column::right("change"),
-            Column::right(of_change).dropped(0),
+            if is_counted { range.optional(3) } else { range.dropped(0) },
             Column::left("verdict"),
             Column::right("builds").optional(2),
             Column::right(shares::HEAD).optional(0),
         ]);
         for row in rows {
-            table.row(self.cells(&names, row));
+            table.row(self.cells(&names, row, names_metrics));
         }
         table
     }
 
-    fn cells(&self, names: &Names<'_>, row: &JudgedRow) -> Vec<Cell> {
+    fn cells(&self, names: &Names<'_>, row: &JudgedRow, names_metrics: bool) -> Vec<Cell> {
         let kind = VerdictKind::of(&row.verdict);
-        let mut cells = vec![Cell::from(name(names, row))];
+        let metric = row.metric.as_ref().filter(|_| names_metrics);
+        let mut cells =
+            vec![Cell::from(names.name(&row.benchmark)), Cell::from(metric_name(metric))];
         if let Some(stage) = row.decisive() {
             let change = stage.assessment.change;
             for summary in &stage.summaries {
                 let unit = summary.metric().unit;
                 let interval = Interval::three_level(summary, self.criteria.confidence);
-                cells.push(Cell::from(quantity::value(summary.values().mean, unit)));
+                cells.push(Cell::from(quantity::value_of_metric(summary.values().mean, unit)));
                 cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
             }
-            cells.push(Cell::styled(kind.style(), percent(change.estimate)));
+            cells.push(Cell::styled(kind.style(), changed(change.estimate)));
             cells.push(Cell::from(quantity::range(change.low, change.high)));
         }
-        cells.resize_with(7, Cell::default);
+        cells.resize_with(8, Cell::default);
         cells.push(Cell::styled(kind.style(), kind.name()));
         cells.push(Cell::from(builds(row)));
         cells.push(row.decisive().map_or_else(Cell::default, shares_cell));
@@ -337,6 +345,14 @@ impl ComparisonReport {
 /// Whether a row has what was timed, or anything else that is not counted.
 fn is_timed(row: &JudgedRow) -> bool {
     is_of(row, |metric| !metric.is_counted())
+}
+
+/// The metric of all rows, where a reader must be told it and there is one alone.
+fn only_metric<'r>(rows: &[&'r JudgedRow]) -> Option<&'r str> {
+    let metrics: BTreeSet<&str> =
+        rows.iter().filter_map(|row| Some(metric_name(Some(row.metric.as_ref()?)))).collect();
+    let only = metrics.first().filter(|metric| metrics.len() == 1 && !metric.is_empty());
+    only.copied()
 }
 
 /// The builds that decided: those of the first stage, and those of the second where there was one: `10+6`.

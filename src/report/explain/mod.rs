@@ -1,5 +1,6 @@
 //! The report of `explain`: where the instructions went that a version of a benchmark executes more or less.
 
+mod html;
 mod json;
 mod markdown;
 #[cfg(test)]
@@ -81,5 +82,9 @@ impl Report for ExplainReport {
 
     fn markdown(&self) -> String {
         self.write_markdown()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.write_html()
     }
 }

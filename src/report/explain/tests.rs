@@ -122,6 +122,21 @@ fn a_pull_request_gets_it_in_one_table() {
 }
 
 #[test]
+fn a_browser_gets_each_function_as_a_row_with_what_it_does_otherwise() {
+    let page = report("parse").html().unwrap();
+    let row = page.split("<tr class=").nth(1).unwrap();
+    assert!(row.starts_with("slower><th scope=row><code>parse</code>"), "{row}");
+    for told in ["+640<td", "-500<td", "<td class=n>64<td>", "212 -&#62; 280 bytes"] {
+        assert!(row.contains(told), "no {told} in {row}");
+    }
+    assert!(row.contains("now calls digit (64 times, 520 instructions)"), "{row}");
+    assert_eq!(page.matches("<th scope=row>").count(), 8, "seven functions and their sum");
+    for told in ["<tfoot><tr><th scope=row>all functions", "+310.5", "Dependencies: parse 1.0.0"] {
+        assert!(page.contains(told), "no {told} in {page}");
+    }
+}
+
+#[test]
 fn without_other_machine_code_it_is_input_or_environment() {
     let mut report = report("parse");
     report.explanation.functions.retain(|function| function.code == Code::Same);
@@ -144,6 +159,7 @@ fn functions_beyond_the_first_are_one_row() {
     let text = style::plain(&report.text(80));
     assert!(text.contains("17 other functions"), "{text}");
     assert!(report.markdown().contains("| 17 other functions |"));
+    assert!(report.html().unwrap().contains("<th scope=row>17 other functions"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MOST_CALLEES: usize = 3;
 
 impl ExplainReport {
     /// The totals: `12,345 -> 13,000 instructions per iteration: +655 (+5.31 %)`.
-    pub(super) fn totals(&self) -> String {
+    pub(in crate::report) fn totals(&self) -> String {
         let (base, head) = (self.explanation.base, self.explanation.head);
         let share =
             if base > 0.0 { format!(" ({})", percent(head / base - 1.0)) } else { String::new() };

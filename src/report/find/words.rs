@@ -6,7 +6,7 @@ use crate::{
     report::{
         date,
         names::{Names, metric_name},
-        quantity::{count, percent, range},
+        quantity::{changed_within, count},
     },
     stats::{Change, bisection::Ending},
 };
@@ -16,7 +16,7 @@ const SHOWN: usize = 3;
 
 /// `+5.02 % (+4.81 .. +5.24)`.
 pub fn change(change: &Change) -> String {
-    format!("{} ({})", percent(change.estimate), range(change.low, change.high))
+    changed_within(change.estimate, change.low, change.high)
 }
 
 /// Some of many commits, and how many stand between them.

@@ -5,9 +5,9 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
-        names::with_metric,
+        names::metric_name,
         prose::filled,
-        quantity::{percent, range},
+        quantity::{changed, range_in_brackets},
         style::{self, paint},
         table::{Cell, Column, Table},
         verdict::VerdictKind,
@@ -55,19 +55,20 @@ impl HistoryReport {
         let title = format!("changed in {base}..{head}");
         let mut table = Table::new([
             Column::left(visible(&title).into_owned()).names(),
+            Column::left("metric"),
             Column::right("change"),
             Column::left("").joined(),
             Column::left("verdict"),
         ]);
         for Shown { history, row, .. } in shown {
-            let name = with_metric(names.name(&history.benchmark), Some(&history.metric));
             let kind = VerdictKind::of(&row.verdict);
             let change = row.decisive().map(|stage| &stage.assessment.change);
-            let estimate = change.map_or_else(String::new, |change| percent(change.estimate));
+            let estimate = change.map_or_else(String::new, |change| changed(change.estimate));
             let interval = change
-                .map_or_else(String::new, |change| format!("({})", range(change.low, change.high)));
+                .map_or_else(String::new, |change| range_in_brackets(change.low, change.high));
             table.row([
-                Cell::from(name),
+                Cell::from(names.name(&history.benchmark)),
+                Cell::from(metric_name(Some(&history.metric))),
                 Cell::styled(kind.style(), estimate),
                 Cell::from(interval),
                 Cell::styled(kind.style(), kind.name()),

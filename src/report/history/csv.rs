@@ -19,17 +19,17 @@ impl HistoryReport {
 
     fn csv_of_events(&self) -> String {
         let mut text = EVENTS.to_owned();
-        for (number, event) in self.events.iter().enumerate() {
+        for (index, event) in self.events.iter().enumerate() {
             for (benchmark, change) in self.members(event) {
                 let [after, until] = change.place.best.each_ref().map(hash);
                 let [earliest, latest] = change.place.possible.each_ref().map(hash);
                 text += &format!(
                     "{},{},{after},{until},{earliest},{latest},{},{},{},{}\n",
-                    number + 1,
+                    index + 1,
                     name(benchmark),
-                    change.estimate,
-                    change.low,
-                    change.high,
+                    number(Some(change.estimate)),
+                    number(Some(change.low)),
+                    number(Some(change.high)),
                     field(&event.place.best[1].summary),
                 );
             }
@@ -50,7 +50,6 @@ impl HistoryReport {
 
 impl BenchmarkHistory {
     fn csv_row(&self, row: &HistoryRow) -> String {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let value = row.summary.as_ref().map(|summary| summary.values().mean);
         let verdict =
             row.against.as_ref().map(|against| VerdictKind::of(&against.row.verdict).name());
@@ -75,6 +74,11 @@ impl BenchmarkHistory {
             field(&row.version.summary),
         )
     }
+}
+
+/// A number, or nothing where there is none: neither has a change from a count of 0.
+fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
 fn name(history: &BenchmarkHistory) -> String {

@@ -17,7 +17,7 @@ use crate::{
         html::page,
         names::with_metric,
         prose::capitalised,
-        quantity::{count, percent, range},
+        quantity::{changed, count, range},
         verdict::VerdictKind,
         visible::visible,
     },
@@ -175,7 +175,7 @@ impl HistoryReport {
             class: if change.estimate > 0.0 { "slower" } else { "faster" },
             name: visible(&with_metric(names.name(&history.benchmark), Some(&history.metric)))
                 .into_owned(),
-            change: percent(change.estimate),
+            change: changed(change.estimate),
             range: range(change.low, change.high),
             possible: visible(&change.place.possible_range().unwrap_or_default()).into_owned(),
         };
@@ -192,7 +192,7 @@ fn shown_fields(Shown { base, head, row, .. }: &Shown<'_>, name: &str) -> ShownF
     ShownFields {
         class: VerdictKind::of(&row.verdict).class(),
         name: name.to_owned(),
-        change: change.map_or_else(String::new, |change| percent(change.estimate)),
+        change: change.map_or_else(String::new, |change| changed(change.estimate)),
         range: change.map_or_else(String::new, |change| range(change.low, change.high)),
         versions: visible(&format!("{}..{}", base.short(), head.short())).into_owned(),
         subject: visible(&head.summary).into_owned(),

@@ -7,8 +7,8 @@ use crate::{
     model::{Unit, Version},
     report::{
         date,
-        html::{Course, Point},
-        quantity::{self, count, percent, range},
+        html::{Course, Point, sortable},
+        quantity::{self, changed, changed_within, count},
         sentence,
         verdict::VerdictKind,
         visible::{visible, visible_lines},
@@ -101,11 +101,11 @@ impl Row {
         Self {
             id: String::new(),
             class,
-            sort: value.map_or_else(String::new, |value| format!("{value:.3e},{total:.2e}")),
+            sort: value.map_or_else(String::new, |value| [value, total].map(sortable).join(",")),
             name: name.to_owned(),
             small,
             newest: newest.map_or_else(Default::default, |row| value_of(row, limits, unit)),
-            total: if changes.is_empty() { String::new() } else { percent(total) },
+            total: if changes.is_empty() { String::new() } else { changed(total) },
             total_change: total,
             state,
             large,
@@ -178,7 +178,7 @@ fn caption(versions: usize, points: &[Point]) -> String {
 fn label(history: &BenchmarkHistory, versions: usize) -> String {
     let changes = history.series.changes();
     let since = changes.iter().map(|change| {
-        format!("{} in {}", percent(change.estimate), visible(&change.place.best_range()))
+        format!("{} in {}", changed(change.estimate), visible(&change.place.best_range()))
     });
     let since = since.collect::<Vec<_>>().join(", ");
     let since = if since.is_empty() { "no change is suspected".to_owned() } else { since };
@@ -190,10 +190,9 @@ fn notes(history: &BenchmarkHistory) -> Vec<String> {
     let mut notes = Vec::new();
     for change in history.series.changes() {
         notes.push(format!(
-            "Suspected in {}: {} ({})",
+            "Suspected in {}: {}",
             visible(&change.place.best_range()),
-            percent(change.estimate),
-            range(change.low, change.high)
+            changed_within(change.estimate, change.low, change.high)
         ));
     }
     notes.extend(
@@ -234,7 +233,7 @@ fn version_fields(row: &HistoryRow, limits: &Limits, unit: Unit) -> VersionField
         short: visible(&row.version.short()).into_owned(),
         date: row.version.time.map_or_else(String::new, date::day),
         value: format!("{value} {half_width}").trim().to_owned(),
-        change: change.map_or_else(String::new, |stage| percent(stage.assessment.change.estimate)),
+        change: change.map_or_else(String::new, |stage| changed(stage.assessment.change.estimate)),
         verdict: kind.map_or_else(String::new, |kind| format!("{}{across}", kind.name())),
         subject: visible(&row.version.summary).into_owned(),
     }

@@ -5,7 +5,7 @@ use crate::report::{
     date,
     markdown::{code, code_in_table, escaped},
     names::metric_name,
-    quantity::{estimate, percent, range},
+    quantity::{changed, estimate, range},
     verdict::VerdictKind,
 };
 
@@ -36,7 +36,7 @@ impl HistoryReport {
                 let against = row.against.as_ref();
                 let change = against
                     .and_then(|against| against.row.decisive())
-                    .map(|stage| percent(stage.assessment.change.estimate));
+                    .map(|stage| changed(stage.assessment.change.estimate));
                 let verdict = against.map(|against| VerdictKind::of(&against.row.verdict).name());
                 let across = if against.is_some_and(Against::is_across) {
                     " (across experiments)"
@@ -74,7 +74,7 @@ impl HistoryReport {
                 text += &format!(
                     "| {}{metric} | {} | {} | {} |\n",
                     code_in_table(&history.benchmark.name.id),
-                    percent(change.estimate),
+                    changed(change.estimate),
                     range(change.low, change.high),
                     change
                         .place

@@ -4,9 +4,9 @@ use super::HistoryReport;
 use crate::{
     model::Version,
     report::{
-        names::{Names, with_metric},
+        names::{Names, metric_name},
         prose::filled,
-        quantity::{count, percent, range},
+        quantity::{changed, count, range_in_brackets},
         style::{self, paint},
         table::{Cell, Column, Table},
         visible::visible,
@@ -73,9 +73,14 @@ impl Series {
         }
     }
 
-    /// All changes together, relative: 0.05 if the last level is 5 % above the first.
+    /// All changes together, relative: 0.05 if the last level is 5 % above the first. What changed from or to a count of
+    /// nothing, nobody knows the ratio of: there, it is this change and those behind it.
     pub fn total(&self) -> f64 {
-        self.changes().iter().map(|change| 1.0 + change.estimate).product::<f64>() - 1.0
+        let changes = self.changes();
+        let has_no_ratio =
+            |change: &SuspectedChange| change.estimate <= -1.0 || change.estimate == f64::INFINITY;
+        let first = changes.iter().rposition(has_no_ratio).unwrap_or(0);
+        changes[first..].iter().map(|change| 1.0 + change.estimate).product::<f64>() - 1.0
     }
 }
 
@@ -130,17 +135,18 @@ impl HistoryReport {
         let head = format!("suspected since {}", event.place.best_range());
         let mut table = Table::new([
             Column::left(visible(&head).into_owned()).names(),
+            Column::left("metric"),
             Column::right("change"),
             Column::left("").joined(),
             Column::left("or in").dropped(0),
         ]);
         for (benchmark, change) in self.members(event) {
-            let name = with_metric(names.name(&benchmark.benchmark), Some(&benchmark.metric));
             let kind = if change.estimate > 0.0 { style::BAD } else { style::GOOD };
             table.row([
-                Cell::from(name),
-                Cell::styled(kind, percent(change.estimate)),
-                Cell::from(format!("({})", range(change.low, change.high))),
+                Cell::from(names.name(&benchmark.benchmark)),
+                Cell::from(metric_name(Some(&benchmark.metric))),
+                Cell::styled(kind, changed(change.estimate)),
+                Cell::from(range_in_brackets(change.low, change.high)),
                 Cell::from(change.place.possible_range().unwrap_or_default()),
             ]);
         }

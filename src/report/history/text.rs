@@ -6,9 +6,9 @@ use crate::{
     model::{Interleave, Metric, Version},
     report::{
         date,
-        names::with_metric,
+        names::{metric_name, with_metric},
         prose::{filled, first_line_filled},
-        quantity::{self, count, percent},
+        quantity::{self, changed, count, range_in_brackets},
         sentence,
         style::{self, paint},
         table::{Cell, Column, Table},
@@ -60,6 +60,7 @@ impl HistoryReport {
             |one: &BenchmarkHistory| with_metric(names.name(&one.benchmark), Some(&one.metric));
         let mut table = Table::new([
             Column::left("benchmark").names(),
+            Column::left("metric"),
             Column::left("history").dropped(2),
             Column::right("newest").dropped(3),
             Column::left("version").dropped(0),
@@ -72,7 +73,8 @@ impl HistoryReport {
         for benchmark in &self.benchmarks {
             let Some(newest) = benchmark.versions.last() else { continue };
             let mut cells = vec![
-                Cell::from(name(benchmark)),
+                Cell::from(names.name(&benchmark.benchmark)),
+                Cell::from(metric_name(Some(&benchmark.metric))),
                 Cell::from(benchmark.sparkline()),
                 self.value_cell(newest),
                 newest.commit_cell(),
@@ -250,8 +252,8 @@ impl HistoryRow {
         let stage = against.row.decisive();
         let [change, range] = stage.map_or_else(Default::default, |stage| {
             let change = stage.assessment.change;
-            let range = quantity::range(change.low, change.high);
-            [percent(change.estimate), format!("({range})")].map(Cell::from)
+            let range = range_in_brackets(change.low, change.high);
+            [changed(change.estimate), range].map(Cell::from)
         });
         let kind = VerdictKind::of(&against.row.verdict);
         let sign = if against.is_across() { ACROSS } else { "" };

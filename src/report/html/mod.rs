@@ -65,6 +65,16 @@ pub fn plain(text: &str, json: &str) -> Result<String> {
     page("cargo rbench", &Plain { text }, "report", Some(json))
 }
 
+/// A number of four digits by which the script sorts, as short as it can be.
+pub fn sortable(number: f64) -> String {
+    if number.is_infinite() {
+        return "Infinity".to_owned();
+    }
+    let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
+    let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
+    if plain.len() <= exponential.len() { plain } else { exponential }
+}
+
 fn rendered(template: &impl Template) -> Result<String> {
     template.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
 }

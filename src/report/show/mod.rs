@@ -171,6 +171,27 @@ impl ShownBenchmark {
 }
 
 impl ShowReport {
+    /// The reports of one version in several kinds of metrics as one: the rows of a benchmark stand behind each other.
+    pub fn together(reports: impl IntoIterator<Item = Self>) -> Option<Self> {
+        reports.into_iter().reduce(Self::with)
+    }
+
+    fn with(mut self, other: Self) -> Self {
+        let known = self.experiments.len();
+        self.experiments.extend(other.experiments);
+        for mut row in other.benchmarks {
+            row.experiment += known;
+            let of_it = |one: &ShownBenchmark| one.benchmark == row.benchmark;
+            let place = self.benchmarks.iter().rposition(of_it);
+            let is_told = row.unmeasured.is_some() && place.is_some();
+            let place = place.map_or(self.benchmarks.len(), |place| place + 1);
+            if !is_told {
+                self.benchmarks.insert(place, row);
+            }
+        }
+        self
+    }
+
     /// Whether the newest results of any benchmark are failures.
     pub fn has_failures(&self) -> bool {
         self.benchmarks.iter().any(has_failed)

@@ -14,7 +14,7 @@ use crate::{
         compare::{self, ComparisonReport},
         json::{Change, FullName, Version as VersionFields, document},
         names::{Names, metric_name},
-        quantity::{count, percent, range},
+        quantity::{changed_within, count},
         style,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
@@ -71,7 +71,7 @@ impl RangeReport {
                 let kind = VerdictKind::of(&row.verdict);
                 let size = row.decisive().map_or_else(String::new, |stage| {
                     let change = &stage.assessment.change;
-                    format!(" {} ({})", percent(change.estimate), range(change.low, change.high))
+                    format!(" {}", changed_within(change.estimate, change.low, change.high))
                 });
                 let name = names.name(&row.benchmark);
                 let name = format!("{name} {}", metric_name(row.metric.as_ref()));

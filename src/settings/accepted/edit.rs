@@ -10,7 +10,7 @@ use std::{
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, value};
 
-use super::{AcceptedEntry, AcceptedToml};
+use super::{AcceptedEntry, AcceptedToml, FROM_NOTHING, NO_CEILING};
 use crate::failure::{Exit, OrFail, Result};
 
 /// The first lines of a new file.
@@ -128,7 +128,8 @@ fn take_head(first: &mut Table) -> String {
 fn fill(table: &mut Table, entry: &AcceptedEntry) {
     let AcceptedEntry { package, bench, benchmark, metric, commit, base, change, ceiling, reason } =
         entry;
-    let [change, ceiling] = [change, ceiling].map(|share| percent(*share));
+    let [change, ceiling] = [(change, FROM_NOTHING), (ceiling, NO_CEILING)]
+        .map(|(share, infinite)| percent(*share, infinite));
     for (key, text) in [
         ("package", package),
         ("bench", bench),
@@ -150,8 +151,11 @@ fn fill(table: &mut Table, entry: &AcceptedEntry) {
     }
 }
 
-/// A share as the file has it, with two decimals where it needs them: `5%`, `6.25%`.
-fn percent(share: f64) -> String {
+/// A share as the file has it, with two decimals where it needs them: `5%`, `6.25%`; or what stands for infinity.
+fn percent(share: f64, infinite: &str) -> String {
+    if share.is_infinite() {
+        return infinite.to_owned();
+    }
     let text = format!("{:.2}", 100.0 * share);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }

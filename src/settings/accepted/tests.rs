@@ -101,6 +101,14 @@ fn names_and_reasons_come_back_as_they_were() {
 }
 
 #[test]
+fn a_change_from_nothing_is_accepted_at_any_size() {
+    let new = AcceptedEntry { change: f64::INFINITY, ceiling: f64::INFINITY, ..entry("a", 'a') };
+    let file = with(std::slice::from_ref(&new));
+    assert!(file.text.contains("change = \"from 0\"\nceiling = \"any size\"\n"), "{}", file.text);
+    assert_eq!(file.entries(), [new]);
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line() {
     let good = with(&[entry("a", 'a')]).text;
     let refused = |old: &str, new: &str| {

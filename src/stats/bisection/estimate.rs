@@ -1,6 +1,9 @@
 //! A change between two commits as far as it is known, and what follows from two of them.
 
-use crate::stats::distribution::{t_quantile, t_survival};
+use crate::stats::{
+    counted::relative,
+    distribution::{t_quantile, t_survival},
+};
 
 /// A change on the logarithmic scale, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,15 +63,15 @@ impl Estimate {
         }
     }
 
-    /// The relative change that it is: 0.05 is 5 % more.
+    /// The relative change that it is: 0.05 is 5 % more, and infinite where there was nothing before.
     pub fn relative(self) -> f64 {
-        self.log_change.exp_m1()
+        relative(self.log_change)
     }
 
     /// The interval of the relative change at this confidence.
     pub fn interval(self, confidence: f64) -> [f64; 2] {
         let reach = t_quantile(f64::midpoint(1.0, confidence), self.freedom) * self.standard_error;
-        [self.log_change - reach, self.log_change + reach].map(f64::exp_m1)
+        [self.log_change - reach, self.log_change + reach].map(relative)
     }
 }
 

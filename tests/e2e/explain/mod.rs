@@ -134,3 +134,24 @@ fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
         project.rbench(&words).ok().assert_stdout_has(&["the same number of instructions"]);
     }
 }
+
+#[test]
+fn a_browser_gets_the_explanation_alone_and_in_the_comparison_that_counted() {
+    let project = project();
+    let words = ["explain", "base", "outlined", "outlined", "--output", "explain.html"];
+    project.rbench(&words).ok();
+    let alone = project.read("explain.html");
+    for told in
+        ["<code>explained::outlined::walk</code>", "now calls explained::outlined::step (300"]
+    {
+        assert!(alone.contains(told), "no {told} in {alone}");
+    }
+    let words = ["compare", "base", "outlined", "--metric", "instructions", "--output"];
+    let outcome = project.rbench(&[&words[..], &["compare.html"]].concat()).run().assert_exit(1);
+    outcome.assert_stderr_has(&["explaining where the instructions of 1 benchmark went"]);
+    let compared = project.read("compare.html");
+    assert_eq!(compared.matches("<summary>Where the instructions went: ").count(), 1);
+    assert!(compared.contains("now calls explained::outlined::step (300"), "{compared}");
+    let text = project.rbench(&words[..5]).run().assert_exit(1);
+    assert!(!text.stderr().contains("explaining"), "only a page has it: {}", text.stderr());
+}

@@ -51,6 +51,8 @@ struct Section {
     limits: [String; 2],
     ticks: Vec<Tick>,
     rows: Vec<Row>,
+    /// What time and instructions of a benchmark say together.
+    together: Vec<String>,
     failed_targets: Vec<String>,
     others: Vec<String>,
     steps: Vec<NextStep>,
@@ -103,11 +105,12 @@ impl ComparisonReport {
         let names = self.names();
         let prefix = if id == 0 { String::new() } else { format!("{id}-") };
         let mut open = 0;
-        let rows = ordered.iter().enumerate().map(|(index, row)| {
+        let row = |(index, row): (usize, &&JudgedRow)| {
             let is_open = VerdictKind::of(&row.verdict).is_change() && open < MOST_OPEN;
             open += usize::from(is_open);
             self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
-        });
+        };
+        let rows = ordered.iter().enumerate().map(row).collect::<Result<_>>()?;
         let limit = self.criteria.min_effect;
         let section = Section {
             id,
@@ -125,7 +128,12 @@ impl ComparisonReport {
             min_effect: self.min_effect_text(),
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
             ticks: ticks(&axis),
-            rows: rows.collect(),
+            rows,
+            together: self
+                .time_and_counts()
+                .iter()
+                .map(|note| visible(note).into_owned())
+                .collect(),
             failed_targets: self.failed_target_texts(),
             others: self.not_measured_lines(),
             steps: self.visible_steps(),
@@ -141,7 +149,9 @@ impl ComparisonReport {
         let reach = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
-            change.low.abs().max(change.high.abs()).min(wide)
+            let far = change.low.abs().max(change.high.abs()).min(wide);
+            // A change from nothing has no place: it stands at the edge.
+            if far.is_finite() { far } else { 0.0 }
         });
         Symmetric::new(scale, 1.05 * reach.fold(0.0, f64::max))
     }

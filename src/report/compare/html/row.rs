@@ -2,17 +2,19 @@
 
 use super::{ComparisonReport, percent_of_width};
 use crate::{
+    failure::Result,
     judge::{JudgedRow, JudgedStage},
-    model::Unit,
+    model::{Metric, Unit},
     report::{
         compare::{
             reach::{is_told, words},
             summary::name,
         },
-        html::{Linear, Pairs, Symmetric, Times},
+        explain::ExplainReport,
+        html::{Linear, Pairs, Symmetric, Times, sortable},
         names::Names,
         prose::capitalised,
-        quantity::{self, count, percent},
+        quantity::{self, changed, count, percent},
         reach::Form,
         sentence,
         shares::Shares,
@@ -46,6 +48,13 @@ pub(super) struct Row {
     pub(super) time: Option<Time>,
     pub(super) notes: Vec<String>,
     pub(super) functions: Vec<String>,
+    pub(super) explanation: Option<Explanation>,
+}
+
+/// Where its instructions went.
+pub(super) struct Explanation {
+    pub(super) totals: String,
+    pub(super) functions: String,
 }
 
 /// The interval of a change, in percent of the width.
@@ -80,7 +89,7 @@ impl ComparisonReport {
         row: &JudgedRow,
         id: String,
         (names, is_open, axis): (&Names<'_>, bool, &Symmetric),
-    ) -> Row {
+    ) -> Result<Row> {
         let kind = VerdictKind::of(&row.verdict);
         let stage = row.decisive();
         let change = stage.map(|stage| stage.assessment.change);
@@ -100,7 +109,8 @@ impl ComparisonReport {
             .map(|(index, stage)| self.stage_html(index, stage, &values))
             .collect();
         let (functions, reach) = reached(row, kind);
-        Row {
+        let together = self.time_and_count(row).map(|(_, said)| capitalised(&said));
+        Ok(Row {
             id,
             class: kind.class(),
             is_open,
@@ -108,7 +118,7 @@ impl ComparisonReport {
             name: visible(&name(names, row)).into_owned(),
             base,
             head,
-            change: change.map_or_else(String::new, |change| percent(change.estimate)),
+            change: change.map_or_else(String::new, |change| changed(change.estimate)),
             range: change
                 .map_or_else(String::new, |change| quantity::range(change.low, change.high)),
             mark: change.map(|change| {
@@ -125,15 +135,26 @@ impl ComparisonReport {
             stages,
             ends: (quantity::value(values.low, unit), quantity::value(values.high, unit)),
             time: time(row),
-            notes: shares_note(stage).into_iter().chain(reach).collect(),
+            notes: together.into_iter().chain(shares_note(stage)).chain(reach).collect(),
             functions,
-        }
+            explanation: self.explanation_html(row)?,
+        })
+    }
+
+    /// Where the instructions went, beside the number of them.
+    fn explanation_html(&self, row: &JudgedRow) -> Result<Option<Explanation>> {
+        let is_of = |one: &&ExplainReport| {
+            one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
+        };
+        let Some(explained) = self.explanations.iter().find(is_of) else { return Ok(None) };
+        let functions = explained.functions_html()?;
+        Ok(Some(Explanation { totals: explained.totals(), functions }))
     }
 
     /// The value of a version, and the half-width of its interval.
     fn value(&self, summary: &Summary) -> (String, String) {
         let interval = Interval::three_level(summary, self.criteria.confidence);
-        let value = quantity::value(summary.values().mean, summary.metric().unit);
+        let value = quantity::value_of_metric(summary.values().mean, summary.metric().unit);
         (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
     }
 
@@ -170,15 +191,8 @@ impl ComparisonReport {
 fn sort(stage: Option<&JudgedStage>) -> String {
     stage.map_or_else(String::new, |stage| {
         let [base, head] = stage.summaries.each_ref().map(|summary| summary.values().mean);
-        [base, head, stage.assessment.change.estimate].map(four_digits).join(",")
+        [base, head, stage.assessment.change.estimate].map(sortable).join(",")
     })
-}
-
-/// A number for a program, as short as it can be.
-fn four_digits(number: f64) -> String {
-    let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
-    let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
-    if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
 fn is_paired(stage: &JudgedStage) -> bool {

@@ -1,6 +1,7 @@
 //! The commands that a comparison suggests.
 
 use super::*;
+use crate::reach::{Reach, ReachedFunction};
 
 #[test]
 fn a_warning_suggests_a_comparison_with_the_given_options() {
@@ -116,4 +117,42 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
              --manifest-path x",
         ]
     );
+}
+
+#[test]
+fn a_slowdown_with_functions_that_changed_can_be_explained_by_one_command() {
+    let slower = |id: &str, functions: Vec<ReachedFunction>| {
+        let reach = Reach { functions, ..Reach::default() };
+        JudgedRow { reach: Some(reach), ..judged(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
+    };
+    let row = slower("a b", vec![reach::function("f", [Some(8), Some(9)], true)]);
+    let step = |report: &ComparisonReport| {
+        let mut steps = report.next_steps().into_iter().map(|step| step.command);
+        steps.find(|command| command.contains("rbench explain"))
+    };
+    let report = ComparisonReport {
+        explainable: vec![benchmark("a b")],
+        rows: vec![row.clone()],
+        command_line: given("compare main HEAD --filter a --features x --metric wall"),
+        ..nothing()
+    };
+    let command = "cargo rbench explain main HEAD 'a b' --exact";
+    assert_eq!(step(&report).unwrap(), format!("{command} --features x"));
+    let mut namesake = slower("a b", Vec::new());
+    namesake.benchmark.target = "other".to_owned();
+    let report = ComparisonReport {
+        rows: vec![row.clone(), namesake],
+        command_line: given("compare"),
+        ..report
+    };
+    assert_eq!(step(&report).unwrap(), format!("{command} --package parser --bench work"));
+
+    let same = counted(&Metric::instructions(), "a b", 100.0, 100.0);
+    for report in [
+        ComparisonReport { explainable: Vec::new(), ..report.clone() },
+        ComparisonReport { rows: vec![slower("a b", Vec::new())], ..report.clone() },
+        ComparisonReport { rows: vec![row, same], ..report },
+    ] {
+        assert_eq!(step(&report), None);
+    }
 }

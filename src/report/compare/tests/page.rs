@@ -1,6 +1,7 @@
 //! A comparison as its readers see it in a browser.
 
 use super::*;
+use crate::{profile::Explanation, reach::Reach};
 
 #[test]
 fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
@@ -49,4 +50,49 @@ fn pairs_stand_in_the_order_in_which_they_were_measured() {
     let page = page(&row);
     let line = page.split("<path class=l d=\"").nth(1).and_then(|rest| rest.split('"').next());
     assert_eq!(line, Some("M57 2l113 54 113 0"), "{page}");
+}
+
+#[test]
+fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
+    let counted = judged_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let other = judged_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let rows = vec![judged("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
+    let explained = ExplainReport {
+        base: version("main", 'a'),
+        head: version("HEAD", 'b'),
+        benchmark: benchmark("a"),
+        explanation: Explanation { base: 100.0, head: 150.0, functions: Vec::new() },
+        reach: Reach::default(),
+        dependencies: Vec::new(),
+    };
+    let report = ComparisonReport { rows, explanations: vec![explained], ..nothing() };
+    let page = report.html().unwrap();
+    let summary =
+        "<summary>Where the instructions went: 100 -&#62; 150 instructions per iteration: +50";
+    assert_eq!(page.matches(summary).count(), 1, "{page}");
+    let (before, _) = page.split_once(summary).unwrap();
+    assert!(
+        before.rfind(">a (instructions)").unwrap() > before.rfind("<tbody").unwrap(),
+        "{before}"
+    );
+}
+
+#[test]
+fn what_time_and_instructions_say_together_stands_in_a_list_and_in_the_rows_of_both() {
+    let counted =
+        |factor| judged_in(&Metric::instructions(), "a", 100.0, &[factor, factor], 0.0, 0.0);
+    let page = |time: f64, instructions: f64| {
+        let timed = judged("a", 100.0, &[time, time], 0.01, 0.001);
+        let allocated = judged_in(&Metric::allocations(), "a", 100.0, &[1.0], 0.0, 0.0);
+        let rows = vec![timed, counted(instructions), allocated];
+        ComparisonReport { rows, ..nothing() }.html().unwrap()
+    };
+    let told = page(1.1, 1.0);
+    let said = "instructions the same: memory, branches or layout";
+    assert_eq!(told.matches(said).count(), 3, "{told}");
+    let (_, list) = told.split_once("<h3>Time and instructions together</h3>").unwrap();
+    assert!(list.starts_with("<ul class=notes><li>a: time +10.00 %, instructions"), "{list}");
+    let told = page(1.0, 1.1);
+    assert_eq!(told.matches("ime unchanged (± ").count(), 3, "{told}");
+    assert!(!page(1.0, 1.0).contains("Time and instructions"), "nothing changed");
 }

@@ -7,7 +7,11 @@ use crate::{
     reach::{Reach, ReachedFunction},
 };
 
-fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
+pub(super) fn function(
+    name: &str,
+    sizes: [Option<u64>; 2],
+    while_measuring: bool,
+) -> ReachedFunction {
     let [base_size, head_size] = sizes;
     ReachedFunction {
         name: Name::of(name),

@@ -1,0 +1,102 @@
+//! The explanation as a web page, and as a part of the page of a comparison: a table of functions.
+
+use askama::Template;
+
+use super::{
+    ExplainReport,
+    words::{behaviour, calls, code, signed},
+};
+use crate::{
+    failure::{Exit, OrFail as _, Result},
+    profile::FunctionDifference,
+    report::{html::page, prose::capitalised, quantity::count, reach::Form, visible::visible},
+};
+
+#[derive(Template)]
+#[template(path = "explain.html")]
+struct Page<'p> {
+    benchmark: &'p str,
+    base: &'p str,
+    head: &'p str,
+    totals: &'p str,
+    functions: &'p str,
+}
+
+/// What functions executed, and what is to be said of all of them.
+#[derive(Template)]
+#[template(path = "functions.html")]
+struct Functions {
+    /// The benchmark, for those who only hear of the table.
+    name: String,
+    remarks: Vec<String>,
+    functions: Vec<Row>,
+    others: Option<(String, String)>,
+    all: String,
+    also: Vec<String>,
+}
+
+/// One function.
+struct Row {
+    /// In which direction it is a reason.
+    class: &'static str,
+    name: String,
+    caused: String,
+    own: String,
+    inclusive: String,
+    calls: String,
+    what: String,
+}
+
+impl ExplainReport {
+    pub(super) fn write_html(&self) -> Result<String> {
+        let Self { base, head, benchmark, .. } = self;
+        let [id, of_base, of_head] = [&benchmark.name.id, &base.to_string(), &head.to_string()]
+            .map(|text| visible(text).into_owned());
+        let body = Page {
+            benchmark: &id,
+            base: &of_base,
+            head: &of_head,
+            totals: &self.totals(),
+            functions: &self.functions_html()?,
+        };
+        let title = format!("{id}: where its instructions went");
+        let file = format!("explain-{}-{}", base.short(), head.short());
+        page(&title, &body, &file, Some(&self.write_json()?))
+    }
+
+    /// The table of functions, as a part of a page.
+    pub(in crate::report) fn functions_html(&self) -> Result<String> {
+        let sentence = |text: &String| visible(&capitalised(text)).into_owned();
+        let (others, own) = self.others();
+        let part = Functions {
+            name: visible(&self.benchmark.name.id).into_owned(),
+            remarks: self.remarks().iter().map(sentence).collect(),
+            functions: self.shown().map(Row::of).collect(),
+            others: (others > 0).then(|| (count(others, "other function"), signed(own))),
+            all: signed(self.explanation.difference()),
+            also: self.also(Form::Text).iter().map(sentence).collect(),
+        };
+        part.render().or_fail(Exit::Internal, || "cannot write the explanation as a web page")
+    }
+}
+
+impl Row {
+    fn of(function: &FunctionDifference) -> Self {
+        let is_reason = function.code.differs();
+        let mut what = vec![code(function)];
+        what.extend(behaviour(function));
+        Self {
+            class: match function.attributed() {
+                more if is_reason && more > 0.0 => "slower",
+                less if is_reason && less < 0.0 => "faster",
+                _ => "none",
+            },
+            name: visible(function.name.as_str()).into_owned(),
+            caused: if is_reason { signed(function.attributed()) } else { String::new() },
+            own: signed(function.own()),
+            inclusive: signed(function.inclusive()),
+            calls: calls(function),
+            what: visible(&what.join("; ")).into_owned(),
+        }
+    }
+}
