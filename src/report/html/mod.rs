@@ -7,7 +7,10 @@
 
 mod figure;
 
-use askama::Template;
+use askama::{
+    Template,
+    filters::{Html, escape},
+};
 use data_encoding::BASE64;
 pub use figure::{Course, Linear, Pairs, Point, Symmetric, Times};
 use sha2::{Digest as _, Sha256};
@@ -63,6 +66,13 @@ pub fn page(title: &str, body: &impl Template, file: &str, json: Option<&str>) -
 /// A page of text for a terminal.
 pub fn plain(text: &str, json: &str) -> Result<String> {
     page("cargo rbench", &Plain { text }, "report", Some(json))
+}
+
+/// A name as HTML, in which a line may end behind `/`, `::` and `..`.
+pub fn breakable(name: &str) -> String {
+    let Ok(escaped) = escape(name, Html);
+    let escaped = escaped.to_string();
+    ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
 fn rendered(template: &impl Template) -> Result<String> {
