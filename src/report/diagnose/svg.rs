@@ -197,7 +197,7 @@ impl Panel {
         let mut svg = String::new();
         for (index, (colour, name)) in named.enumerate() {
             let x = left + (WIDTH - left - right) / ABREAST as f64 * (index % ABREAST) as f64;
-            let y = PANEL + LEGEND * (index / ABREAST) as f64;
+            let y = PANEL + LEGEND * (index / ABREAST) as f64 + 12.0;
             svg += &format!(
                 "<path class=\"c{colour}\" d=\"M{x:.1} {:.1}h12\" stroke=\"{}\" stroke-width=\"3\"/>\
                  <text x=\"{:.1}\" y=\"{y:.1}\">{}</text>\n",
