@@ -155,7 +155,7 @@
     }
     for (const row of rows) {
       if (!row.body.querySelector(".d")) continue;
-      row.button = make("button", { type: "button" }, row.name);
+      row.button = make("button", { type: "button" }, ...row.th.childNodes);
       row.th.replaceChildren(row.button);
       row.button.addEventListener("click", () => {
         unfold(row, row.button.getAttribute("aria-expanded") !== "true");

@@ -54,6 +54,8 @@ pub(super) struct Criteria {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Warning {
+    #[serde(default)]
+    pub kind: String,
     pub text: String,
 }
 

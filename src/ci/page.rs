@@ -61,6 +61,9 @@ impl Links {
     }
 }
 
+/// The kind of the warning that verdicts would be misread without.
+const DIFFERENT_WORK: &str = "different_work";
+
 /// Everything, as far as there is room for so many bytes.
 pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
     let mut text = headline(comparison);
@@ -135,7 +138,16 @@ impl Comparison {
         let others: Vec<&Row> =
             others.into_iter().filter(|row| row.verdict < VerdictKind::Unaffected).collect();
 
+        let (of_work, warnings): (Vec<&Warning>, Vec<&Warning>) =
+            self.warnings.iter().partition(|warning| warning.kind == DIFFERENT_WORK);
+        let told = |warnings: &[&Warning]| {
+            let line = |warning: &&Warning| limited(&visible(&warning.text), LONGEST_REASON) + "\n";
+            fenced(&cut(warnings.iter().map(line), of_room(2), "warnings"))
+        };
         let mut text = self.sentence();
+        if !of_work.is_empty() {
+            text += &format!("\n**Warning:**\n\n{}\n", told(&of_work));
+        }
         if !news.is_empty() {
             text += &table(&names, &news, of_room(50));
         }
@@ -162,10 +174,8 @@ impl Comparison {
                 text += &format!("\n{number} only in {whose}: {}\n", all.trim_end());
             }
         }
-        if !self.warnings.is_empty() {
-            let line = |warning: &Warning| limited(&visible(&warning.text), LONGEST_REASON) + "\n";
-            let all = cut(self.warnings.iter().map(line), of_room(4), "warnings");
-            text += &folded(&count(self.warnings.len(), "warning"), &fenced(&all));
+        if !warnings.is_empty() {
+            text += &folded(&count(warnings.len(), "warning"), &told(&warnings));
         }
         text
     }

@@ -41,6 +41,19 @@ fn what_regressed_stands_first_and_what_regressed_most_before_all_others() {
 }
 
 #[test]
+fn that_benchmarks_do_other_work_is_told_above_the_table_and_other_warnings_below() {
+    let mut document = document(&[row("a", "regressed", 0.1)]);
+    let warning = |kind: &str| json!({ "kind": kind, "text": format!("because of {kind}") });
+    document["warnings"] = json!([warning("load"), warning("different_work")]);
+    let comparison = Comparison::parse(&document.to_string()).unwrap();
+    let text = page(&comparison, &Links::default(), COMMENT_ROOM);
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
+    assert!(at("because of different_work") < at("| benchmark"), "{text}");
+    assert!(at("| benchmark") < at("<summary>1 warning</summary>"), "{text}");
+    assert!(at("<summary>1 warning</summary>") < at("because of load"), "{text}");
+}
+
+#[test]
 fn a_release_has_a_section_of_its_own_and_counts_as_much() {
     let mut both = document(&[row("a", "unchanged", 0.001)]);
     both["also_against"] = document(&[row("a", "regressed", 0.1)]);

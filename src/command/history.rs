@@ -53,7 +53,7 @@ pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Opt
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
     let store = stored::store(&project, console, &args.given)?;
     let results = stored::finished(&store, verdicts.counts_only(), &args.given)?;
-    let benchmarks = filter.choose(store.benchmarks()?)?;
+    let benchmarks = stored::chosen(&store, &filter, &args.given)?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))

@@ -42,7 +42,7 @@ pub fn report(
     };
     let acceptances = Acceptances::read(project)?;
     let store = store(project, console, &*command_line)?;
-    let benchmarks = benchmarks(&store, args)?;
+    let benchmarks = benchmarks(&store, args, &*command_line)?;
     let comparisons = if release.is_some() { 2 } else { 1 };
     let verdicts = verdicts.shared_by(comparisons * parts(args));
     let report = |verdicts: &VerdictSettings| {
@@ -146,19 +146,31 @@ pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Failure {
     let compare = given.suggest("compare", &[], &[]);
     Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()))
         .hint(format!("measure the latest commit with: {run}"))
-        .hint(format!(
-            "compare it with the one before, if their machine code differs, with: {compare}"
-        ))
+        .hint(format!("or compare it with the one before: {compare}"))
+}
+
+/// The stored benchmarks that a filter chooses. A store without any is such a failure as having none.
+pub fn chosen(
+    store: &Store<'_>,
+    filter: &Filter,
+    given: &dyn CommandLine,
+) -> Result<Vec<Benchmark>> {
+    let all = store.benchmarks()?;
+    if all.is_empty() { Err(nothing_stored(store.path(), given)) } else { filter.choose(all) }
 }
 
 /// The stored benchmarks that are meant.
-fn benchmarks(store: &Store<'_>, args: &CompareArgs) -> Result<Vec<Benchmark>> {
+fn benchmarks(
+    store: &Store<'_>,
+    args: &CompareArgs,
+    given: &dyn CommandLine,
+) -> Result<Vec<Benchmark>> {
     let experiment = &args.experiment;
     let target = &experiment.target;
     let filter =
         Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)
             .within(experiment.partition);
-    let mut benchmarks = filter.choose(store.benchmarks()?)?;
+    let mut benchmarks = chosen(store, &filter, given)?;
     let is_meant =
         |one: &Benchmark| !target.exclude.contains(&one.package) && filter.has_in_part(one);
     benchmarks.retain(is_meant);
@@ -393,5 +405,14 @@ mod tests {
         let report = compared(&store, JudgeOptions::default(), &["a"]);
         let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
         assert_eq!(report.warnings, [expected]);
+    }
+
+    #[test]
+    fn a_store_without_results_is_told_with_what_to_measure() {
+        let directory = tempfile::tempdir().unwrap();
+        let console = Console::new(false);
+        let store = Store::open(&directory.path().join("results.sqlite"), &console).unwrap();
+        let failure = chosen(&store, &Filter::default(), &GivenOptions::default()).unwrap_err();
+        assert!(failure.to_string().contains("no results are stored yet"), "{failure}");
     }
 }

@@ -18,7 +18,8 @@ fn a_new_project_gets_a_configuration_that_changes_nothing_and_a_workflow() {
     let outcome = project.rbench(&["init", "--ci", "github"]).ok();
     let workflow = ".github/workflows/rbench.yml";
     outcome.assert_stdout_has(&["wrote bench.toml", workflow, "next:"]);
-    assert!(project.read(workflow).contains("cargo rbench ci\n"));
+    let shown = crate::support::sources::project().join("docs/workflows/pull-request.yml");
+    assert_eq!(project.read(workflow), fs::read_to_string(shown).unwrap());
     assert!(project.read("bench.toml").contains("# layout = \"twin\"\n"));
     project.rbench(&["list", "--command", "word-count"]).ok();
 

@@ -190,7 +190,7 @@ fn from_stored(
     let experiments = store.experiments()?;
     let (patterns, target) = (args.filter.patterns(), &args.target);
     let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
-    let mut known = filter.choose(store.benchmarks()?)?;
+    let mut known = reading::chosen(&store, &filter, &args.given)?;
     known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
     let mut found = Vec::new();
     for benchmark in known {

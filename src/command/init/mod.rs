@@ -75,12 +75,12 @@ fn files(project: &Project, ci: Option<Service>) -> Vec<NewFile> {
     let workflow = ci.map(|service| match service {
         Service::Github => workflow(
             ".github/workflows/rbench.yml",
-            include_str!("github.yml"),
+            include_str!("../../../docs/workflows/pull-request.yml"),
             "compares each pull request with its base",
         ),
         Service::Gitlab => workflow(
             ".gitlab/rbench.yml",
-            include_str!("gitlab.yml"),
+            include_str!("../../../docs/workflows/gitlab.yml"),
             "compares each merge request with its target",
         ),
     });

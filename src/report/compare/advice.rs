@@ -98,10 +98,10 @@ impl ComparisonReport {
         })
     }
 
-    /// A slowdown that may be wanted. Only a commit can be accepted.
+    /// A slowdown that may be wanted, of the same work. Only a commit can be accepted.
     fn acceptable(&self) -> Option<NextStep> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
-        let row = rows.next().filter(|_| !self.head.dirty)?;
+        let row = rows.find(|row| row.work.is_none()).filter(|_| !self.head.dirty)?;
         let head = self.head.to_type();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];

@@ -262,8 +262,8 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
 fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
         plain(&nothing()),
-        "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\n\nwarning: nothing was \
-         compared, so a regression would not have been found\nrule overlap, false-alarm-rate 5 %, \
+        "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
+         compared, so a regression would not have been found\n\nrule overlap, false-alarm-rate 5 %, \
          min-effect 1 %, confirmed on fresh builds\n"
     );
     assert!(nothing().markdown().starts_with("### Benchmarks: nothing to compare\n"));

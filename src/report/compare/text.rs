@@ -52,6 +52,7 @@ impl ComparisonReport {
         for mean in self.mean_texts() {
             text += &filled(&visible(&mean), columns);
         }
+        text += &self.warnings_text(&self.warnings_on_what_was_compared(), columns);
         let rows = self.ordered();
         if !rows.is_empty() {
             let metric = only_metric(&rows);
@@ -75,9 +76,7 @@ impl ComparisonReport {
 
     /// How the results came about, and what makes them less sure.
     fn conditions(&self, columns: usize) -> String {
-        let warnings = self.all_warnings();
-        let mut text: String =
-            warnings.iter().map(|warning| self.warning(warning, columns)).collect();
+        let mut text = self.warnings_text(&self.warnings, columns);
         for line in self.measured() {
             text += &filled(&line, columns);
         }
@@ -85,6 +84,10 @@ impl ComparisonReport {
             text += &filled(&visible(&line), columns);
         }
         text
+    }
+
+    fn warnings_text(&self, warnings: &[Warning], columns: usize) -> String {
+        warnings.iter().map(|warning| self.warning(warning, columns)).collect()
     }
 
     /// A warning. The command that it advises stays in one line, to be copied.

@@ -33,11 +33,17 @@ impl From<&Warning> for WarningFields {
 }
 
 impl ComparisonReport {
-    /// All warnings. Those that follow from the rows come first: they are about what was compared at all.
+    /// All warnings, those about what was compared first.
     pub(super) fn all_warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.warnings_on_what_was_compared();
+        warnings.extend(self.warnings.iter().cloned());
+        warnings
+    }
+
+    /// The warnings that follow from the rows: without them, the verdicts would be misread.
+    pub(super) fn warnings_on_what_was_compared(&self) -> Vec<Warning> {
         let nothing = self.has_compared_nothing().then_some(Warning::NothingCompared);
-        let of_rows = nothing.into_iter().chain(self.different_work());
-        of_rows.chain(self.warnings.iter().cloned()).collect()
+        nothing.into_iter().chain(self.different_work()).collect()
     }
 
     /// A warning about the benchmarks whose amount of work changed, each once.

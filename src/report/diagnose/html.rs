@@ -40,8 +40,8 @@ struct Found {
     /// What was found, and what to do.
     warnings: Vec<(String, String)>,
     notes: Vec<String>,
-    /// The title of each plot, and the plot.
-    plots: Vec<(String, String)>,
+    /// Drawings.
+    plots: Vec<String>,
     sections: Vec<SectionFields>,
 }
 
@@ -101,7 +101,7 @@ impl Examination {
             measured: visible(&self.measured_words()).into_owned(),
             warnings: warnings.collect(),
             notes: notes.map(|note| visible(&note).into_owned()).collect(),
-            plots: self.drawn(capitalised).map(|(_, title, svg)| (title.to_owned(), svg)).collect(),
+            plots: self.drawn(capitalised).map(|(_, svg)| svg).collect(),
             sections: self.sections(PLAIN_COLUMNS).into_iter().map(section).collect(),
         }
     }

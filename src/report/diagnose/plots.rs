@@ -9,6 +9,7 @@ use super::{
 use crate::{
     diagnosis::{Densities, Segments},
     model::Unit,
+    report::visible::visible,
     stats::Moments,
 };
 
@@ -38,7 +39,7 @@ pub(super) fn of(benchmarks: &[ExaminedBenchmark]) -> Vec<PlotFile> {
         let prefix = unused(&file_name(id), &mut used);
         let plots = examination.drawn(|title| format!("{id}: {title}"));
         files.extend(
-            plots.map(|(name, _, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg }),
+            plots.map(|(name, svg)| PlotFile { name: format!("{prefix}-{name}.svg"), svg }),
         );
     }
     files
@@ -61,14 +62,13 @@ fn unused(name: &str, used: &mut BTreeSet<String>) -> String {
 }
 
 impl Examination {
-    /// The name, the title and the drawing of each plot that there is something to draw of, headed by what `head`
-    /// makes of the title.
+    /// The name and the drawing of each plot that there is something to draw of, headed by what `head` makes of its title.
     pub(super) fn drawn(
         &self,
         head: impl Fn(&str) -> String,
-    ) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    ) -> impl Iterator<Item = (&'static str, String)> {
         let plots = self.plots().into_iter().filter(|(_, _, panels)| !panels.is_empty());
-        plots.map(move |(name, title, panels)| (name, title, document(&head(title), &panels)))
+        plots.map(move |(name, title, panels)| (name, document(&head(title), &panels)))
     }
 
     fn plots(&self) -> Vec<(&'static str, &'static str, Vec<Panel>)> {
@@ -129,10 +129,7 @@ impl Examination {
             }
         };
         vec![
-            panel(
-                "one width for all: h = min σ (4/3r)^⅕; one colour for each build",
-                &found.common,
-            ),
+            panel("one width for all: h = min σ (4/3r)^⅕; a colour for each build", &found.common),
             panel("each with its own width: h = σ (4/3r)^⅕", &found.own),
         ]
     }
@@ -263,7 +260,7 @@ impl Examination {
             Panel {
                 title: "how much slower after others".to_owned(),
                 x: Axis {
-                    names: bars.iter().map(|(name, _)| short(name)).collect(),
+                    names: bars.iter().map(|(name, _)| visible(name).into_owned()).collect(),
                     ..Axis::linear("what ran before")
                 },
                 y: Axis::linear("%"),
@@ -299,11 +296,6 @@ impl Examination {
             ],
         }]
     }
-}
-
-/// A name that has room below a bar.
-fn short(name: &str) -> String {
-    crate::report::table::shorten(&crate::report::visible::visible(name), 16)
 }
 
 #[cfg(test)]

@@ -1,18 +1,23 @@
 //! Charts as SVG: lines, dots and marks in panels, with axes. Nothing of what is drawn is markup.
 
 use super::scale::{Scale, decimals};
-use crate::report::visible::visible;
+use crate::report::{table::shorten, visible::visible};
 
-/// How wide a document is, in pixels.
-const WIDTH: f64 = 840.0;
+/// How wide a document is, in pixels: little, so that its text can be read where a telephone shows it whole.
+const WIDTH: f64 = 480.0;
 /// How high one panel is, with its axis.
-const PANEL: f64 = 300.0;
+const PANEL: f64 = 270.0;
 /// Around the area in which is drawn: left, right, above, below.
-const MARGINS: [f64; 4] = [78.0, 18.0, 34.0, 46.0];
+const MARGINS: [f64; 4] = [74.0, 14.0, 30.0, 46.0];
+/// How wide a bar is at most.
+const BAR: f64 = 40.0;
+/// About so many letters have room along the horizontal axis.
+const LETTERS: usize = 52;
 /// Above the first panel, for the title.
 const TITLE: f64 = 34.0;
-/// Between the names of a legend.
-const LEGEND: f64 = 16.0;
+/// Between the lines of a legend, and how many names stand in one.
+const LEGEND: f64 = 17.0;
+const ABREAST: usize = 3;
 
 /// Colours that people who see few of them can tell apart (Okabe & Ito).
 const COLOURS: [&str; 8] =
@@ -74,19 +79,19 @@ pub enum Kind {
 
 /// A document of these panels, one below the other.
 pub fn document(title: &str, panels: &[Panel]) -> String {
-    let height = TITLE + PANEL * panels.len() as f64;
+    let height = TITLE + panels.iter().map(Panel::height).sum::<f64>();
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {WIDTH:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         viewBox=\"0 0 {WIDTH:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <title>{title}</title>\n\
          <rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"12\" y=\"23\" font-size=\"15\" font-weight=\"bold\">{title}</text>\n",
         title = escaped(title)
     );
-    for (index, panel) in panels.iter().enumerate() {
-        svg += &format!("<g transform=\"translate(0,{:.0})\">\n", TITLE + PANEL * index as f64);
-        svg += &panel.draw();
-        svg += "</g>\n";
+    let mut top = TITLE;
+    for panel in panels {
+        svg += &format!("<g transform=\"translate(0,{top:.0})\">\n{}</g>\n", panel.draw());
+        top += panel.height();
     }
     svg + "</svg>\n"
 }
@@ -176,22 +181,29 @@ impl Panel {
         )
     }
 
+    /// How high it is, with its legend.
+    fn height(&self) -> f64 {
+        let names = self.shapes.iter().filter(|shape| shape.name.is_some()).count();
+        PANEL + LEGEND * names.div_ceil(ABREAST) as f64
+    }
+
+    /// The names of shapes, some abreast, below the axis.
     fn legend(&self) -> String {
-        let [_, right, above, _] = MARGINS;
+        let [left, right, ..] = MARGINS;
         let named = self
             .shapes
             .iter()
             .filter_map(|shape| Some((shape.colour % COLOURS.len(), shape.name.as_ref()?)));
         let mut svg = String::new();
         for (index, (colour, name)) in named.enumerate() {
-            let y = above + 12.0 + LEGEND * index as f64;
+            let x = left + (WIDTH - left - right) / ABREAST as f64 * (index % ABREAST) as f64;
+            let y = PANEL + LEGEND * (index / ABREAST) as f64 + 12.0;
             svg += &format!(
-                "<path class=\"c{colour}\" d=\"M{:.1} {:.1}h16\" stroke=\"{}\" stroke-width=\"3\"/>\
-                 <text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>\n",
-                WIDTH - right - 22.0,
+                "<path class=\"c{colour}\" d=\"M{x:.1} {:.1}h12\" stroke=\"{}\" stroke-width=\"3\"/>\
+                 <text x=\"{:.1}\" y=\"{y:.1}\">{}</text>\n",
                 y - 4.0,
                 COLOURS[colour],
-                WIDTH - right - 28.0,
+                x + 17.0,
                 escaped(name)
             );
         }
@@ -214,7 +226,7 @@ impl Axis {
         let name =
             self.names.iter().enumerate().find(|(index, _)| (*index as f64 - at).abs() < 1e-9);
         match name {
-            Some((_, name)) => name.clone(),
+            Some((_, name)) => shorten(name, LETTERS / self.names.len()),
             None if !self.names.is_empty() => String::new(),
             None if self.logarithmic => format!("{at}"),
             None => format!("{at:.digits$}"),
@@ -265,10 +277,12 @@ impl Shape {
             }
             Kind::Bars => {
                 let zero = y.place(0.0);
+                let apart = places.windows(2).map(|pair| (pair[1][0] - pair[0][0]).abs());
+                let width = apart.fold(BAR, |width, apart| width.min(0.8 * apart));
                 let bars = places.iter().map(|[x, y]| format!("M{x:.1} {zero:.1}V{y:.1}"));
                 let bars: String = bars.collect();
                 format!(
-                    "<path class=\"c{class}\" d=\"{bars}\" stroke=\"{colour}\" stroke-width=\"40\"/>\n"
+                    "<path class=\"c{class}\" d=\"{bars}\" stroke=\"{colour}\" stroke-width=\"{width:.0}\"/>\n"
                 )
             }
             Kind::Ranges => {

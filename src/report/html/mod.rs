@@ -7,7 +7,10 @@
 
 mod figure;
 
-use askama::Template;
+use askama::{
+    Template,
+    filters::{Html, escape},
+};
 use data_encoding::BASE64;
 pub use figure::{Course, Linear, Pairs, Point, Symmetric, Times};
 use sha2::{Digest as _, Sha256};
@@ -73,6 +76,13 @@ pub fn sortable(number: f64) -> String {
     let number: f64 = format!("{number:.3e}").parse().unwrap_or(number);
     let [plain, exponential] = [format!("{number}"), format!("{number:e}")];
     if plain.len() <= exponential.len() { plain } else { exponential }
+}
+
+/// A name as HTML, in which a line may end behind `/`, `::` and `..`.
+pub fn breakable(name: &str) -> String {
+    let Ok(escaped) = escape(name, Html);
+    let escaped = escaped.to_string();
+    ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
 fn rendered(template: &impl Template) -> Result<String> {

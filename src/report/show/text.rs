@@ -204,13 +204,15 @@ impl ShowReport {
         // As many everywhere, unless executions failed or the harness took other numbers.
         let (digits, average) =
             if m.fract() + n.fract() == 0.0 { (0, "") } else { (1, " on average") };
+        let executions =
+            if executions == summary.builds().len() { "execution" } else { "executions" };
         let stage = match shown.stage {
             _ if !shown.has_second_stage() => "",
             Stage::First => "the first stage: ",
             Stage::Second => "the second stage: ",
         };
         text += &format!(
-            "{}, {} by {stage}{l:.0} builds × {m:.digits$} executions × {n:.digits$} \
+            "{}, {} by {stage}{l:.0} builds × {m:.digits$} {executions} × {n:.digits$} \
              measurements{average}\n",
             visible(name),
             quantity::estimate(summary, self.criteria.confidence)

@@ -290,7 +290,10 @@ fn the_page_shows_the_workflows_that_are_checked() {
         assert!(page.contains(&block), "docs/ci.md does not show {}", path.display());
         shown += 1;
     }
-    assert_eq!(shown, 6);
+    assert_eq!(shown, 7);
+    let shortest = fs::read_to_string(docs.join("workflows/shortest.yml")).unwrap();
+    let readme = fs::read_to_string(docs.with_file_name("README.md")).unwrap();
+    assert!(readme.contains(&format!("```yaml\n{shortest}```\n")));
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl ComparisonReport {
             let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
             let most = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             format!(
-                "{} of builds: {slower} slower, {} %",
+                "{} of builds: {slower} slower, {}\u{a0}%",
                 count(changes.len(), &format!("{which}pair")),
                 quantity::range(least, most),
             )

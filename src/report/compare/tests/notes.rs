@@ -65,7 +65,10 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
     let report = ComparisonReport { rows, ..nothing() };
     let words = "parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the \
                  same work";
-    assert!(style::plain(&report.text(200)).contains(&format!("warning: {words}\n")));
+    let text = style::plain(&report.text(200));
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
+    assert!(at(&format!("warning: {words}\n")) < at("\nbenchmark"), "{text}");
+    assert!(text.contains("regressed") && !text.contains("rbench accept"), "{text}");
     assert!(report.markdown().contains(&format!("> **Warning:** {words}\n")));
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let expected = serde_json::json!([{ "kind": "different_work", "text": words, "value": 1.0 }]);
