@@ -54,8 +54,11 @@ pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Opt
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
     let store = stored::store(&project, console, &args.given)?;
-    let results = stored::finished(&store, verdicts.counts_only(), &args.given)?;
-    let benchmarks = filter.choose(store.benchmarks()?)?;
+    let benchmarks = filter.choose(store.benchmarks()?);
+    // That nothing is stored comes before that nothing matches.
+    let known = benchmarks.as_deref().unwrap_or_default();
+    let results = stored::finished(&store, verdicts.counts_only(), known, &args.given)?;
+    let benchmarks = benchmarks?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))

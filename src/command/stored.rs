@@ -47,7 +47,7 @@ pub fn report(
     let verdicts = verdicts.shared_by(comparisons * parts(args));
     let report = |counts: bool| {
         let verdicts = verdicts.only(counts);
-        let results = finished(&store, counts, &*command_line)?;
+        let results = finished(&store, counts, &benchmarks, &*command_line)?;
         results.check_metrics(&verdicts.metrics, &benchmarks)?;
         let stored =
             Stored { args, results: &results, benchmarks: &benchmarks, acceptances: &acceptances };
@@ -118,13 +118,14 @@ pub fn store<'a>(
     if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
 }
 
-/// The results of finished experiments that timed, or of those that counted. That there is none is such a failure too.
+/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is such a failure too.
 pub fn finished<'s>(
     store: &'s Store<'s>,
     counts: bool,
+    benchmarks: &[Benchmark],
     given: &dyn CommandLine,
 ) -> Result<Results<'s>> {
-    let results = Results::finished_of(store, counts)?;
+    let results = Results::finished_on(store, counts, benchmarks)?;
     match (results.experiments.len(), results.unfinished) {
         (0, 0) => Err(nothing_stored(store.path(), given)),
         (0, unfinished) => {
