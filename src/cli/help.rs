@@ -118,6 +118,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("history", "what changed since when; then all benchmarks"),
             ("history --events --since v1.0", "only what changed since a release"),
             ("history parse", "some benchmarks, commit by commit"),
+            ("history --path src/parser", "only what changed where a commit changed the parser"),
         ],
     ),
     (

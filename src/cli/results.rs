@@ -33,7 +33,10 @@ pub struct HistoryArgs {
     /// Show only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Show only the newest N stored versions [default: 20, 200 with --events or --worst, or all with --since]
+    /// Show only what changed where a commit changed this file, or a file below this directory; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub path: Vec<PathBuf>,
+    /// Show only the newest N stored versions [default: 20, 200 with --events, --worst or --path, or all with --since]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: Option<u32>,
     /// Show only what is suspected to have changed, and since when.
@@ -60,6 +63,13 @@ pub struct HistoryArgs {
     /// Which bench targets.
     #[command(flatten)]
     pub target: StoredTargetArgs,
+}
+
+impl HistoryArgs {
+    /// The paths as they were typed.
+    pub fn paths(&self) -> Vec<String> {
+        self.path.iter().map(|path| path.display().to_string()).collect()
+    }
 }
 
 /// The formats of a history.

@@ -41,8 +41,9 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let verdicts = verdicts
         .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
     let store = stored::store(&project, &console, &args.given)?;
-    let results = stored::finished(&store, verdicts.counts_only(), &args.given)?;
-    let benchmark = benchmark(args, store.benchmarks()?)?;
+    let benchmarks = store.benchmarks()?;
+    let results = stored::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
+    let benchmark = benchmark(args, benchmarks)?;
     let found = newest_regression(args, &results, &verdicts, (&head, &benchmark))?;
     let mut text = String::new();
     for row in &found.rows {

@@ -1,11 +1,13 @@
 //! `cargo rbench history`: how benchmarks changed over the stored commits, in git order.
 
 mod changes;
+mod touched;
 mod versions;
 
 use std::{collections::HashSet, rc::Rc};
 
 use changes::Course;
+use touched::Touched;
 use versions::chosen;
 
 use super::{accepted::Acceptances, find, output::Output, stored};
@@ -52,8 +54,8 @@ pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Opt
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
     let store = stored::store(&project, console, &args.given)?;
-    let results = stored::finished(&store, verdicts.counts_only(), &args.given)?;
     let benchmarks = stored::chosen(&store, &filter, &args.given)?;
+    let results = stored::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))
@@ -87,6 +89,7 @@ fn report(
     let repository = acceptances.repository;
     results.check_metrics(&verdicts.metrics, benchmarks)?;
     let (entries, hidden) = chosen(args, repository, results)?;
+    let touched = Touched::of(args, repository, &entries)?;
     let options =
         JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: args.allow_different };
     let histories = Histories {
@@ -101,6 +104,7 @@ fn report(
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
         events_only: args.events,
+        paths: args.paths(),
         hidden,
         unfinished: results.unfinished,
         shallow: repository.is_shallow() && entries.iter().any(|entry| !entry.in_repository),
@@ -117,6 +121,9 @@ fn report(
     }
     let rate = verdicts.criteria.false_alarm_rate;
     changes::judge(&mut report.benchmarks, &courses, &entries, rate);
+    if let Some(touched) = touched {
+        touched.keep(&mut report.benchmarks);
+    }
     if let Some(worst) = args.worst {
         keep_worst(&mut report.benchmarks, worst as usize);
     }

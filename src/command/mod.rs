@@ -34,6 +34,7 @@ mod show;
 mod stages;
 mod stored;
 mod suspicious_builds;
+mod unbuildable;
 
 use crate::{
     cli::{Cli, Command, TargetArgs},

@@ -46,7 +46,7 @@ pub fn report(
     let comparisons = if release.is_some() { 2 } else { 1 };
     let verdicts = verdicts.shared_by(comparisons * parts(args));
     let report = |verdicts: &VerdictSettings| {
-        let results = finished(&store, verdicts.counts(), &*command_line)?;
+        let results = finished(&store, verdicts.counts(), &benchmarks, &*command_line)?;
         let results = results.only_for(verdicts.metrics.first());
         results.check_metrics(&verdicts.metrics, &benchmarks)?;
         let stored =
@@ -119,13 +119,14 @@ pub fn store<'a>(
     if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
 }
 
-/// The results of finished experiments that timed, or of those that counted. That there is none is such a failure too.
+/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is such a failure too.
 pub fn finished<'s>(
     store: &'s Store<'s>,
     counts: bool,
+    benchmarks: &[Benchmark],
     given: &dyn CommandLine,
 ) -> Result<Results<'s>> {
-    let results = Results::finished_of(store, counts)?;
+    let results = Results::finished_on(store, counts, benchmarks)?;
     match (results.experiments.len(), results.unfinished) {
         (0, 0) => Err(nothing_stored(store.path(), given)),
         (0, unfinished) => {

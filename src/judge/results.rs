@@ -52,12 +52,28 @@ impl<'s> Results<'s> {
 
     /// The same, or what finished experiments counted.
     pub fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
-        let mut experiments = store.experiments()?;
+        Ok(Self::of_finished(store, store.experiments()?, counts))
+    }
+
+    /// The same, for these benchmarks alone.
+    pub fn finished_on(
+        store: &'s Store<'s>,
+        counts: bool,
+        benchmarks: &[Benchmark],
+    ) -> Result<Self> {
+        Ok(Self::of_finished(store, store.experiments_on(benchmarks)?, counts))
+    }
+
+    fn of_finished(
+        store: &'s Store<'s>,
+        mut experiments: Vec<StoredExperiment>,
+        counts: bool,
+    ) -> Self {
         experiments
             .retain(|stored| !stored.plan.is_diagnosis() && stored.plan.is_counting() == counts);
         let (finished, rest): (Vec<StoredExperiment>, Vec<_>) =
             experiments.into_iter().partition(|stored| stored.finished.is_some());
-        Ok(Self { unfinished: rest.len(), ..Self::new(store, finished) })
+        Self { unfinished: rest.len(), ..Self::new(store, finished) }
     }
 
     /// Those of experiments that were made to measure this metric.

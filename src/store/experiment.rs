@@ -51,6 +51,9 @@ pub struct Unfinished {
     pub failed: HashSet<(Benchmark, Slot)>,
 }
 
+/// All, in the order in which they began.
+const IN_ORDER: &str = "TRUE ORDER BY begun_ns, experiment.id";
+
 impl Store<'_> {
     /// Begins an experiment. What is said of its benchmarks for people replaces what was known.
     pub fn begin(&self, plan: &ExperimentPlan) -> Result<ExperimentId> {
@@ -70,7 +73,7 @@ impl Store<'_> {
         self.read("look for an unfinished experiment in", |connection| {
             let newest_first = "finished_ns IS NULL ORDER BY begun_ns DESC, experiment.id DESC";
             let same = |other: &StoredExperiment| other.plan.differences(plan).is_empty();
-            match select(connection, newest_first)?.into_iter().find(same) {
+            match select(connection, newest_first, None)?.into_iter().find(same) {
                 Some(StoredExperiment { id, .. }) => unfinished(connection, id).map(Some),
                 None => Ok(None),
             }
@@ -79,8 +82,14 @@ impl Store<'_> {
 
     /// Every experiment, in the order in which they began.
     pub fn experiments(&self) -> Result<Vec<StoredExperiment>> {
+        self.read("list the experiments in", |connection| select(connection, IN_ORDER, None))
+    }
+
+    /// The same, with only these benchmarks in their plans: who asks for one of a hundred has no use for the others of a
+    /// thousand plans.
+    pub fn experiments_on(&self, benchmarks: &[Benchmark]) -> Result<Vec<StoredExperiment>> {
         self.read("list the experiments in", |connection| {
-            select(connection, "TRUE ORDER BY begun_ns, experiment.id")
+            select(connection, IN_ORDER, Some(benchmarks))
         })
     }
 
@@ -204,8 +213,12 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
     Ok(Unfinished { id, done, failed })
 }
 
-/// The experiments that fulfil a condition.
-fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperiment>, Error> {
+/// The experiments that fulfil a condition, with all benchmarks in their plans or only these.
+fn select(
+    connection: &Connection,
+    condition: &str,
+    only: Option<&[Benchmark]>,
+) -> Result<Vec<StoredExperiment>, Error> {
     // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
     let version = schema::version(connection)?;
     let known = |name, since| if version >= since { name } else { "NULL" };
@@ -225,6 +238,10 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
     )?;
     // Plans of a thousand commits name each benchmark a thousand times: its names are read once.
     let known_benchmarks = read::benchmarks_by_id(connection)?;
+    let wanted: Option<HashSet<i64>> = only.map(|only| {
+        let wanted = known_benchmarks.iter().filter(|(_, benchmark)| only.contains(benchmark));
+        wanted.map(|(id, _)| *id).collect()
+    });
     let mut benchmarks = connection.prepare_cached(&format!(
         "SELECT benchmark, builds, executions, measurements, {first_look}
          FROM planned_benchmark WHERE experiment = ? ORDER BY position"
@@ -237,9 +254,13 @@ fn select(connection: &Connection, condition: &str) -> Result<Vec<StoredExperime
             experiment.plan.versions.push(version);
             experiment.unbuildable.push(failure);
         }
-        let planned = benchmarks
-            .query_map([experiment.id.0], |row| planned_benchmark_at(row, &known_benchmarks))?;
-        experiment.plan.benchmarks = planned.collect::<rusqlite::Result<_>>()?;
+        let mut planned = benchmarks.query([experiment.id.0])?;
+        while let Some(row) = planned.next()? {
+            let id = row.get(0)?;
+            if wanted.as_ref().is_none_or(|wanted| wanted.contains(&id)) {
+                experiment.plan.benchmarks.push(planned_benchmark_at(row, id, &known_benchmarks)?);
+            }
+        }
         Ok(experiment)
     };
     rows.map(complete).collect()
@@ -281,9 +302,9 @@ fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>
 
 fn planned_benchmark_at(
     row: &Row<'_>,
+    id: i64,
     known: &BTreeMap<i64, Benchmark>,
 ) -> rusqlite::Result<PlannedBenchmark> {
-    let id = row.get(0)?;
     let benchmark = known.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))?;
     Ok(PlannedBenchmark { benchmark: benchmark.clone(), dimensions: dimensions_at(row, 1)? })
 }

@@ -9,16 +9,25 @@ use std::{
 };
 
 use crate::{
-    history::{START, git},
+    history::{History, START, git, line},
     rbench,
 };
 
-/// The first bad commit, as git says; none if it says none.
+/// What came of it.
+pub struct Bisected {
+    /// The number of the first bad commit, as git says; none if it says none.
+    pub first_bad: Option<usize>,
+    /// How many commits were measured.
+    pub measured: usize,
+}
+
+/// Searches a project. What criterion said of each commit is kept in the file `said`.
 pub fn criterion(
     keep: &Path,
     project: &Path,
-    benchmark: &str,
-) -> Result<Option<String>, Box<dyn Error>> {
+    history: &History,
+    said: &Path,
+) -> Result<Bisected, Box<dyn Error>> {
     let clone = keep.join("bisected");
     if clone.exists() {
         fs::remove_dir_all(&clone)?;
@@ -26,39 +35,42 @@ pub fn criterion(
     let source = project.to_string_lossy();
     git(keep, &["clone", "--quiet", &source, &clone.to_string_lossy()])?;
     git(&clone, &["checkout", "--quiet", START])?;
-    bench(keep, &clone, benchmark, ["--save-baseline", START])?;
+    let target = keep.join("criterion");
+    let benchmark = history.function;
+    save_baseline(&clone, &target, benchmark)?;
+    fs::write(said, "")?;
     let script = keep.join("bisect.sh");
-    let cargo = rbench::cargo();
     // 125 says that a commit cannot be tried.
     let text = format!(
-        "#!/bin/sh\n{} bench --quiet --bench by_criterion --target-dir '{}' -- --noplot --baseline {START} \
-         '^{benchmark}$' > '{}' 2> /dev/null || exit 125\n! grep -q 'Performance has regressed' '{}'\n",
-        cargo.to_string_lossy(),
-        keep.join("criterion").display(),
-        keep.join("said").display(),
-        keep.join("said").display(),
+        "#!/bin/sh\n\
+         '{cargo}' bench --quiet --bench by_criterion --target-dir '{target}' -- --noplot --baseline {START} \
+         '^{benchmark}$' > '{newest}' 2> /dev/null || exit 125\n\
+         {{ git show --no-patch --format='commit %H %s'; cat '{newest}'; }} >> '{said}'\n\
+         ! grep -q 'Performance has regressed' '{newest}'\n",
+        cargo = rbench::cargo().to_string_lossy(),
+        target = target.display(),
+        newest = keep.join("newest").display(),
+        said = said.display(),
     );
     fs::write(&script, text)?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     git(&clone, &["bisect", "start", "--first-parent", "done", START])?;
-    // That it ends with several commits that may be it is no failure of the study.
-    let said = git(&clone, &["bisect", "run", &script.to_string_lossy()]).unwrap_or_default();
-    let first_bad = said.lines().find_map(|line| line.strip_suffix(" is the first bad commit"));
-    Ok(first_bad.map(str::to_owned))
+    // Git fails where only commits are left that cannot be tried: it names none then.
+    let told = git(&clone, &["bisect", "run", &script.to_string_lossy()]).unwrap_or_default();
+    let first_bad = told.lines().find_map(|line| line.strip_suffix(" is the first bad commit"));
+    let measured =
+        fs::read_to_string(said)?.lines().filter(|line| line.starts_with("commit ")).count();
+    let line = line(project)?;
+    let number = |hash| Some(line.iter().position(|commit| commit == hash)? + 1);
+    Ok(Bisected { first_bad: first_bad.and_then(number), measured })
 }
 
-/// One run of criterion, with its defaults.
-fn bench(
-    keep: &Path,
-    project: &Path,
-    benchmark: &str,
-    baseline: [&str; 2],
-) -> Result<(), Box<dyn Error>> {
+/// Measures what is checked out, with criterion's defaults.
+fn save_baseline(project: &Path, target: &Path, benchmark: &str) -> Result<(), Box<dyn Error>> {
     let status = Command::new(rbench::cargo())
         .args(["bench", "--quiet", "--bench", "by_criterion", "--target-dir"])
-        .arg(keep.join("criterion"))
-        .args(["--", "--noplot"])
-        .args(baseline)
+        .arg(target)
+        .args(["--", "--noplot", "--save-baseline", START])
         .arg(format!("^{benchmark}$"))
         .current_dir(project)
         .stdin(Stdio::null())

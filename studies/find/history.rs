@@ -132,11 +132,15 @@ impl History {
 
     /// The hashes of the commits that do more, on the line.
     pub fn truth(&self, path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
-        let line =
-            git(path, &["rev-list", "--first-parent", "--reverse", &format!("{START}..done")])?;
-        let line: Vec<&str> = line.lines().collect();
-        Ok(self.slower.iter().map(|(place, _)| line[place - 1].to_owned()).collect())
+        let line = line(path)?;
+        Ok(self.slower.iter().map(|(place, _)| line[place - 1].clone()).collect())
     }
+}
+
+/// The hashes of the commits of the line, the oldest first.
+pub fn line(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let line = git(path, &["rev-list", "--first-parent", "--reverse", &format!("{START}..done")])?;
+    Ok(line.lines().map(str::to_owned).collect())
 }
 
 /// How many units of work a function does.

@@ -81,13 +81,23 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         let comparisons = count(&said);
         few += u64::from(comparisons <= MOST * truth.len());
         let by_criterion = if options.criterion {
-            let found = bisect::criterion(&keep, &project, history.function)?;
+            let said = keep.join(format!("criterion-{seed}.txt"));
+            let begun = Instant::now();
+            let bisected = bisect::criterion(&keep, &project, &history, &said)?;
+            let is_planted = |place: &usize| history.slower.iter().any(|(other, _)| other == place);
             // It names one commit at most: either of them is right.
-            let is_right = found.as_ref().is_some_and(|found| truth.contains(found));
-            right_by_criterion += u64::from(is_right);
-            if is_right { "right" } else { "wrong" }
+            let verdict = match bisected.first_bad {
+                Some(place) if is_planted(&place) => {
+                    right_by_criterion += 1;
+                    format!("{place}, right")
+                }
+                Some(place) => format!("{place}, wrong"),
+                None => "none".to_owned(),
+            };
+            let (measured, took) = (bisected.measured, begun.elapsed().as_secs());
+            format!("{verdict}; {measured} commits measured, {took} s")
         } else {
-            "-"
+            "-".to_owned()
         };
         let planted: Vec<String> =
             history.slower.iter().map(|(place, units)| format!("{place}: {units}")).collect();

@@ -172,6 +172,7 @@ pub fn page(shape: Shape) -> String {
     let report = HistoryReport {
         criteria: Criteria::default(),
         overview: true,
+        paths: Vec::new(),
         events_only: false,
         hidden: 12,
         unfinished: 1,

@@ -59,9 +59,13 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
         assert!(["Commit 3", "Commit 4"].contains(&summary), "{one:#}");
     }
 
-    // Typed again, it takes everything from the store.
+    // Typed again, it takes everything from the store, and compiles nothing that did not compile.
     let again = find(&project, &[]).assert_exit(0);
     assert!(!again.stderr().contains("measured "), "{}", again.told());
+    assert!(!again.stderr().contains("compiling"), "{}", again.told());
+    again.assert_stderr_has(&[
+        "is passed over: it could not be built before; try again with: cargo rbench compare ",
+    ]);
     let again = again.json("find");
     assert_eq!(again["measured_comparisons"], 0);
     let comparisons = |report: &Value| {
@@ -80,6 +84,31 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
         "of what it merged, 3 commits from ",
         "counted::changing (changed, ",
     ]);
+}
+
+#[test]
+fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
+    let history = History { commits: 2, rounds: &[], broken: &[], merge: None };
+    let project = history.make();
+    let slower = "//! More rounds.\n\npub const MORE: u64 = 64;\n";
+    project.git(&["checkout", "--quiet", "-b", "topic", "HEAD~1"]);
+    project.write("src/side.rs", slower);
+    project.commit("Topic 1");
+    project.append("src/side.rs", "compile_error!(\"it is broken\");\n");
+    project.commit("Topic 2");
+    project.git(&["checkout", "--quiet", "main"]);
+    project.git(&["merge", "--quiet", "--no-ff", "--no-commit", "topic"]);
+    project.write("src/side.rs", slower);
+    project.commit("Merge the topic");
+    let outcome = find(&project, &["changing"]).assert_exit(0);
+    let report = outcome.json("find");
+    assert_eq!(named(&report["line"]), ["Merge the topic"], "{}", outcome.told());
+    let merged = &benchmark(&report, "changing")["places"][0]["merged"];
+    assert_eq!(named(merged), ["Topic 1"], "{}", outcome.told());
+    let skipped = merged["skipped"].as_array().unwrap().iter();
+    let skipped: Vec<&str> =
+        skipped.map(|one| one["version"]["summary"].as_str().unwrap()).collect();
+    assert_eq!(skipped, ["Topic 2"]);
 }
 
 #[test]

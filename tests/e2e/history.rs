@@ -4,6 +4,7 @@
 //! Most of it needs many commits, so it is imported: lines as `export` writes them.
 
 mod changes;
+mod paths;
 
 use std::fmt::Write as _;
 

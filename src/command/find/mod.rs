@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod kind;
+mod merges;
 pub mod stored;
 mod versions;
 
@@ -13,6 +14,7 @@ use std::{
 
 use self::{
     comparisons::{Comparisons, Effort, Stop, Subject},
+    merges::named_merges,
     versions::Versions,
 };
 use super::{
@@ -135,7 +137,7 @@ impl Finder<'_> {
         only: Option<&[Benchmark]>,
         idle: &MachineState,
     ) -> Result<FindReport> {
-        let versions = Versions::new(self.runner);
+        let versions = Versions::new(self)?;
         let mut effort = Effort::default();
         let criteria = self.verdicts.criteria;
         let alpha = criteria.false_alarm_rate;
@@ -260,62 +262,6 @@ impl Finder<'_> {
         };
         benchmarks.iter().flat_map(of).collect()
     }
-
-    /// Searches what those merges merged that are named, for the benchmarks that they changed.
-    fn merges(
-        &self,
-        searched: &mut SearchedLine,
-        alpha: f64,
-        depth: usize,
-        (versions, effort): (&Versions<'_>, &mut Effort),
-    ) -> Result<()> {
-        let mut merges: Vec<(Version, Vec<Benchmark>)> = Vec::new();
-        for one in &searched.benchmarks {
-            let Outcome::Changed { places, .. } = &one.outcome else { continue };
-            let named = places.iter().filter_map(Place::named).filter(|commit| commit.is_merge);
-            for Commit { version, .. } in named {
-                match merges.iter_mut().find(|(known, _)| known == version) {
-                    Some((_, benchmarks)) => benchmarks.push(one.benchmark.clone()),
-                    None => merges.push((version.clone(), vec![one.benchmark.clone()])),
-                }
-            }
-        }
-        let share = alpha / merges.len().max(1) as f64;
-        for (merge, benchmarks) in merges {
-            let merged = match self.project.repository.merged_line(&merge)? {
-                _ if effort.stopped => Merged::NotSearched("there was no time left".to_owned()),
-                None => Merged::NotSearched("it does not merge a single branch".to_owned()),
-                Some(line) => {
-                    self.console.line(&format!("searching what {merge} merged"));
-                    let inside =
-                        self.line(&line, Some(&benchmarks), share, depth + 1, (versions, effort));
-                    match inside {
-                        Ok(inside) => Merged::Searched(Box::new(inside)),
-                        // An end of it that cannot be built does not spoil the rest.
-                        Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
-                            Merged::NotSearched(failure.what().to_owned())
-                        }
-                        Err(failure) => return Err(failure),
-                    }
-                }
-            };
-            for place in named_merges(searched) {
-                if place.commits.last().is_some_and(|commit| commit.version == merge) {
-                    place.merged = Some(merged.clone());
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The places whose commit is a merge.
-fn named_merges(searched: &mut SearchedLine) -> impl Iterator<Item = &mut Place> {
-    let places = searched.benchmarks.iter_mut().filter_map(|one| match &mut one.outcome {
-        Outcome::Changed { places, .. } => Some(places),
-        _ => None,
-    });
-    places.flatten().filter(|place| place.named().is_some_and(|commit| commit.is_merge))
 }
 
 /// A failure of an end of the range.

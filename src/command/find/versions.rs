@@ -2,24 +2,28 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
+use super::Finder;
 use crate::{
-    experiment::{ListedVersion, Runner},
-    failure::{Exit, Result},
+    command::unbuildable::{Before, passed_over},
+    experiment::ListedVersion,
+    failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
 };
 
 /// What is known of versions, by their trees.
-pub struct Versions<'r> {
-    runner: &'r Runner<'r>,
+pub struct Versions<'f> {
+    finder: &'f Finder<'f>,
+    before: Before,
     listed: RefCell<HashMap<String, ListedVersion>>,
     /// Why there are no benchmarks of a version.
     lacking: RefCell<HashMap<String, String>>,
 }
 
-impl<'r> Versions<'r> {
+impl<'f> Versions<'f> {
     /// None yet.
-    pub fn new(runner: &'r Runner<'r>) -> Self {
-        Self { runner, listed: RefCell::default(), lacking: RefCell::default() }
+    pub fn new(finder: &'f Finder<'f>) -> Result<Self> {
+        let before = Before::read(finder.runner)?;
+        Ok(Self { finder, before, listed: RefCell::default(), lacking: RefCell::default() })
     }
 
     /// Compiles and lists two versions, and lets `work` use them. If one cannot be built, or has nothing of what is
@@ -49,27 +53,46 @@ impl<'r> Versions<'r> {
         done.map(Ok)
     }
 
-    /// Compiles and lists a version, unless that was done; why it cannot be compared, if it cannot.
-    fn prepare(&self, version: &Version) -> Result<Option<String>> {
+    /// Compiles and lists a version, unless that was done; why it cannot be compared, if it cannot. What could not be
+    /// compiled before, also by an earlier search, is not compiled again.
+    pub fn prepare(&self, version: &Version) -> Result<Option<String>> {
         if self.listed.borrow().contains_key(&version.tree) {
             return Ok(None);
         }
         if let Some(reason) = self.lacking.borrow().get(&version.tree) {
             return Ok(Some(reason.clone()));
         }
-        match self.runner.list(version.clone()) {
-            Ok(listed) => {
-                self.listed.borrow_mut().insert(version.tree.clone(), listed);
-                Ok(None)
-            }
-            // That one cannot be built, or has nothing of what is wanted, must not end the rest.
-            Err(failure) if matches!(failure.exit(), Exit::Build | Exit::Usage) => {
-                let reason = failure.what().to_owned();
-                self.lacking.borrow_mut().insert(version.tree.clone(), reason.clone());
-                Ok(Some(reason))
-            }
-            Err(failure) => Err(failure),
+        let reason = match self.known_failure(version) {
+            Some(known) => known,
+            None => match self.finder.runner.list(version.clone()) {
+                Ok(listed) => {
+                    self.listed.borrow_mut().insert(version.tree.clone(), listed);
+                    return Ok(None);
+                }
+                Err(failure) => self.reason(version, failure)?,
+            },
+        };
+        self.lacking.borrow_mut().insert(version.tree.clone(), reason.clone());
+        Ok(Some(reason))
+    }
+
+    /// Why a version could not be compiled before, which is told with the command that tries it again.
+    fn known_failure(&self, version: &Version) -> Option<String> {
+        let Finder { runner, command_line, console, .. } = self.finder;
+        let known = self.before.why_unbuildable(version, || runner.compiler(version))?;
+        console.line(&passed_over(version, &**command_line));
+        known.lines().next().map(str::to_owned)
+    }
+
+    /// The reason why a version is passed over: that one cannot be built, or has nothing of what is wanted, must not end
+    /// the rest.
+    fn reason(&self, version: &Version, failure: Failure) -> Result<String> {
+        match failure.exit() {
+            Exit::Build => self.finder.runner.record_unbuildable(version, &failure)?,
+            Exit::Usage => {}
+            _ => return Err(failure),
         }
+        Ok(failure.what().to_owned())
     }
 
     fn take(&self, version: &Version) -> Option<ListedVersion> {
@@ -87,7 +110,7 @@ impl<'r> Versions<'r> {
         if self.listed.borrow().contains_key(&version.tree) {
             return Ok(());
         }
-        let listed = self.runner.list(version.clone())?;
+        let listed = self.finder.runner.list(version.clone())?;
         self.listed.borrow_mut().insert(version.tree.clone(), listed);
         Ok(())
     }

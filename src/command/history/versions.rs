@@ -28,7 +28,7 @@ pub(super) fn chosen(
     let shown = match (args.last, &args.since) {
         (Some(last), _) => last as usize,
         (None, Some(_)) => usize::MAX,
-        (None, None) if args.events || args.worst.is_some() => LOOKED_AT,
+        (None, None) if args.events || args.worst.is_some() || !args.path.is_empty() => LOOKED_AT,
         (None, None) => SHOWN,
     };
     let commits = commits_by_date(results);

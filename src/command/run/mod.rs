@@ -16,7 +16,6 @@ use crate::{
     report::show::ShowReport,
     settings::{Patience, Purpose, VerdictSettings},
     source::is_range,
-    store::StoredExperiment,
 };
 
 /// Measures what was asked for, and reports what is stored of it then.
@@ -115,16 +114,6 @@ impl Run<'_> {
         let has_failures = !failures.is_empty() || report.has_failures();
         Ok(Some(Measured { report, has_failures }))
     }
-
-    /// The finished experiments that measured as this run does.
-    fn measured_before(&self) -> Result<Before> {
-        let wanted = self.runner.plan(std::iter::empty(), &[]);
-        let mut experiments = self.runner.store.experiments()?;
-        experiments.retain(|stored| {
-            stored.finished.is_some() && stored.plan.obstacles(&wanted).is_empty()
-        });
-        Ok(Before { experiments })
-    }
 }
 
 /// Measures benchmarks of one version that is built, in an experiment of its own; one that was interrupted goes on.
@@ -141,34 +130,6 @@ pub(super) fn measure(
     runner.finish(&begun)
 }
 
-/// Finished experiments that measured on this machine with these settings.
-struct Before {
-    experiments: Vec<StoredExperiment>,
-}
-
-impl Before {
-    /// Those on the files of a version, with its index in each.
-    fn of(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
-        self.experiments.iter().filter_map(|stored| {
-            let mut versions = stored.plan.versions.iter();
-            let index = versions.position(|planned| planned.version.tree == version.tree)?;
-            Some((stored, index))
-        })
-    }
-
-    /// Whether the version could not be built by its compiler, whenever that was tried.
-    fn is_unbuildable(&self, version: &Version, compiler: impl FnOnce() -> String) -> bool {
-        let failed =
-            |(stored, index): &(&StoredExperiment, usize)| stored.unbuildable[*index].is_some();
-        let mut tries: Vec<_> = self.of(version).collect();
-        if tries.iter().any(failed) {
-            let compiler = compiler();
-            tries.retain(|(stored, index)| stored.plan.versions[*index].toolchain == compiler);
-        }
-        !tries.is_empty() && tries.iter().all(failed)
-    }
-}
-
 /// At most `steps` of the versions, evenly spread, the first and the last among them.
 fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
     let count = steps.map_or(usize::MAX, |steps| steps as usize);
@@ -181,29 +142,4 @@ fn spread(versions: Vec<Version>, steps: Option<u32>) -> Vec<Version> {
     let chosen: Vec<usize> = (0..count).map(chosen).collect();
     let versions = versions.into_iter().enumerate();
     versions.filter(|(index, _)| chosen.contains(index)).map(|(_, version)| version).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        failure::Failure,
-        judge::testing::{plan, version},
-        store::Store,
-    };
-
-    #[test]
-    fn what_one_compiler_could_not_build_is_tried_with_another() {
-        let store = Store::in_memory().unwrap();
-        let id = store.begin(&plan(&["head"], "key")).unwrap();
-        let failure = Failure::new(Exit::Build, "cannot compile");
-        store.record_unbuildable(id, 0, &failure).unwrap();
-        let before = Before { experiments: store.experiments().unwrap() };
-        let compiler = &before.experiments[0].plan.versions[0].toolchain;
-        let is_unbuildable =
-            |name, compiler: &str| before.is_unbuildable(&version(name), || compiler.to_owned());
-        assert!(is_unbuildable("head", compiler));
-        assert!(!is_unbuildable("head", "rustc 1.91.0"));
-        assert!(!is_unbuildable("base", compiler));
-    }
 }

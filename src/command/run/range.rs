@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{
-    Before, Run,
+    Run,
     agenda::{Agenda, Order},
 };
 use crate::{
@@ -14,13 +14,13 @@ use crate::{
         selection::{Selection, benchmarks_only_in},
         show,
         stages::Stages,
+        unbuildable::{Before, passed_over},
     },
     experiment::ListedVersion,
     failure::{Exit, Failure, Result},
     judge::JudgedRow,
     model::{Benchmark, Sameness, Version},
     report::{
-        CommandLine as _,
         compare::ComparisonReport,
         quantity::{count, duration},
         show::{RangeComparison, RangeReport},
@@ -82,7 +82,7 @@ impl Run<'_> {
             comparisons: Vec::new(),
             all: versions,
         };
-        let before = self.measured_before()?;
+        let before = Before::read(self.runner)?;
         self.leave_out_unbuildable(&versions, &before, &mut agenda);
         let (begin, mut previous, mut done) = (Instant::now(), SystemTime::now(), 0);
         while let Some(pair) = agenda.next() {
@@ -118,11 +118,8 @@ impl Run<'_> {
     /// Leaves out what could not be built before.
     fn leave_out_unbuildable(&self, versions: &Versions, before: &Before, agenda: &mut Agenda) {
         for (index, version) in versions.all.iter().enumerate() {
-            if before.is_unbuildable(version, || self.runner.compiler(version)) {
-                let again = self.given.suggest("run", &[&version.to_type_now()], &[]);
-                self.console.line(&format!(
-                    "{version}: skipped, because it could not be built before; try again with: {again}"
-                ));
+            if before.why_unbuildable(version, || self.runner.compiler(version)).is_some() {
+                self.console.line(&passed_over(version, &*self.given));
                 agenda.lacks(index);
             }
         }

@@ -157,6 +157,7 @@ impl HistoryReport {
             criteria: self.criteria,
             overview: self.overview,
             events_only: self.events_only,
+            paths: self.paths.clone(),
             hidden: self.hidden,
             unfinished: self.unfinished,
             shallow: self.shallow,

@@ -73,6 +73,13 @@ impl Series {
         }
     }
 
+    /// Keeps some of what is suspected.
+    pub fn retain(&mut self, is_kept: impl FnMut(&SuspectedChange) -> bool) {
+        if let Self::Judged { changes, .. } = self {
+            changes.retain(is_kept);
+        }
+    }
+
     /// All changes together, relative: 0.05 if the last level is 5 % above the first. What changed from or to a count of
     /// nothing, nobody knows the ratio of: there, it is this change and those behind it.
     pub fn total(&self) -> f64 {
@@ -177,9 +184,15 @@ impl HistoryReport {
             }
         }
         let not: usize = reasons.iter().map(|(_, count)| count).sum();
-        let nothing =
-            if self.events.is_empty() && not < all { "no change is suspected: " } else { "" };
-        let mut text = format!("{nothing}judged {} of {}", all - not, count(all, "benchmark"));
+        let mut text = String::new();
+        if self.events.is_empty() && not < all {
+            text += "no change is suspected";
+            if !self.paths.is_empty() {
+                text += &format!(" where {} changed", self.paths.join(", "));
+            }
+            text += ": ";
+        }
+        text += &format!("judged {} of {}", all - not, count(all, "benchmark"));
         if not < all {
             text += &format!(" over up to {}", count(most, "version"));
         }

@@ -36,7 +36,7 @@ impl HistoryReport {
         }
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         if self.benchmarks.is_empty() || !self.events_only && nothing() {
-            return text + "none of these benchmarks was measured in a stored version\n";
+            return text + "none of these benchmarks was measured in the versions that are shown\n";
         }
         if !self.events_only && self.overview {
             text += &self.write_compared(columns);

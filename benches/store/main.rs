@@ -2,11 +2,12 @@
 //!
 //! Fills a store with C commits × B benchmarks × 10 builds × 2 executions × 10 measurements, each commit
 //! an experiment of its own; prints the size of the file per double measured, and the time of storing one
-//! execution, of one benchmark's whole history, and of what judging a pair of versions reads.
+//! execution, of one benchmark's whole history, of what judging a pair of versions reads, and of the command `history`
+//! in a repository with these commits.
 //!
-//! `cargo bench --bench store -- [C] [B] [clock|any] [FILE]`: `clock` makes measurements as harnesses do,
-//! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The store is
-//! kept if FILE is given, which must not be there yet.
+//! `cargo bench --bench store -- [C] [B] [clock|any] [DIR]`: `clock` makes measurements as harnesses do,
+//! whole nanoseconds divided by iterations; `any` takes doubles with all their bits random. The repository with its
+//! store is kept if DIR is given, which must be empty.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::{
@@ -14,6 +15,8 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
+
+mod project;
 
 use cargo_rbench::{
     code::Digest,
@@ -26,6 +29,7 @@ use cargo_rbench::{
     stats::Random,
     store::{ExperimentId, RecordedBuild, Store},
 };
+use project::Project;
 
 const BUILDS: u32 = 10;
 const EXECUTIONS: u32 = 2;
@@ -48,15 +52,17 @@ fn main() -> Result<()> {
     let (commits, benchmarks) = (number(0, 100), number(1, 20));
     let clock = arguments.get(2).is_none_or(|kind| kind != "any");
     let directory = tempfile::tempdir().or_fail(Exit::Internal, || "cannot make a directory")?;
-    let path = arguments.get(3).map_or(directory.path().join("results.sqlite"), PathBuf::from);
+    let root = arguments.get(3).map_or(directory.path().to_owned(), PathBuf::from);
+    let project = Project::new(root, commits)?;
+    let path = project.store();
     let store = Store::open(&path, &|| {})?;
     let benchmarks: Vec<Benchmark> = (0..benchmarks).map(benchmark).collect();
 
-    let filling = time(|| fill(&store, commits, &benchmarks, clock))?;
+    let filling = time(|| fill(&store, &project.versions, &benchmarks, clock))?;
     let doubles = commits * benchmarks.len() * (BUILDS * EXECUTIONS) as usize * MEASUREMENTS;
     println!("{commits} commits × {} benchmarks: {doubles} doubles", benchmarks.len());
     println!("filled in                 {filling:>10.1?}");
-    let one = time(|| record_some(&store, &benchmarks[0]))? / RECORDED;
+    let one = time(|| record_some(&store, &project.versions[0], &benchmarks[0]))? / RECORDED;
     println!("storing one execution     {one:>10.1?}  until it is on the disk");
     drop(store);
 
@@ -77,12 +83,28 @@ fn main() -> Result<()> {
     let measured =
         least(|| ids.iter().map(|id| store.measured_metrics(*id)).collect::<Result<Vec<_>>>())?;
     println!("metrics of all experiments{measured:>10.1?}");
+    drop(store);
+    let one = ["--exact", benchmarks[0].name.id.as_str()];
+    for (what, arguments) in
+        [("20 versions ", &one[..]), ("all versions", &[&one[..], &["--last", "10000"]].concat())]
+    {
+        let took = least_of(|| project.history(arguments))?;
+        println!(
+            "`history`, {what}   {took:>10.1?}  {:.2} of 100 ms, of one benchmark",
+            took.as_secs_f64() / 0.1
+        );
+    }
     Ok(())
 }
 
-fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool) -> Result<()> {
-    for commit in 0..commits {
-        let experiment = store.begin(&plan(commit, benchmarks))?;
+fn fill(
+    store: &Store<'_>,
+    versions: &[Version],
+    benchmarks: &[Benchmark],
+    clock: bool,
+) -> Result<()> {
+    for (commit, version) in versions.iter().enumerate() {
+        let experiment = store.begin(&plan(version, benchmarks))?;
         let mut random = Random::stream(1, commit as u64);
         let mut start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let seeds = LayoutSeed::list(1, BUILDS);
@@ -120,8 +142,8 @@ fn fill(store: &Store<'_>, commits: usize, benchmarks: &[Benchmark], clock: bool
 
 const RECORDED: u32 = 200;
 
-fn record_some(store: &Store<'_>, benchmark: &Benchmark) -> Result<()> {
-    let experiment = store.begin(&plan(usize::MAX, &[]))?;
+fn record_some(store: &Store<'_>, version: &Version, benchmark: &Benchmark) -> Result<()> {
+    let experiment = store.begin(&plan(version, &[]))?;
     let mut random = Random::stream(2, 0);
     for round in 0..RECORDED {
         let slot = Slot { version: 0, stage: Stage::First, round, seed: LayoutSeed::derive(1, 0) };
@@ -141,16 +163,8 @@ fn planned(benchmark: &Benchmark) -> PlannedBenchmark {
     PlannedBenchmark { benchmark: benchmark.clone(), dimensions: DIMENSIONS }
 }
 
-fn plan(commit: usize, benchmarks: &[Benchmark]) -> ExperimentPlan {
-    let hash = |kind: &[u8]| Digest::of(&[kind, &commit.to_le_bytes()].concat()).to_string();
-    let version = Version {
-        revision: hash(b"commit")[..40].to_owned(),
-        commit: Some(hash(b"commit")[..40].to_owned()),
-        tree: hash(b"tree")[..40].to_owned(),
-        dirty: false,
-        summary: "Change something that may make the program slower".to_owned(),
-        time: Some(1_700_000_000),
-    };
+fn plan(version: &Version, benchmarks: &[Benchmark]) -> ExperimentPlan {
+    let version = version.clone();
     ExperimentPlan {
         versions: vec![PlannedVersion { version, toolchain: "rustc 1.95.0 ".repeat(10) }],
         benchmarks: benchmarks.iter().map(planned).collect(),
@@ -236,11 +250,16 @@ fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     Ok(took)
 }
 
-/// The least of several times: the file is in memory then.
+/// The least time of several: the file is in memory then.
 fn least<T>(mut work: impl FnMut() -> Result<T>) -> Result<Duration> {
+    least_of(|| time(&mut work))
+}
+
+/// The least of several times.
+fn least_of(mut took: impl FnMut() -> Result<Duration>) -> Result<Duration> {
     let mut least = Duration::MAX;
     for _ in 0..5 {
-        least = least.min(time(&mut work)?);
+        least = least.min(took()?);
     }
     Ok(least)
 }

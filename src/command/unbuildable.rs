@@ -1,0 +1,87 @@
+//! Versions that could not be built when that was tried before.
+
+use crate::{
+    experiment::Runner, failure::Result, model::Version, report::CommandLine,
+    store::StoredExperiment,
+};
+
+/// Finished experiments that measured on this machine with these settings.
+pub struct Before {
+    experiments: Vec<StoredExperiment>,
+}
+
+impl Before {
+    /// Those that measured as a runner does.
+    pub fn read(runner: &Runner<'_>) -> Result<Self> {
+        let wanted = runner.plan(std::iter::empty(), &[]);
+        let mut experiments = runner.store.experiments()?;
+        experiments.retain(|stored| {
+            stored.finished.is_some() && stored.plan.obstacles(&wanted).is_empty()
+        });
+        Ok(Self { experiments })
+    }
+
+    /// Why the version could not be built by its compiler, if it could not whenever that was tried.
+    pub fn why_unbuildable(
+        &self,
+        version: &Version,
+        compiler: impl FnOnce() -> String,
+    ) -> Option<&str> {
+        let mut tries: Vec<_> = self.of(version).collect();
+        let failure =
+            |(stored, index): &(&'_ StoredExperiment, usize)| stored.unbuildable[*index].is_some();
+        if tries.iter().any(failure) {
+            let compiler = compiler();
+            tries.retain(|(stored, index)| stored.plan.versions[*index].toolchain == compiler);
+        }
+        let newest = tries.last().filter(|_| tries.iter().all(failure));
+        newest.and_then(|(stored, index)| stored.unbuildable[*index].as_deref())
+    }
+
+    /// Those on the files of a version, with its index in each.
+    fn of(&self, version: &Version) -> impl Iterator<Item = (&StoredExperiment, usize)> {
+        self.experiments.iter().filter_map(|stored| {
+            let mut versions = stored.plan.versions.iter();
+            let index = versions.position(|planned| planned.version.tree == version.tree)?;
+            Some((stored, index))
+        })
+    }
+}
+
+/// That a version is passed over for that reason, with the command that tries it again: what it then measures has the
+/// settings of other comparisons, so it is known to be buildable after that.
+pub fn passed_over(version: &Version, given: &dyn CommandLine) -> String {
+    let head = version.to_type_now();
+    let base = if version.dirty { "HEAD".to_owned() } else { format!("{head}~1") };
+    let again = given.suggest("compare", &[&base, &head], &[]);
+    format!("{version} is passed over: it could not be built before; try again with: {again}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        failure::{Exit, Failure},
+        judge::testing::{plan, version},
+        store::Store,
+    };
+
+    #[test]
+    fn what_a_compiler_never_could_build_is_tried_with_another() {
+        let store = Store::in_memory().unwrap();
+        let id = store.begin(&plan(&["head"], "key")).unwrap();
+        let failure = Failure::new(Exit::Build, "cannot compile");
+        store.record_unbuildable(id, 0, &failure).unwrap();
+        let before = Before { experiments: store.experiments().unwrap() };
+        let compiler = &before.experiments[0].plan.versions[0].toolchain;
+        let why =
+            |name, compiler: &str| before.why_unbuildable(&version(name), || compiler.to_owned());
+        assert_eq!(why("head", compiler), Some("cannot compile"));
+        assert_eq!(why("head", "rustc 1.91.0"), None);
+        assert_eq!(why("base", compiler), None);
+
+        store.begin(&plan(&["head"], "key")).unwrap();
+        let before = Before { experiments: store.experiments().unwrap() };
+        assert_eq!(before.why_unbuildable(&version("head"), || compiler.clone()), None);
+    }
+}
