@@ -240,21 +240,27 @@ pub fn man_page(subcommand: Option<&str>) -> Result<String> {
     };
     let what = || "cannot write the page";
     let mut page = Vec::new();
-    Man::new(command).render(&mut page).or_fail(Exit::Internal, what)?;
+    page_of(command).render(&mut page).or_fail(Exit::Internal, what)?;
     String::from_utf8(page).or_fail(Exit::Internal, what)
 }
 
 /// Writes the pages of all commands into a directory; how many there are.
 pub fn write_man_pages(directory: &std::path::Path) -> io::Result<usize> {
-    let command = command().bin_name(PROGRAM);
-    let pages = pages(&command);
-    clap_mangen::generate_to(command.disable_help_subcommand(true), directory)?;
-    Ok(pages)
+    let mut all = command().bin_name(PROGRAM).disable_help_subcommand(true);
+    all.build();
+    write_pages(&all, directory)
 }
 
-/// How many pages a command has: its own, and those of its subcommands.
-fn pages(command: &Command) -> usize {
-    1 + command.get_subcommands().map(pages).sum::<usize>()
+/// Writes the page of a command, and those of its subcommands.
+fn write_pages(command: &Command, directory: &std::path::Path) -> io::Result<usize> {
+    page_of(command.clone()).generate_to(directory)?;
+    let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+    shown.map(|one| write_pages(one, directory)).sum::<io::Result<usize>>().map(|below| 1 + below)
+}
+
+/// The page of a command, which names the program and its version also where the command is one of its subcommands.
+fn page_of(command: Command) -> Man {
+    Man::new(command).source(format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")))
 }
 
 #[cfg(test)]

@@ -89,7 +89,11 @@ fn a_quiet_command_prints_its_report_alone_and_still_its_errors() {
 fn completions_and_pages_are_printed_or_written() {
     let project = TestProject::bare("empty");
     project.rbench(&["completions", "bash"]).ok().assert_stdout_has(&["complete -F", "selftest"]);
-    project.rbench(&["man", "compare"]).ok().assert_stdout_has(&[".TH", "compare"]);
+    project.rbench(&["man", "compare"]).ok().assert_stdout_has(&[
+        ".TH",
+        "compare",
+        env!("CARGO_PKG_VERSION"),
+    ]);
     let directory = project.beside("written");
     let output = ["--output", directory.to_str().unwrap()];
     project.rbench(&[&["completions", "zsh"][..], &output].concat()).ok();

@@ -254,12 +254,8 @@ fn a_killed_run_takes_the_benchmark_with_it() {
 #[test]
 fn any_request_to_end_ends_the_execution_and_says_how_to_go_on() {
     let comparison = Comparison::long();
-    // Whoever runs the tests may ignore signals, as nohup does, and what it starts would too.
-    let path = comparison.project.beside("as-from-a-terminal");
-    let lines = format!("exec env --default-signal=HUP,INT,TERM '{PROGRAM}' \"$@\"");
-    let program = script(&path, &lines);
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let mut running = comparison.start_by(&program);
+        let mut running = comparison.start();
         running.wait_until_it_says("plan: ");
         comparison.wait_until(true);
         running.signal(signal);

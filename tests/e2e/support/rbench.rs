@@ -26,6 +26,7 @@ impl Rbench {
         let mut command = Command::new(PROGRAM);
         command.current_dir(directory).args(arguments);
         hermetic(&mut command, home);
+        heed_signals(&mut command);
         Self { command }
     }
 
@@ -41,6 +42,7 @@ impl Rbench {
                 command.env(name, value);
             }
         }
+        heed_signals(&mut command);
         self.command = command;
         self
     }
@@ -211,6 +213,22 @@ pub fn hermetic(command: &mut Command, home: &Path) {
         ("LC_ALL", "C".into()),
     ];
     command.env_clear().envs(variables);
+}
+
+/// Whoever runs the tests may ignore signals, as nohup does and shells in the background, and what it starts would too.
+#[expect(unsafe_code, reason = "there is no safe way to reset signals of a child")]
+fn heed_signals(command: &mut Command) {
+    let reset = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+            // SAFETY: the default action is no function that could be missing.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(command, reset);
+    }
 }
 
 /// The `PATH` without what the outer `cargo test` put in front: its toolchain's own directory would
