@@ -101,8 +101,24 @@ fn report(count: usize) -> ComparisonReport {
 /// How many benchmarks of a page failed or were not measured.
 const OTHERS: usize = 4;
 
-/// The page of a comparison of so many benchmarks.
+/// The page of a comparison of so many benchmarks by time.
 pub fn page(count: usize) -> String {
+    Format::Html.render(&with_all_verdicts(count), 0).unwrap()
+}
+
+/// The same, where instructions were counted of three benchmarks as well: one that got slower, one faster, one neither.
+pub fn page_with_counts(count: usize) -> String {
+    let mut report = with_all_verdicts(count);
+    for (place, change) in [(3, 0.021), (2, 0.0), (0, 0.064)] {
+        let id = report.rows[place].benchmark.name.id.clone();
+        report.rows.insert(place + 1, counted(&id, 120_455.0, change));
+    }
+    let id = report.rows[0].benchmark.name.id.clone();
+    report.explanations = vec![explain::report(&id)];
+    Format::Html.render(&report, 0).unwrap()
+}
+
+fn with_all_verdicts(count: usize) -> ComparisonReport {
     let mut report = report(count - OTHERS);
     let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
         .because("it ended with exit status: 101; the end of its output:\nthread 'main' panicked: no <input>")
@@ -114,17 +130,10 @@ pub fn page(count: usize) -> String {
     report.added = vec![benchmark("new")];
     report.removed = vec![benchmark("old")];
     report.add_disturbances([Disturbance::Others { share: 0.23 }]);
-    // Of three benchmarks, the instructions were counted as well: one that got slower, one faster, one neither.
-    for (place, change) in [(3, 0.021), (2, 0.0), (0, 0.064)] {
-        let id = report.rows[place].benchmark.name.id.clone();
-        report.rows.insert(place + 1, counted(&id, 120_455.0, change));
-    }
-    let id = report.rows[0].benchmark.name.id.clone();
-    report.explanations = vec![explain::report(&id)];
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
     let failure = Failure::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
     report.failed_targets = vec![(target, failure)];
-    Format::Html.render(&report, 0).unwrap()
+    report
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ fn main() {
     fs::create_dir_all(&directory).unwrap();
     for (name, page) in [
         ("compare.html", compare::page(100)),
-        ("few.html", compare::page(10)),
+        ("few.html", compare::page_with_counts(10)),
         ("diagnose.html", diagnose::page()),
         ("explain.html", explain::page()),
         ("history.html", history::page(history::SMALL)),
