@@ -78,10 +78,15 @@ pub fn sortable(number: f64) -> String {
     if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
-/// A name as HTML, in which a line may end behind `/`, `::` and `..`.
+/// A name as HTML, in which a line may end behind `/`, `::` and `..`, unless it fits the narrowest column of names.
 pub fn breakable(name: &str) -> String {
+    /// As many characters fit.
+    const NARROW: usize = 16;
     let Ok(escaped) = escape(name, Html);
     let escaped = escaped.to_string();
+    if name.chars().count() <= NARROW {
+        return escaped;
+    }
     ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
