@@ -131,7 +131,6 @@ fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
         assert!(base > 100.0 && (head - base).abs() < 1e-3 * base, "{benchmark}: {base} {head}");
         let names = explanation["functions"].to_string();
         assert!(names.contains("::count") || names.contains("::sum"), "{names}");
-        project.rbench(&words).ok().assert_stdout_has(&["the same number of instructions"]);
     }
 }
 
