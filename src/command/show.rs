@@ -96,9 +96,10 @@ pub fn of_version(
     given: &Rc<GivenOptions>,
     console: &Console,
 ) -> Result<ShowReport> {
+    let experiments = store.experiments()?;
     let mut reports = Vec::new();
     for verdicts in verdicts.kinds() {
-        let experiments = of_kind(store.experiments()?, &verdicts);
+        let experiments = of_kind(experiments.clone(), &verdicts);
         let shown = Shown::new(store, version, experiments, given.clone());
         if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
             console.line(&format!("warning: {failure}"));

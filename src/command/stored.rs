@@ -119,7 +119,8 @@ pub fn store<'a>(
     if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
 }
 
-/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is such a failure too.
+/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is
+/// such a failure too.
 pub fn finished<'s>(
     store: &'s Store<'s>,
     counts: bool,

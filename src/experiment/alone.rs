@@ -10,11 +10,16 @@ use crate::{
 
 impl Runner<'_> {
     /// From now on, interruptions are left out of the time of what is executed alone, if the library for that can be
-    /// had. Whether it can.
-    pub fn leave_out_interruptions(&mut self, version: &ListedVersion) -> Result<bool> {
+    /// had; otherwise the user is warned.
+    pub fn leave_out_interruptions(&mut self, version: &ListedVersion) -> Result<()> {
         let instead = "what interrupts a benchmark is not left out of its time";
         self.uninterrupted = self.ability(version, instead)?;
-        Ok(self.uninterrupted.is_some())
+        Ok(())
+    }
+
+    /// Whether interruptions are left out.
+    pub fn leaves_out_interruptions(&self) -> bool {
+        self.uninterrupted.is_some()
     }
 
     /// Executes this executable alone, under these conditions.

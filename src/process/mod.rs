@@ -14,8 +14,11 @@ mod orphan;
 mod output;
 mod peer;
 mod pin;
+mod preload;
 mod procfs;
 mod reap;
+#[cfg(test)]
+mod testing;
 pub mod trace;
 pub mod turns;
 

@@ -45,8 +45,6 @@ pub struct Measuring<'m, 'r> {
     pub versions: &'m [ListedVersion],
     pub builds: &'m Builds,
     pub effort: &'m DiagnosisEffort,
-    /// Whether what interrupts a process is left out of its time.
-    pub uninterrupted: bool,
     pub console: &'m Console,
     /// All that was begun, to be finished together: what is interrupted is resumed as a whole.
     pub begun: Vec<Begun>,
@@ -131,7 +129,7 @@ impl Measuring<'_, '_> {
 
     /// From now on this part is measured, with this effort.
     fn set(&mut self, part: DiagnosisPart, effort: EffortOptions) {
-        let (load, uninterrupted) = (self.effort.load, self.uninterrupted);
+        let (load, uninterrupted) = (self.effort.load, self.runner.leaves_out_interruptions());
         let diagnosis = DiagnosisSettings { part, load, uninterrupted };
         let efforts = Efforts::of_all(effort, Purpose::OneVersion);
         self.runner.set_settings(self.settings.of_part(diagnosis, efforts));

@@ -112,7 +112,9 @@ fn examine(
     let mut load = Load::start(args.effort.load)?;
     let effort = &args.effort;
     // Busy processes that were asked for are to be seen.
-    let uninterrupted = effort.load == 0 && runner.leave_out_interruptions(&versions[0])?;
+    if effort.load == 0 {
+        runner.leave_out_interruptions(&versions[0])?;
+    }
     let begun = Vec::new();
     let mut measuring = Measuring {
         runner,
@@ -120,7 +122,6 @@ fn examine(
         versions: &versions,
         builds: &builds,
         effort,
-        uninterrupted,
         console,
         begun,
     };

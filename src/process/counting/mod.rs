@@ -27,6 +27,8 @@ pub const COUNTING_LIBRARY_SOURCE: &str = concat!(
     include_str!("stand_in.rs"),
     "mod step {\n",
     include_str!("step.rs"),
+    "}\nmod random {\n",
+    include_str!("random.rs"),
     "}\nmod valgrind {\n",
     include_str!("valgrind.rs"),
     "}\nmod system {\n",

@@ -14,7 +14,7 @@ use core::{
     panic::PanicInfo,
     ptr::addr_of,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicU64,
+        AtomicBool, AtomicI32, AtomicI64,
         Ordering::{Acquire, Relaxed, Release},
     },
 };
@@ -62,8 +62,6 @@ static MANY: AtomicI64 = AtomicI64::new(i64::MAX);
 static LAST: AtomicI64 = AtomicI64::new(0);
 /// Whether each reading dumps what was executed since the one before, by function.
 static DUMPS: AtomicBool = AtomicBool::new(false);
-/// The state of the random numbers.
-static RANDOM: AtomicU64 = AtomicU64::new(0);
 
 extern "C" {
     fn lseek(file: c_int, offset: i64, from: c_int) -> i64;
@@ -199,26 +197,6 @@ struct Line {
     number: i64,
 }
 
-/// The next 64 bits of a sequence that follows from the seed (splitmix64).
-fn random() -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut z = RANDOM.fetch_add(STEP, Relaxed).wrapping_add(STEP);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-unsafe fn fill(to: *mut u8, length: usize) {
-    let mut bytes = [0; 8];
-    for index in 0..length {
-        if index % 8 == 0 {
-            bytes = random().to_ne_bytes();
-        }
-        // SAFETY: the caller has a place for so many bytes.
-        unsafe { *to.add(index) = bytes[index % 8] };
-    }
-}
-
 #[no_mangle]
 unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
     if !ACTIVE.load(Acquire) {
@@ -226,7 +204,7 @@ unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> is
         return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
     }
     // SAFETY: the place is the caller's.
-    unsafe { fill(to.cast(), length) };
+    unsafe { random::fill(to.cast(), length) };
     length as isize
 }
 
@@ -244,7 +222,7 @@ unsafe extern "C" fn syscall(
     if ACTIVE.load(Acquire) {
         if number == SYS_GETRANDOM {
             // SAFETY: the place is the caller's.
-            unsafe { fill(one as *mut u8, two as usize) };
+            unsafe { random::fill(one as *mut u8, two as usize) };
             return two;
         }
         if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
@@ -296,7 +274,7 @@ extern "C" fn begin() {
             value = value.add(1);
         }
         value = value.add(1);
-        RANDOM.store(seed, Relaxed);
+        random::seed(seed);
         LOG.store(opened(path(value, b"/log").as_ptr(), READ), Relaxed);
         READINGS.store(opened(path(value, b"/readings").as_ptr(), WRITE), Relaxed);
         unsetenv(name(b"RBENCH_COUNTING\0").as_ptr());

@@ -8,13 +8,11 @@
 mod page;
 
 use std::{
-    ffi::OsString,
     fs::File,
-    io,
     mem::{offset_of, size_of},
     os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::{fs::FileExt, process::CommandExt},
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::FileExt,
     },
     path::{Path, PathBuf},
     process::Command,
@@ -24,12 +22,12 @@ use std::{
 
 use rustix::{
     fs::{MemfdFlags, Mode, OFlags, memfd_create, open},
-    io::fcntl_dupfd_cloexec,
     process::{getpid, set_child_subreaper},
     time::{ClockId, clock_gettime},
 };
 
 use self::page::{Page, READINGS};
+use super::preload::{LIBRARY, OWN, PAGE, inherit, moved, preload};
 use crate::failure::{Exit, OrFail, Result};
 
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
@@ -50,23 +48,12 @@ pub const LIBRARY_FLAGS: &str =
 /// turns are less alike.
 const QUANTUM: Duration = Duration::from_micros(300);
 
-/// The directory that a process finds at [`own_directory`] is open in it under this number. Small enough for
-/// usual limits of open files, and large enough that it is not among the first ones that a program opens.
-const DIRECTORY: i32 = 250;
-/// The same of the page and of the library, which the library closes.
-const PAGE: i32 = 251;
-/// See [`PAGE`].
-const LIBRARY: i32 = 252;
-
-/// Beyond these numbers.
-const FIRST_FREE: i32 = 253;
-
 /// The variable that says to which of two processes that take turns one belongs: a daemon has no other mark.
 pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
 
 /// A path that leads each process that takes turns to a directory of its own.
 pub fn own_directory() -> PathBuf {
-    format!("/proc/self/fd/{DIRECTORY}").into()
+    format!("/proc/self/fd/{OWN}").into()
 }
 
 /// What two processes share that take turns.
@@ -165,14 +152,6 @@ fn keep_addresses() {
     }
 }
 
-/// The same file under a number that is not among those that a child gets: there it would be replaced before
-/// it is duplicated.
-fn moved(file: impl AsFd) -> Result<OwnedFd> {
-    fcntl_dupfd_cloexec(file, FIRST_FREE).or_fail(Exit::Internal, || {
-        format!("cannot open a file under the number {FIRST_FREE} (see `ulimit -n`)")
-    })
-}
-
 impl Member {
     /// A process that has nobody to take turns with: the library only leaves out of its time what interrupts it.
     /// Each execution has other addresses, as it has without the library.
@@ -186,48 +165,20 @@ impl Member {
     pub(super) fn apply(&self, command: &mut Command) {
         let value = format!("{},{PAGE},{LIBRARY}", self.index);
         command.env("RBENCH_TURNS", value).env(MEMBER_VARIABLE, self.index.to_string());
-        let mut preload = OsString::from(format!("/proc/self/fd/{LIBRARY}"));
-        let set = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
-        let others = match set {
-            Some((_, value)) => value.map(OsString::from),
-            None => std::env::var_os("LD_PRELOAD"),
-        };
-        if let Some(others) = others.filter(|others| !others.is_empty()) {
-            preload.push(":");
-            preload.push(others);
-        }
-        command.env("LD_PRELOAD", preload);
-        self.inherit_files(command);
-    }
-
-    #[expect(unsafe_code, reason = "there is no safe way to give a child a file under a number")]
-    fn inherit_files(&self, command: &mut Command) {
-        // The files are open as long as this member lives, which the closure owns.
-        let member = self.clone();
+        preload(command);
         let files = [
-            (member.directory.as_raw_fd(), DIRECTORY),
-            (member.ring.page.as_raw_fd(), PAGE),
-            (member.ring.library.as_raw_fd(), LIBRARY),
+            (self.directory.as_raw_fd(), OWN),
+            (self.ring.page.as_raw_fd(), PAGE),
+            (self.ring.library.as_raw_fd(), LIBRARY),
         ];
-        let duplicate = move || {
+        inherit(command, self.clone(), files, |member| {
             // What it leaves behind stays with it as long as it lives, so that nobody takes it for a process of
             // the other one.
             let _ = set_child_subreaper(Some(getpid()));
             if member.keeps_addresses {
                 keep_addresses();
             }
-            for (file, number) in files {
-                // SAFETY: it only makes a system call.
-                if unsafe { libc::dup2(file, number) } == -1 {
-                    return Err(io::Error::last_os_error());
-                }
-            }
-            Ok(())
-        };
-        // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
-        unsafe {
-            command.pre_exec(duplicate);
-        }
+        });
     }
 
     /// Which of the two it is.

@@ -9,7 +9,7 @@
 #![no_std]
 
 use core::{
-    ffi::{CStr, c_int, c_long, c_void},
+    ffi::{c_int, c_long, c_void},
     mem::{size_of, size_of_val, transmute},
     panic::PanicInfo,
     ptr::{addr_of, addr_of_mut, copy_nonoverlapping, null_mut},
@@ -330,12 +330,7 @@ extern "C" fn join() {
             return;
         }
         // Which process this is, and the open files: of the page and of this library.
-        let mut numbers = [0; 3];
-        let words = CStr::from_ptr(value).to_bytes().split(|byte| *byte == b',');
-        for (number, word) in numbers.iter_mut().zip(words) {
-            *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
-        }
-        let [member, file, library] = numbers;
+        let [member, file, library] = numbers(value);
         restore_preload();
         unsetenv(name(b"RBENCH_TURNS\0").as_ptr());
         let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
@@ -360,21 +355,6 @@ extern "C" fn join() {
         wait(&*page);
         go_on(&*page);
         PAGE.store(page, Release);
-    }
-}
-
-/// Takes this library off the list of those that are preloaded to what this process starts.
-unsafe fn restore_preload() {
-    // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
-    unsafe {
-        let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
-        if list.is_null() {
-            return;
-        }
-        match CStr::from_ptr(list).to_bytes().iter().position(|byte| *byte == b':') {
-            Some(end) => setenv(name(b"LD_PRELOAD\0").as_ptr(), list.add(end + 1), 1),
-            None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
-        };
     }
 }
 

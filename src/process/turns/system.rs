@@ -132,3 +132,29 @@ impl Timespec {
     }
 
 }
+
+/// The numbers of a variable, which are separated by commas.
+pub unsafe fn numbers<const COUNT: usize>(value: *const c_char) -> [c_int; COUNT] {
+    let mut numbers = [0; COUNT];
+    // SAFETY: variables end with zeros.
+    let words = unsafe { CStr::from_ptr(value) }.to_bytes().split(|byte| *byte == b',');
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
+    }
+    numbers
+}
+
+/// Takes this library off the list of those that are preloaded to what this process starts.
+pub unsafe fn restore_preload() {
+    // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
+    unsafe {
+        let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
+        if list.is_null() {
+            return;
+        }
+        match CStr::from_ptr(list).to_bytes().iter().position(|byte| *byte == b':') {
+            Some(end) => setenv(name(b"LD_PRELOAD\0").as_ptr(), list.add(end + 1), 1),
+            None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
+        };
+    }
+}

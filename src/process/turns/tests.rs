@@ -18,6 +18,7 @@ use crate::process::{
     Ending, Interrupt, Invocation, Limits,
     pin::{Pinned, cpus},
     run,
+    testing::compile,
 };
 
 /// The library, and a program that reads the clock until 60 ms have gone by, and then prints how long a message
@@ -69,11 +70,7 @@ fn built() -> &'static Built {
     BUILT.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
         let rustc = |source: &str, name: &str, flags: &str| {
-            let path = directory.path().join(format!("{name}.rs"));
-            fs::write(&path, source).unwrap();
-            let mut command = Command::new("rustc");
-            command.args(flags.split(' ')).arg("-o").arg(directory.path().join(name)).arg(path);
-            assert!(command.status().unwrap().success());
+            compile(source, flags, &directory.path().join(name));
         };
         rustc(LIBRARY_SOURCE, "library", LIBRARY_FLAGS);
         rustc(PROGRAM, "program", "--edition 2024");

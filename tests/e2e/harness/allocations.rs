@@ -1,7 +1,6 @@
 //! Allocations of benchmarks that are known, by each harness and with two global allocators.
 
-use std::{fs, path::PathBuf, process::Command};
-
+use crate::support::{fixture::Fixture, library::library};
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     experiment::allocator_of,
@@ -14,9 +13,6 @@ use cargo_rbench::{
         counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
 };
-use tempfile::TempDir;
-
-use crate::support::fixture::Fixture;
 
 static OF_C_LIBRARY: Fixture = Fixture::new("allocations");
 static WRAPPED: Fixture = Fixture::with_features("allocations", "wrapper");
@@ -32,22 +28,10 @@ const KNOWN: [(&str, [f64; 2]); 7] = [
     ("copied", [1.0, 256.0]),
 ];
 
-/// The library that counts, as the tests' own compiler makes it.
-fn library(directory: &TempDir) -> PathBuf {
-    let (source, library) =
-        (directory.path().join("library.rs"), directory.path().join("library.so"));
-    fs::write(&source, LIBRARY_SOURCE).unwrap();
-    let flags = LIBRARY_FLAGS.split(' ').chain(["--cap-lints=allow", "-o"]);
-    assert!(
-        Command::new("rustc").args(flags).args([&library, &source]).status().unwrap().success()
-    );
-    library
-}
-
 #[track_caller]
 fn assert_known(fixture: &Fixture) {
     let directory = tempfile::tempdir().unwrap();
-    let library = library(&directory);
+    let library = library(directory.path(), LIBRARY_SOURCE, LIBRARY_FLAGS);
     let interrupt = Interrupt::new().unwrap();
     let conditions = Conditions::new(&interrupt);
     let harnesses: [(&str, Box<dyn Harness>); 3] = [

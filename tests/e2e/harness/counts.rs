@@ -1,7 +1,5 @@
 //! The same functions through each harness: their instructions, counted twice.
 
-use std::{fs, process::Command};
-
 use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{
@@ -23,15 +21,11 @@ use super::{
     libtest::LIBTEST,
     native::NATIVE,
 };
+use crate::support::library::library;
 
 /// What counts, with a library that the tests' own compiler makes.
 fn counter(directory: &TempDir) -> Counter {
-    let (source, library) =
-        (directory.path().join("library.rs"), directory.path().join("library.so"));
-    fs::write(&source, COUNTING_LIBRARY_SOURCE).unwrap();
-    let flags = LIBRARY_FLAGS.split(' ').chain(["--cap-lints=allow", "-o"]);
-    let status = Command::new("rustc").args(flags).args([&library, &source]).status().unwrap();
-    assert!(status.success());
+    let library = library(directory.path(), COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS);
     Counter { valgrind: find_valgrind().unwrap(), library }
 }
 

@@ -4,6 +4,7 @@ pub mod api;
 pub mod builds;
 pub mod fixture;
 pub mod history;
+pub mod library;
 pub mod project;
 pub mod rbench;
 pub mod schema;

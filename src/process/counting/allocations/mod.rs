@@ -7,31 +7,29 @@
 mod page;
 
 use std::{
-    ffi::OsString,
     fmt,
     fs::File,
-    io,
     mem::{offset_of, size_of},
     os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::{fs::FileExt, process::CommandExt},
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::FileExt,
     },
     path::Path,
     process::Command,
     sync::Arc,
 };
 
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    io::fcntl_dupfd_cloexec,
-};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 pub use self::page::STEP;
 use self::page::{
     ANNOUNCEMENT, ENTRIES, Entry, FIXES, FOREIGN, Fix, KNOWN, MOVED, NONE, OF_RUST, Page, READINGS,
     REPLACED,
 };
-use crate::failure::{Exit, OrFail, Result};
+use crate::{
+    failure::{Exit, OrFail, Result},
+    process::preload::{LIBRARY, PAGE, inherit, moved, preload},
+};
 
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
 pub const LIBRARY_SOURCE: &str = concat!(
@@ -42,6 +40,8 @@ pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("entries.rs"),
     "}\nmod page {\n",
     include_str!("page.rs"),
+    "}\nmod random {\n",
+    include_str!("../random.rs"),
     "}\nmod system {\n",
     include_str!("../../turns/system.rs"),
     "}\n"
@@ -50,14 +50,6 @@ pub const LIBRARY_SOURCE: &str = concat!(
 /// What rustc makes the library with: as that for turns, but with frames in which functions find their callers.
 pub const LIBRARY_FLAGS: &str = "--edition 2021 --crate-type cdylib -O -C panic=abort -C lto -C strip=symbols \
      -C force-frame-pointers=yes";
-
-/// The numbers under which the process finds the page and the library open, which the library closes: as those of
-/// processes that take turns.
-const PAGE: i32 = 251;
-/// See [`PAGE`].
-const LIBRARY: i32 = 252;
-/// Beyond these numbers.
-const FIRST_FREE: i32 = 253;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,39 +214,9 @@ impl Counting {
     /// Has `command` count.
     pub(in crate::process) fn apply(&self, command: &mut Command) {
         command.env("RBENCH_ALLOCATIONS", format!("{PAGE},{LIBRARY}"));
-        let mut preload = OsString::from(format!("/proc/self/fd/{LIBRARY}"));
-        let set = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
-        let others = match set {
-            Some((_, value)) => value.map(OsString::from),
-            None => std::env::var_os("LD_PRELOAD"),
-        };
-        if let Some(others) = others.filter(|others| !others.is_empty()) {
-            preload.push(":");
-            preload.push(others);
-        }
-        command.env("LD_PRELOAD", preload);
-        self.inherit_files(command);
-    }
-
-    #[expect(unsafe_code, reason = "there is no safe way to give a child a file under a number")]
-    fn inherit_files(&self, command: &mut Command) {
-        let own = self.clone();
-        let files = [(own.page.as_raw_fd(), PAGE), (own.library.as_raw_fd(), LIBRARY)];
-        let duplicate = move || {
-            // They are open as long as this closure lives.
-            let _open = &own;
-            for (file, number) in files {
-                // SAFETY: it only makes a system call.
-                if unsafe { libc::dup2(file, number) } == -1 {
-                    return Err(io::Error::last_os_error());
-                }
-            }
-            Ok(())
-        };
-        // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
-        unsafe {
-            command.pre_exec(duplicate);
-        }
+        preload(command);
+        let files = [(self.page.as_raw_fd(), PAGE), (self.library.as_raw_fd(), LIBRARY)];
+        inherit(command, self.clone(), files, |_| ());
     }
 
     /// What the process counted up to now.
@@ -325,14 +287,6 @@ pub fn counted_in(nanoseconds: f64) -> Option<u64> {
     let is_exact = (0.0..EXACT).contains(&whole) && (whole - nanoseconds).abs() < 0.25;
     let whole = whole as u64;
     (is_exact && whole >= STEP).then_some(whole % STEP)
-}
-
-/// The same file under a number that is not among those that a child gets: there it would be replaced before
-/// it is duplicated.
-fn moved(file: impl AsFd) -> Result<OwnedFd> {
-    fcntl_dupfd_cloexec(file, FIRST_FREE).or_fail(Exit::Internal, || {
-        format!("cannot open a file under the number {FIRST_FREE} (see `ulimit -n`)")
-    })
 }
 
 /// An entry as it stands in the page; none if there is no room for its code.

@@ -9,7 +9,7 @@
 #![no_std]
 
 use core::{
-    ffi::{CStr, c_int, c_long, c_ulong, c_void},
+    ffi::{c_int, c_long, c_ulong, c_void},
     mem::{size_of, transmute},
     panic::PanicInfo,
     ptr::{addr_of, null_mut},
@@ -34,8 +34,6 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 /// Where the executable is loaded.
 static BASE: AtomicUsize = AtomicUsize::new(0);
-/// The state of the random numbers.
-static RANDOM: AtomicU64 = AtomicU64::new(0);
 /// How often the clock was read, by any thread.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
@@ -113,27 +111,6 @@ fn keep(page: &Page) {
     page.read.store(index + 1, Relaxed);
 }
 
-/// The next random number, by SplitMix64: the same ones in each run, since they decide the order of hash maps and what
-/// benchmarks draw.
-fn random() -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut mixed = RANDOM.fetch_add(STEP, Relaxed).wrapping_add(STEP);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-unsafe fn fill(to: *mut u8, length: usize) {
-    let mut bytes = [0; 8];
-    for index in 0..length {
-        if index % 8 == 0 {
-            bytes = random().to_ne_bytes();
-        }
-        // SAFETY: the caller has a place for so many bytes.
-        unsafe { *to.add(index) = bytes[index % 8] };
-    }
-}
-
 #[no_mangle]
 unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
     if page().is_none() {
@@ -141,7 +118,7 @@ unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> is
         return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
     }
     // SAFETY: the place is the caller's.
-    unsafe { fill(to.cast(), length) };
+    unsafe { random::fill(to.cast(), length) };
     length as isize
 }
 
@@ -164,7 +141,7 @@ unsafe extern "C" fn syscall(
 ) -> c_long {
     if number == SYS_GETRANDOM && page().is_some() {
         // SAFETY: the place is the caller's.
-        unsafe { fill(one as *mut u8, two as usize) };
+        unsafe { random::fill(one as *mut u8, two as usize) };
         return two;
     }
     if number == SYS_FUTEX && two & FUTEX_COMMAND == FUTEX_WAIT_BITSET && four != 0 {
@@ -209,12 +186,7 @@ extern "C" fn join() {
             return;
         }
         // The open files of the page and of this library.
-        let mut numbers = [0; 2];
-        let words = CStr::from_ptr(value).to_bytes().split(|byte| *byte == b',');
-        for (number, word) in numbers.iter_mut().zip(words) {
-            *number = word.iter().fold(0, |all, digit| 10 * all + c_int::from(digit - b'0'));
-        }
-        let [file, library] = numbers;
+        let [file, library] = numbers(value);
         restore_preload();
         unsetenv(name(b"RBENCH_ALLOCATIONS\0").as_ptr());
         let page = mmap(null_mut(), size_of::<Page>(), READ_WRITE, SHARED, file, 0);
@@ -225,28 +197,13 @@ extern "C" fn join() {
         }
         OWNER.store(pthread_self(), Relaxed);
         let page = page.cast::<Page>();
-        RANDOM.store((*page).seed.load(Relaxed), Relaxed);
+        random::seed((*page).seed.load(Relaxed));
         let begin = getauxval(AT_ENTRY) as usize;
         let base = begin.wrapping_sub((*page).begin.load(Relaxed) as usize);
         BASE.store(base, Relaxed);
         (*page).watched.store(entries::watch(&*page, base), Relaxed);
         (*page).joined.store(1, Relaxed);
         PAGE.store(page, Release);
-    }
-}
-
-/// Takes this library off the list of those that are preloaded to what this process starts.
-unsafe fn restore_preload() {
-    // SAFETY: the variable is a text that ends with a zero, and no other thread runs yet.
-    unsafe {
-        let list = getenv(name(b"LD_PRELOAD\0").as_ptr());
-        if list.is_null() {
-            return;
-        }
-        match CStr::from_ptr(list).to_bytes().iter().position(|byte| *byte == b':') {
-            Some(end) => setenv(name(b"LD_PRELOAD\0").as_ptr(), list.add(end + 1), 1),
-            None => unsetenv(name(b"LD_PRELOAD\0").as_ptr()),
-        };
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::experiment::allocator_of;
+use crate::{experiment::allocator_of, process::testing::compile};
 
 /// The library, and programs.
 struct Built(TempDir);
@@ -96,11 +96,7 @@ fn built() -> &'static Built {
     BUILT.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
         let rustc = |source: &str, name: &str, flags: &str| {
-            let path = directory.path().join(format!("{name}.rs"));
-            fs::write(&path, source).unwrap();
-            let mut command = Command::new("rustc");
-            command.args(flags.split(' ')).arg("-o").arg(directory.path().join(name)).arg(path);
-            assert!(command.status().unwrap().success());
+            compile(source, flags, &directory.path().join(name));
         };
         rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} --cap-lints=warn -A dead_code"));
         let object = compile_c(directory.path());

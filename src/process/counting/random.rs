@@ -1,0 +1,32 @@
+//! Random numbers of the system that are the same in each run, since they decide the order of hash maps and what
+//! benchmarks draw: for the libraries that count.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+static STATE: AtomicU64 = AtomicU64::new(0);
+
+/// Numbers follow from this one.
+pub fn seed(seed: u64) {
+    STATE.store(seed, Relaxed);
+}
+
+/// The next number, by SplitMix64.
+fn next() -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = STATE.fetch_add(STEP, Relaxed).wrapping_add(STEP);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Writes so many random bytes.
+pub unsafe fn fill(to: *mut u8, length: usize) {
+    let mut bytes = [0; 8];
+    for index in 0..length {
+        if index % 8 == 0 {
+            bytes = next().to_ne_bytes();
+        }
+        // SAFETY: the caller has a place for so many bytes.
+        unsafe { *to.add(index) = bytes[index % 8] };
+    }
+}
