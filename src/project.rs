@@ -1,7 +1,10 @@
 //! The user's project: repository, workspace, target dir and configuration, found from the current
 //! directory.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
@@ -25,14 +28,16 @@ pub struct Project {
     pub workspace: PathBuf,
     /// The configuration file beside it.
     pub file: BenchToml,
-    /// Where rbench keeps things.
-    pub site: Site,
     /// The manifest of the workspace, if it was given.
     pub manifest: Option<PathBuf>,
     /// The source files that the bench targets of the working tree begin with, by their paths in the repository.
     pub bench_roots: Vec<PathBuf>,
     /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
+    /// The target dir, below which builds are kept.
+    target: PathBuf,
+    /// Where rbench keeps things, once somebody has asked.
+    site: OnceCell<Site>,
 }
 
 impl Project {
@@ -57,17 +62,30 @@ impl Project {
             )
             .hint("run rbench in a workspace that is part of a git repository"));
         }
-        let cache = cache_directory(|name| std::env::var_os(name))?;
-        let target = metadata.target_directory.as_std_path();
-        let root = metadata.workspace_root.as_std_path();
-        let site = Site::new(&cache, &repository.identity()?, root, target);
+        let target = metadata.target_directory.as_std_path().to_owned();
         let file = BenchToml::read(&workspace)?;
         // They change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
         let manifest = manifest.map(Path::to_owned);
-        Ok(Self { repository, workspace, file, site, manifest, bench_roots, bench_targets })
+        let site = OnceCell::new();
+        Ok(Self { repository, workspace, file, manifest, bench_roots, bench_targets, target, site })
+    }
+
+    /// Where rbench keeps things. What only reads results needs no such place, and does not look for the
+    /// first commit of the repository, whose name it has.
+    pub fn site(&self) -> Result<&Site> {
+        if let Some(known) = self.site.get() {
+            return Ok(known);
+        }
+        self.site_in(&cache_directory(|name| std::env::var_os(name))?, &self.target)
+    }
+
+    /// The same, in this cache directory and below this target dir, unless somebody has asked before.
+    pub fn site_in(&self, cache: &Path, target: &Path) -> Result<&Site> {
+        let identity = self.repository.identity()?;
+        Ok(self.site.get_or_init(|| Site::new(cache, &identity, &self.workspace, target)))
     }
 
     /// Checks that the configuration file is about bench targets of the working tree, for a command about
@@ -92,7 +110,7 @@ impl Project {
 
     /// The files of a version.
     pub fn checkout(&self, version: &Version, observer: &dyn Observer) -> Result<Checkout> {
-        let checkouts = Checkouts::open(self.site.outside())?;
+        let checkouts = Checkouts::open(self.site()?.outside())?;
         let checkout = checkouts.checkout(&self.repository, version)?;
         for submodule in &checkout.absent_submodules {
             observer.build_event(&Event::Warning(&format!(
@@ -105,7 +123,7 @@ impl Project {
 
     /// Keeps other rbench processes from building and measuring here, after waiting for them.
     pub fn lock(&self, observer: &dyn Observer) -> Result<SiteLock> {
-        self.site.lock(|path| observer.build_event(&Event::Locked(path)))
+        self.site()?.lock(|path| observer.build_event(&Event::Locked(path)))
     }
 
     /// The workshop in which this project's versions are built. While it lives, no other rbench process
@@ -116,14 +134,15 @@ impl Project {
         observer: &'a dyn Observer,
     ) -> Result<Workshop<'a>> {
         let root = self.repository.root();
+        let site = self.site()?;
         Ok(Workshop {
-            site: self.site.clone(),
+            site: site.clone(),
             lock: self.lock(observer)?,
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             settings,
             inherited: std::env::vars_os().collect(),
             users_workspace: self.workspace.clone(),
-            configs: ConfigFiles::find(root, self.site.outside(), |name| std::env::var_os(name)),
+            configs: ConfigFiles::find(root, site.outside(), |name| std::env::var_os(name)),
             progress_columns: observer.progress_columns(),
             files: self,
             observer,
@@ -133,7 +152,7 @@ impl Project {
 
 impl VersionFiles for Project {
     fn restore(&self, version: &Version) -> Result<Option<Vec<String>>> {
-        Checkouts::open(self.site.outside())?.restore(&self.repository, version)
+        Checkouts::open(self.site()?.outside())?.restore(&self.repository, version)
     }
 }
 

@@ -24,9 +24,10 @@ const RECORD: &str = "compilation.json";
 pub enum Instance {
     /// The one that is listed, and that builds are relinked from.
     First,
-    /// One more, for the build with this seed: where compiling is not reproducible.
+    /// One more of the packages in the repository, for the build with this seed: where compiling them is not
+    /// reproducible.
     Again(LayoutSeed),
-    /// The same with a salt in the symbol hashes: where no linker can make builds differ.
+    /// The same with a salt in their symbol hashes: where no linker can make builds differ.
     Salted(LayoutSeed),
 }
 

@@ -72,7 +72,7 @@ impl Workshop<'_> {
         if self.restore(source)? {
             wanted = self.wanted(source, filter, instance)?;
         }
-        self.compile_wanted(source, filter, instance, purpose, wanted)
+        self.compile_wanted(source, filter, purpose, wanted)
     }
 
     /// What a compilation depends on, and with that its place.
@@ -137,7 +137,6 @@ impl Workshop<'_> {
         &self,
         source: Source<'_>,
         filter: &TargetFilter,
-        instance: Instance,
         purpose: &str,
         wanted: Wanted,
     ) -> Result<Compilation> {
@@ -152,9 +151,7 @@ impl Workshop<'_> {
         let workspace = Workspace::at(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
-        if instance == Instance::First {
-            donor::seed(self, &context, &home, &family, &workspace)?;
-        }
+        donor::seed(self, &context, &home, &family, &workspace)?;
         let before = generated::files_of(source.checkout);
         workspace.keep(&home)?;
         let start = Instant::now();

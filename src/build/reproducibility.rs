@@ -1,4 +1,5 @@
-//! Whether compiling is reproducible: checked by compiling twice, and cached.
+//! Whether compiling is reproducible: checked by compiling the packages of the repository twice, and cached. All
+//! versions share what they depend on, compiled once, so that nothing of it can differ between them.
 
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::files;
-use crate::failure::{Exit, OrFail, Result};
+use crate::failure::{Exit, Failure, OrFail, Result};
 
 /// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
 /// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
@@ -74,7 +74,20 @@ pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> 
 
 /// The path of this executable.
 pub fn this_executable() -> Result<PathBuf> {
-    std::env::current_exe().or_fail(Exit::Build, || "cannot find the executable of rbench itself")
+    let path = std::env::current_exe()
+        .or_fail(Exit::Build, || "cannot find the executable of rbench itself")?;
+    still_there(path)
+}
+
+/// The path of this executable, unless an update has taken its place meanwhile: Linux then gives one that leads nowhere,
+/// and the new executable may disagree with this process.
+fn still_there(path: PathBuf) -> Result<PathBuf> {
+    if path.exists() {
+        return Ok(path);
+    }
+    let what = "the executable of rbench was replaced or removed while it runs";
+    let failure = Failure::new(Exit::Build, what).because(path.display().to_string());
+    Err(failure.hint("type the command again: it goes on with what is done"))
 }
 
 /// The path of the shim that stands for `linker` (`None`: the target's default), below `directory`.
@@ -98,6 +111,17 @@ mod tests {
             Role::of(shim(bin, Some(Path::new("/usr/bin/clang"))).as_os_str()),
             Role::Linker
         );
+    }
+
+    #[test]
+    fn an_executable_that_was_replaced_is_told_as_such() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cargo-rbench");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(still_there(path.clone()).unwrap(), path);
+        let gone = PathBuf::from(format!("{} (deleted)", path.display()));
+        let failure = still_there(gone).unwrap_err().to_string();
+        assert!(failure.contains("was replaced or removed while it runs"), "{failure}");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 use super::compare;
 use crate::{
-    build::Site,
     cli::{Cli, Command, CompareArgs, DemoArgs},
     console::Console,
     demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, PACKAGE},
@@ -72,11 +71,10 @@ impl<'a> Demo<'a> {
         for Chapter { commit, .. } in CHAPTERS {
             repository.commit(commit.message, commit.files.iter().copied())?;
         }
-        let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
+        let project = Project::find(Some(&root.join("Cargo.toml")))?;
         let cache = canonical(scratch.path())?.join("cache");
         let target = project.workspace.join("target");
-        project.site =
-            Site::new(&cache, &project.repository.identity()?, &project.workspace, &target);
+        project.site_in(&cache, &target)?;
         Ok(Self { project, console, interrupt })
     }
 

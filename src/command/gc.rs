@@ -18,14 +18,15 @@ pub fn run(args: &GcArgs) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref())?;
     // Only looking disturbs nobody.
     let _lock = (!args.dry_run).then(|| project.lock(&console)).transpose()?;
-    let entries = gc::entries(&project.site, SystemTime::now());
-    let versions = gc::versions(&project.site);
+    let site = project.site()?;
+    let entries = gc::entries(site, SystemTime::now());
+    let versions = gc::versions(site);
     let all_bytes = entries.iter().map(|entry| entry.size).sum();
     let superfluous = gc::superfluous(entries, Limits { age: args.max_age, size: args.max_size });
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for entry in &superfluous {
         if !args.dry_run {
-            gc::remove(&project.site, entry)?;
+            gc::remove(site, entry)?;
         }
         if args.verbose {
             console.line(&format!("{verb} {} {}", entry.kind, entry.path.display()));

@@ -250,6 +250,7 @@ impl BenchmarkResults<'_> {
         interleave: Interleave,
         criteria: &Criteria,
     ) -> Result<Option<SessionVariance>> {
+        let like = self.results.first_like(like);
         let key = (like, metric.clone(), interleave);
         if let Some(known) = self.variances.borrow().get(&key) {
             return Ok(*known);

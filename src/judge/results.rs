@@ -213,6 +213,14 @@ impl<'s> Results<'s> {
         Ok(repeats)
     }
 
+    /// The oldest experiment under the conditions of this one: it stands for all of them, so that what is the same for
+    /// all is computed once.
+    pub(super) fn first_like(&self, experiment: usize) -> usize {
+        let plan = &self.experiments[experiment].plan;
+        let is_like = |other: &StoredExperiment| other.plan.obstacles(plan).is_empty();
+        self.experiments.iter().position(is_like).unwrap_or(experiment)
+    }
+
     /// Where each version was measured under the conditions of an experiment, if more than once.
     fn repeated(&self, like: usize) -> Rc<[Vec<VersionRef>]> {
         if let Some(known) = self.repeats.borrow().get(&like) {

@@ -238,13 +238,14 @@ fn select(
     )?;
     // Plans of a thousand commits name each benchmark a thousand times: its names are read once.
     let known_benchmarks = read::benchmarks_by_id(connection)?;
-    let wanted: Option<HashSet<i64>> = only.map(|only| {
+    let wanted = only.map_or("TRUE".to_owned(), |only| {
         let wanted = known_benchmarks.iter().filter(|(_, benchmark)| only.contains(benchmark));
-        wanted.map(|(id, _)| *id).collect()
+        let ids: Vec<String> = wanted.map(|(id, _)| id.to_string()).collect();
+        format!("benchmark IN ({})", ids.join(", "))
     });
     let mut benchmarks = connection.prepare_cached(&format!(
         "SELECT benchmark, builds, executions, measurements, {first_look}
-         FROM planned_benchmark WHERE experiment = ? ORDER BY position"
+         FROM planned_benchmark WHERE experiment = ? AND {wanted} ORDER BY position"
     ))?;
     let rows = experiments.query_map((), experiment_at)?;
     let complete = |experiment: rusqlite::Result<StoredExperiment>| {
@@ -256,10 +257,7 @@ fn select(
         }
         let mut planned = benchmarks.query([experiment.id.0])?;
         while let Some(row) = planned.next()? {
-            let id = row.get(0)?;
-            if wanted.as_ref().is_none_or(|wanted| wanted.contains(&id)) {
-                experiment.plan.benchmarks.push(planned_benchmark_at(row, id, &known_benchmarks)?);
-            }
+            experiment.plan.benchmarks.push(planned_benchmark_at(row, &known_benchmarks)?);
         }
         Ok(experiment)
     };
@@ -302,9 +300,9 @@ fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>
 
 fn planned_benchmark_at(
     row: &Row<'_>,
-    id: i64,
     known: &BTreeMap<i64, Benchmark>,
 ) -> rusqlite::Result<PlannedBenchmark> {
+    let id = row.get(0)?;
     let benchmark = known.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))?;
     Ok(PlannedBenchmark { benchmark: benchmark.clone(), dimensions: dimensions_at(row, 1)? })
 }

@@ -209,6 +209,14 @@ fn a_lock_file_that_git_ignores_counts_and_a_changed_one_makes_another_compilati
     assert_eq!(build(&project, &["HEAD"]).printed(0), "own 1, leaf 1.1.0\n");
 }
 
+/// How often this package was compiled, by what cargo said.
+fn compiled(project: &TestProject, package: &str) -> usize {
+    let logs = fs::read_dir(project.storage().join("logs")).unwrap();
+    let said = format!("Compiling {package} v");
+    logs.filter(|log| fs::read_to_string(log.as_ref().unwrap().path()).unwrap().contains(&said))
+        .count()
+}
+
 #[test]
 fn a_second_version_compiles_no_dependency_again() {
     let project = with_a_registry();
@@ -217,13 +225,21 @@ fn a_second_version_compiles_no_dependency_again() {
     let builds = build(&project, &["HEAD~1", "HEAD"]);
     assert_eq!(builds.printed(0), "own 1, leaf 1.0.0\n");
     assert_eq!(builds.printed(1), "own 2, leaf 1.0.0\n");
-    let logs = fs::read_dir(project.storage().join("logs")).unwrap();
-    let logs: Vec<String> =
-        logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
-    let compiling = |package: &str| {
-        logs.iter().filter(|log| log.contains(&format!("Compiling {package} v"))).count()
-    };
-    assert_eq!((compiling("leaf"), compiling("published-dependency")), (1, 2), "{logs:?}");
+    let often = ["leaf", "published-dependency"].map(|package| compiled(&project, package));
+    assert_eq!(often, [1, 2]);
+}
+
+#[test]
+fn neither_the_check_that_compiling_is_reproducible_nor_separate_builds_compile_dependencies_again()
+{
+    let project = with_a_registry();
+    let checked = project.build(&["--builds", "2", "HEAD"]);
+    checked.outcome.assert_stderr_has(&["again, to check that compiling is reproducible"]);
+    let often = || ["leaf", "published-dependency"].map(|package| compiled(&project, package));
+    assert_eq!(often(), [1, 2]);
+    project.build(&["--builds", "2", "--strategy", "rebuild", "HEAD"]);
+    // The first of these has the place of the compilation that the check has removed.
+    assert_eq!(often(), [1, 3]);
 }
 
 /// `cargo vendor` puts the sources of registry crates into the repository, where people change them.

@@ -45,7 +45,7 @@ impl ByCriterion {
         }
         measured.retain(|benchmark| by_criterion.contains(benchmark));
         // What a killed run left is no baseline of this one. No other rbench process works here now.
-        let home = project.site.outside().join("criterion");
+        let home = project.site()?.outside().join("criterion");
         files::remove_directory(&home)?;
         files::create_directory(&home)?;
         Ok(Self { home, benchmarks: measured.len(), took: Duration::ZERO, said: Vec::new() })
