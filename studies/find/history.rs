@@ -48,10 +48,14 @@ impl History {
         if seed.is_multiple_of(4) {
             plants[0] = merge;
         }
-        // A merge with a commit that does not build does not build either, and would be a third one.
-        let is_fine = |place: &usize| *place < COMMITS && *place + 1 != merge;
-        let instead = others.find(is_fine).unwrap_or_default();
-        let broken = broken.map(|place| if is_fine(&place) { place } else { instead });
+        // A merge with a commit that does not build does not build either, and would be a third one. Nothing can tell a
+        // commit that does more from one right before it that does not build.
+        let is_fine = |place: &usize| {
+            *place < COMMITS && *place + 1 != merge && !plants.contains(&(*place + 1))
+        };
+        let mut instead = others.filter(is_fine);
+        let broken = broken
+            .map(|place| if is_fine(&place) { place } else { instead.next().unwrap_or_default() });
         plants.sort_unstable();
         let five_first = random.chance(0.5);
         let units = if five_first { [105, 108] } else { [103, 108] };
@@ -198,7 +202,9 @@ mod tests {
                 assert!((1..=COMMITS).contains(&place) && !broken.contains(&place), "{seed}");
             }
             assert!(broken[0] != broken[1] && !broken.contains(&COMMITS));
-            assert!(broken.iter().all(|place| place + 1 != merge), "{seed}: the merge builds");
+            let behind = broken.map(|place| place + 1);
+            assert!(!behind.contains(&merge), "{seed}: the merge builds");
+            assert!(slower.iter().all(|(place, _)| !behind.contains(place)), "{seed}");
         }
     }
 
