@@ -79,13 +79,19 @@ impl Project {
         if let Some(known) = self.site.get() {
             return Ok(known);
         }
-        self.site_in(&cache_directory(|name| std::env::var_os(name))?, &self.target)
+        let cache = cache_directory(|name| std::env::var_os(name))?;
+        let site = self.site_in(&cache, &self.target)?;
+        Ok(self.site.get_or_init(|| site))
     }
 
-    /// The same, in this cache directory and below this target dir, unless somebody has asked before.
-    pub fn site_in(&self, cache: &Path, target: &Path) -> Result<&Site> {
-        let identity = self.repository.identity()?;
-        Ok(self.site.get_or_init(|| Site::new(cache, &identity, &self.workspace, target)))
+    /// From now on, rbench keeps things in this cache directory and below this target dir.
+    pub fn keep_in(&mut self, cache: &Path, target: &Path) -> Result<()> {
+        self.site = self.site_in(cache, target)?.into();
+        Ok(())
+    }
+
+    fn site_in(&self, cache: &Path, target: &Path) -> Result<Site> {
+        Ok(Site::new(cache, &self.repository.identity()?, &self.workspace, target))
     }
 
     /// Checks that the configuration file is about bench targets of the working tree, for a command about

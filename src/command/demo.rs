@@ -71,10 +71,10 @@ impl<'a> Demo<'a> {
         for Chapter { commit, .. } in CHAPTERS {
             repository.commit(commit.message, commit.files.iter().copied())?;
         }
-        let project = Project::find(Some(&root.join("Cargo.toml")))?;
+        let mut project = Project::find(Some(&root.join("Cargo.toml")))?;
         let cache = canonical(scratch.path())?.join("cache");
         let target = project.workspace.join("target");
-        project.site_in(&cache, &target)?;
+        project.keep_in(&cache, &target)?;
         Ok(Self { project, console, interrupt })
     }
 

@@ -28,6 +28,8 @@ pub struct Results<'s> {
     /// For each experiment that was asked for, the versions that were measured more than once under its
     /// conditions.
     repeats: RefCell<HashMap<usize, Rc<[Vec<VersionRef>]>>>,
+    /// For each experiment that was asked for, the oldest one under its conditions.
+    first_like: RefCell<HashMap<usize, usize>>,
     /// For each experiment that was asked for, what it did not measure, and why.
     sameness: RefCell<HashMap<usize, HashMap<Benchmark, Sameness>>>,
 }
@@ -41,6 +43,7 @@ impl<'s> Results<'s> {
             unfinished: 0,
             builds: RefCell::default(),
             repeats: RefCell::default(),
+            first_like: RefCell::default(),
             sameness: RefCell::default(),
         }
     }
@@ -216,9 +219,11 @@ impl<'s> Results<'s> {
     /// The oldest experiment under the conditions of this one: it stands for all of them, so that what is the same for
     /// all is computed once.
     pub(super) fn first_like(&self, experiment: usize) -> usize {
-        let plan = &self.experiments[experiment].plan;
-        let is_like = |other: &StoredExperiment| other.plan.obstacles(plan).is_empty();
-        self.experiments.iter().position(is_like).unwrap_or(experiment)
+        *self.first_like.borrow_mut().entry(experiment).or_insert_with(|| {
+            let plan = &self.experiments[experiment].plan;
+            let is_like = |other: &StoredExperiment| other.plan.obstacles(plan).is_empty();
+            self.experiments.iter().position(is_like).unwrap_or(experiment)
+        })
     }
 
     /// Where each version was measured under the conditions of an experiment, if more than once.
