@@ -30,6 +30,8 @@ pub struct Results<'s> {
     repeats: RefCell<HashMap<usize, Rc<[Vec<VersionRef>]>>>,
     /// For each experiment that was asked for, the oldest one under its conditions.
     first_like: RefCell<HashMap<usize, usize>>,
+    /// For each benchmark that was asked for, the experiments that executed it.
+    executed: RefCell<HashMap<Benchmark, Rc<HashSet<usize>>>>,
     /// For each experiment that was asked for, what it did not measure, and why.
     sameness: RefCell<HashMap<usize, HashMap<Benchmark, Sameness>>>,
 }
@@ -44,6 +46,7 @@ impl<'s> Results<'s> {
             builds: RefCell::default(),
             repeats: RefCell::default(),
             first_like: RefCell::default(),
+            executed: RefCell::default(),
             sameness: RefCell::default(),
         }
     }
@@ -176,10 +179,16 @@ impl<'s> Results<'s> {
     }
 
     /// The experiments that executed a benchmark.
-    pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<HashSet<usize>> {
+    pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<Rc<HashSet<usize>>> {
+        if let Some(known) = self.executed.borrow().get(benchmark) {
+            return Ok(known.clone());
+        }
         let ids = self.store.experiments_with(benchmark)?;
         let all = self.experiments.iter().enumerate();
-        Ok(all.filter(|(_, stored)| ids.contains(&stored.id)).map(|(index, _)| index).collect())
+        let executed = all.filter(|(_, stored)| ids.contains(&stored.id)).map(|(index, _)| index);
+        let executed: Rc<HashSet<usize>> = Rc::new(executed.collect());
+        self.executed.borrow_mut().insert(benchmark.clone(), executed.clone());
+        Ok(executed)
     }
 
     /// Why an experiment did not measure a benchmark, if it did not because it does the same in all versions.

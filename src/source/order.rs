@@ -1,8 +1,8 @@
 //! The order of commits in the repository: ancestors first, and which descends from which.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
-use git2::{Oid, Sort};
+use git2::{ErrorCode, Oid};
 
 use super::Repository;
 use crate::failure::{Exit, OrFail, Result};
@@ -89,24 +89,33 @@ impl Repository {
         wanted: &HashSet<Oid>,
         head: Option<Oid>,
     ) -> Result<(Parents, Vec<Oid>), git2::Error> {
-        let mut walk = self.git().revwalk()?;
-        walk.set_sorting(Sort::TIME)?;
-        for root in wanted.iter().copied().chain(head) {
-            walk.push(root)?;
-        }
-        let date = |id: &Oid| self.git().find_commit(*id).map(|commit| commit.time().seconds());
-        let dates = wanted.iter().map(date).collect::<Result<Vec<i64>, _>>()?;
-        let Some(oldest) = dates.into_iter().min() else { return Ok(Default::default()) };
+        // A sorted walk of libgit2 reads the whole history before it gives the first commit.
+        let dated = |id: Oid| Ok((self.git().find_commit(id)?.time().seconds(), id));
+        let mut open =
+            wanted.iter().map(|id| dated(*id)).collect::<Result<BinaryHeap<_>, git2::Error>>()?;
+        let Some(oldest) = open.iter().map(|(date, _)| *date).min() else {
+            return Ok(Default::default());
+        };
+        open.extend(head.map(dated).transpose()?);
         let mut parents = Parents::new();
         let mut found = Vec::new();
-        for id in walk {
-            let id = id?;
-            let commit = self.git().find_commit(id)?;
-            if commit.time().seconds() < oldest.saturating_sub(SLACK) && found.len() == wanted.len()
-            {
+        while let Some((date, id)) = open.pop() {
+            if parents.contains_key(&id) {
+                continue;
+            }
+            if date < oldest.saturating_sub(SLACK) && found.len() == wanted.len() {
                 break;
             }
-            parents.insert(id, commit.parent_ids().collect());
+            let of_commit: Vec<Oid> = self.git().find_commit(id)?.parent_ids().collect();
+            for parent in of_commit.iter().filter(|parent| !parents.contains_key(parent)) {
+                match dated(*parent) {
+                    Ok(parent) => open.push(parent),
+                    // A commit at the boundary of a shallow clone names parents that are not there.
+                    Err(missing) if missing.code() == ErrorCode::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            parents.insert(id, of_commit);
             if wanted.contains(&id) {
                 found.push(id);
             }

@@ -1,7 +1,7 @@
 //! Begins, finds and finishes experiments in the store.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     time::SystemTime,
 };
 
@@ -51,8 +51,16 @@ pub struct Unfinished {
     pub failed: HashSet<(Benchmark, Slot)>,
 }
 
-/// All, in the order in which they began.
-const IN_ORDER: &str = "TRUE ORDER BY begun_ns, experiment.id";
+/// Which experiments are read.
+#[derive(Clone, Copy)]
+enum Which<'b> {
+    /// All, with all benchmarks in their plans.
+    All,
+    /// All, with only these benchmarks in their plans.
+    AllOn(&'b [Benchmark]),
+    /// Those that are not finished, with all benchmarks in their plans.
+    Unfinished,
+}
 
 impl Store<'_> {
     /// Begins an experiment. What is said of its benchmarks for people replaces what was known.
@@ -71,9 +79,8 @@ impl Store<'_> {
     /// [`experiments`](Self::experiments) tells why it continues none.
     pub fn find_unfinished(&self, plan: &ExperimentPlan) -> Result<Option<Unfinished>> {
         self.read("look for an unfinished experiment in", |connection| {
-            let newest_first = "finished_ns IS NULL ORDER BY begun_ns DESC, experiment.id DESC";
             let same = |other: &StoredExperiment| other.plan.differences(plan).is_empty();
-            match select(connection, newest_first, None)?.into_iter().find(same) {
+            match select(connection, Which::Unfinished)?.into_iter().rfind(same) {
                 Some(StoredExperiment { id, .. }) => unfinished(connection, id).map(Some),
                 None => Ok(None),
             }
@@ -82,14 +89,14 @@ impl Store<'_> {
 
     /// Every experiment, in the order in which they began.
     pub fn experiments(&self) -> Result<Vec<StoredExperiment>> {
-        self.read("list the experiments in", |connection| select(connection, IN_ORDER, None))
+        self.read("list the experiments in", |connection| select(connection, Which::All))
     }
 
     /// The same, with only these benchmarks in their plans: who asks for one of a hundred has no use for the others of a
     /// thousand plans.
     pub fn experiments_on(&self, benchmarks: &[Benchmark]) -> Result<Vec<StoredExperiment>> {
         self.read("list the experiments in", |connection| {
-            select(connection, IN_ORDER, Some(benchmarks))
+            select(connection, Which::AllOn(benchmarks))
         })
     }
 
@@ -213,55 +220,68 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
     Ok(Unfinished { id, done, failed })
 }
 
-/// The experiments that fulfil a condition, with all benchmarks in their plans or only these.
-fn select(
-    connection: &Connection,
-    condition: &str,
-    only: Option<&[Benchmark]>,
-) -> Result<Vec<StoredExperiment>, Error> {
+/// These experiments, in the order in which they began. One query each reads their versions and benchmarks: a thousand
+/// experiments would need thousands otherwise.
+fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, Error> {
     // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
-    let version = schema::version(connection)?;
-    let known = |name, since| if version >= since { name } else { "NULL" };
+    let schema = schema::version(connection)?;
+    let known = |name, since| if schema >= since { name } else { "NULL" };
     let first_look = known("first_look", schema::WITH_LOOKS);
     let machine_state = known("machine_state", schema::WITH_MACHINE_STATE);
-    let mut experiments = connection.prepare_cached(&format!(
+    let [of_experiment, of_plan] = match which {
+        Which::All | Which::AllOn(_) => ["TRUE"; 2],
+        Which::Unfinished => [
+            "finished_ns IS NULL",
+            "experiment IN (SELECT id FROM experiment WHERE finished_ns IS NULL)",
+        ],
+    };
+
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
              {first_look}, seed, {MACHINE}, key, json, identity, {machine_state}
          FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
-         WHERE {condition}"
+         WHERE {of_experiment} ORDER BY begun_ns, experiment.id"
     ))?;
-    let mut versions = connection.prepare_cached(
-        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain.version, failure
+    let experiments = statement.query_map((), experiment_at)?;
+    let mut experiments: Vec<StoredExperiment> = experiments.collect::<rusqlite::Result<_>>()?;
+    let indices: HashMap<i64, usize> =
+        experiments.iter().enumerate().map(|(index, one)| (one.id.0, index)).collect();
+
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain.version, failure, experiment
          FROM planned_version JOIN version ON version.id = planned_version.version
              JOIN toolchain ON toolchain.id = toolchain
-         WHERE experiment = ? ORDER BY position",
-    )?;
+         WHERE {of_plan} ORDER BY experiment, position"
+    ))?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let Some(index) = indices.get(&row.get(8)?) else { continue };
+        let (version, failure) = version_at(row)?;
+        experiments[*index].plan.versions.push(version);
+        experiments[*index].unbuildable.push(failure);
+    }
+
     // Plans of a thousand commits name each benchmark a thousand times: its names are read once.
     let known_benchmarks = read::benchmarks_by_id(connection)?;
-    let wanted = only.map_or("TRUE".to_owned(), |only| {
-        let wanted = known_benchmarks.iter().filter(|(_, benchmark)| only.contains(benchmark));
-        let ids: Vec<String> = wanted.map(|(id, _)| id.to_string()).collect();
-        format!("benchmark IN ({})", ids.join(", "))
-    });
-    let mut benchmarks = connection.prepare_cached(&format!(
-        "SELECT benchmark, builds, executions, measurements, {first_look}
-         FROM planned_benchmark WHERE experiment = ? AND {wanted} ORDER BY position"
-    ))?;
-    let rows = experiments.query_map((), experiment_at)?;
-    let complete = |experiment: rusqlite::Result<StoredExperiment>| {
-        let mut experiment = experiment?;
-        for version in versions.query_map([experiment.id.0], version_at)? {
-            let (version, failure) = version?;
-            experiment.plan.versions.push(version);
-            experiment.unbuildable.push(failure);
+    let of_benchmark = match which {
+        Which::All | Which::Unfinished => "TRUE".to_owned(),
+        Which::AllOn(only) => {
+            let wanted = known_benchmarks.iter().filter(|(_, benchmark)| only.contains(benchmark));
+            let ids: Vec<String> = wanted.map(|(id, _)| id.to_string()).collect();
+            format!("benchmark IN ({})", ids.join(", "))
         }
-        let mut planned = benchmarks.query([experiment.id.0])?;
-        while let Some(row) = planned.next()? {
-            experiment.plan.benchmarks.push(planned_benchmark_at(row, &known_benchmarks)?);
-        }
-        Ok(experiment)
     };
-    rows.map(complete).collect()
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT benchmark, builds, executions, measurements, {first_look}, experiment
+         FROM planned_benchmark WHERE {of_plan} AND {of_benchmark} ORDER BY experiment, position"
+    ))?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let Some(index) = indices.get(&row.get(5)?) else { continue };
+        let planned = planned_benchmark_at(row, &known_benchmarks)?;
+        experiments[*index].plan.benchmarks.push(planned);
+    }
+    Ok(experiments)
 }
 
 fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {

@@ -9,7 +9,8 @@ const SCHEMA: &str = concat!(
     include_str!("schema.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
-    include_str!("schema_5.sql")
+    include_str!("schema_5.sql"),
+    include_str!("schema_6.sql")
 );
 
 /// From schema 2 to schema 3: it only adds a table.
@@ -21,8 +22,11 @@ const FROM_3_TO_4: &str = include_str!("schema_4.sql");
 /// From schema 4 to schema 5: it only adds a column.
 const FROM_4_TO_5: &str = include_str!("schema_5.sql");
 
+/// From schema 5 to schema 6: it only adds an index.
+const FROM_5_TO_6: &str = include_str!("schema_6.sql");
+
 /// The version of the schema: raised whenever it changes.
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 
 /// The oldest version that is brought up to date when it is opened, and that can be read where nothing can be
 /// written.
@@ -107,7 +111,7 @@ pub(super) fn upgrade(connection: &Connection) -> Result<(), Error> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let found = version(&transaction)?;
     if (OLDEST..VERSION).contains(&found) {
-        for (from, step) in (OLDEST..).zip([FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5]) {
+        for (from, step) in (OLDEST..).zip([FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5, FROM_5_TO_6]) {
             if found <= from {
                 transaction.execute_batch(step)?;
             }

@@ -1,4 +1,4 @@
--- Schema 5, together with schema_3.sql, schema_4.sql and schema_5.sql. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same
+-- Schema 6, together with schema_3.sql to schema_6.sql. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same
 -- bits. Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its
 -- position in it, from 0.
 

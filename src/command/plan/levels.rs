@@ -91,7 +91,7 @@ impl<'r> Found<'r> {
             plan.versions.len() > 1 && plan.machine == here
         };
         let mut comparisons: Vec<usize> =
-            with_benchmark.into_iter().filter(is_comparison).collect();
+            with_benchmark.iter().copied().filter(is_comparison).collect();
         comparisons.sort_by_key(|experiment| Reverse((is_of_version(*experiment), *experiment)));
         let mut newest = None;
         for experiment in comparisons {

@@ -28,7 +28,8 @@ pub(super) fn make_older(path: &std::path::Path) {
     let connection = Connection::open(path).unwrap();
     connection
         .execute_batch(
-            "DROP TABLE unmeasured_benchmark;
+            "DROP INDEX planned_benchmark_of_benchmark;
+             DROP TABLE unmeasured_benchmark;
              ALTER TABLE experiment DROP COLUMN first_look;
              ALTER TABLE planned_benchmark DROP COLUMN first_look;
              ALTER TABLE experiment DROP COLUMN machine_state;",
