@@ -1,7 +1,15 @@
 //! Random numbers of the system that are the same in each run, since they decide the order of hash maps and what
 //! benchmarks draw: for the libraries that count.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::{
+    ffi::c_long,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+#[cfg(target_arch = "x86_64")]
+pub const SYS_GETRANDOM: c_long = 318;
+#[cfg(target_arch = "aarch64")]
+pub const SYS_GETRANDOM: c_long = 278;
 
 static STATE: AtomicU64 = AtomicU64::new(0);
 

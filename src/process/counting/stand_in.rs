@@ -201,7 +201,7 @@ struct Line {
 unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
     if !ACTIVE.load(Acquire) {
         // SAFETY: the arguments are the caller's.
-        return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
+        return unsafe { real_syscall()(random::SYS_GETRANDOM, to, length, flags) } as isize;
     }
     // SAFETY: the place is the caller's.
     unsafe { random::fill(to.cast(), length) };
@@ -220,7 +220,7 @@ unsafe extern "C" fn syscall(
     six: c_long,
 ) -> c_long {
     if ACTIVE.load(Acquire) {
-        if number == SYS_GETRANDOM {
+        if number == random::SYS_GETRANDOM {
             // SAFETY: the place is the caller's.
             unsafe { random::fill(one as *mut u8, two as usize) };
             return two;

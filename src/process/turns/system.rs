@@ -59,14 +59,10 @@ pub const TIMER_ABSTIME: c_int = 1;
 pub const SYS_FUTEX: c_long = 202;
 #[cfg(target_arch = "x86_64")]
 pub const SYS_GETTID: c_long = 186;
-#[cfg(target_arch = "x86_64")]
-pub const SYS_GETRANDOM: c_long = 318;
 #[cfg(target_arch = "aarch64")]
 pub const SYS_FUTEX: c_long = 98;
 #[cfg(target_arch = "aarch64")]
 pub const SYS_GETTID: c_long = 178;
-#[cfg(target_arch = "aarch64")]
-pub const SYS_GETRANDOM: c_long = 278;
 
 /// The function of this name that this library hides.
 pub struct Hidden {

@@ -72,7 +72,7 @@ fn built() -> &'static Built {
         let rustc = |source: &str, name: &str, flags: &str| {
             compile(source, flags, &directory.path().join(name));
         };
-        rustc(LIBRARY_SOURCE, "library", LIBRARY_FLAGS);
+        rustc(LIBRARY_SOURCE, "library", &format!("{LIBRARY_FLAGS} -D warnings"));
         rustc(PROGRAM, "program", "--edition 2024");
         rustc(WORK, "work", "--edition 2024");
         Built { directory }

@@ -115,7 +115,7 @@ fn keep(page: &Page) {
 unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
     if page().is_none() {
         // SAFETY: the arguments are the caller's.
-        return unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) } as isize;
+        return unsafe { real_syscall()(random::SYS_GETRANDOM, to, length, flags) } as isize;
     }
     // SAFETY: the place is the caller's.
     unsafe { random::fill(to.cast(), length) };
@@ -139,7 +139,7 @@ unsafe extern "C" fn syscall(
     five: c_long,
     six: c_long,
 ) -> c_long {
-    if number == SYS_GETRANDOM && page().is_some() {
+    if number == random::SYS_GETRANDOM && page().is_some() {
         // SAFETY: the place is the caller's.
         unsafe { random::fill(one as *mut u8, two as usize) };
         return two;
