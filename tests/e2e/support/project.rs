@@ -8,6 +8,7 @@ use std::{
     process::Command,
 };
 
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use tempfile::TempDir;
 
 use super::{
@@ -121,7 +122,10 @@ impl TestProject {
 
     /// A directory that is no repository, and empty.
     pub fn bare(directory: &str) -> Self {
-        let scratch = tempfile::Builder::new().prefix("rbench-e2e-").tempdir().unwrap();
+        let mut maker = tempfile::Builder::new();
+        maker.prefix("rbench-e2e-");
+        let in_memory = in_memory().and_then(|place| maker.tempdir_in(place).ok());
+        let scratch = in_memory.unwrap_or_else(|| maker.tempdir().unwrap());
         let path = scratch.path().to_owned();
         Self::in_scratch(&path, directory, Some(scratch))
     }
@@ -255,6 +259,17 @@ impl Sharing {
         let arguments = [&["build", "--format", "json"], arguments].concat();
         Builds::of(Rbench::new(&self.project.workspace, &self.home, &arguments).ok())
     }
+}
+
+/// The directory of a file system in memory, if it executes programs and has room for several projects: to make
+/// and remove many files is faster there.
+fn in_memory() -> Option<&'static str> {
+    const ROOM: u64 = 4 << 30;
+    let place = "/dev/shm";
+    let system = statvfs(place).ok()?;
+    let executes = !system.f_flag.contains(StatVfsMountFlags::NOEXEC);
+    let has_room = system.f_bavail.saturating_mul(system.f_frsize) >= ROOM;
+    (executes && has_room).then_some(place)
 }
 
 /// The size and the time of the tests' own program: another after each change of the project.
