@@ -91,6 +91,7 @@ mod tests {
     static SHORT: LazyLock<Vec<Row>> = LazyLock::new(|| validate(Precision::Short));
 
     #[test]
+    #[ignore = "takes long"]
     fn the_short_form_meets_every_target() {
         let missed: Vec<String> =
             SHORT.iter().filter(|row| !row.ok).map(ToString::to_string).collect();
@@ -98,6 +99,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "takes long"]
     fn the_documentation_shows_these_checks_and_these_targets() {
         let page = include_str!("../../docs/validation.md");
         let table = page.lines().filter(|line| line.starts_with('|')).skip(2);

@@ -46,6 +46,7 @@ fn stored(project: &TestProject, exit: i32) -> Value {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_accepted_slowdown_passes_up_to_its_ceiling_and_is_told_with_its_reason() {
     let project = compared();
     let reason = "counts | every <word>";
@@ -118,6 +119,7 @@ fn an_entry_can_be_changed_by_hand_and_what_is_wrong_with_it_is_told() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn what_cannot_be_accepted_is_told_with_the_way_out() {
     let project = TestProject::of("counted");
     let accept = |words: &[&str]| {

@@ -15,6 +15,7 @@ fn project() -> TestProject {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_benchmark_that_allocates_once_more_regressed_and_its_bytes_are_told() {
     let project = project();
     let words = ["compare", "--measure-all", "HEAD~1", "HEAD", "--format", "json"];

@@ -46,6 +46,7 @@ fn where_every_benchmark_fails_the_exit_code_says_so() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_id_that_two_benchmarks_have_is_one_benchmark_that_fails() {
     // The harness finds it out: here it has to be the real one.
     let project = with_more_work(TestProject::of("compared"));

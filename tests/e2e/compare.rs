@@ -165,6 +165,7 @@ fn interrupted(project: &TestProject, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_interrupted_comparison_is_resumed_by_the_same_command() {
     let project = project("30_000");
     let slow = [&SHORT[..], &["--warm-up", "60ms"]].concat();
@@ -185,6 +186,7 @@ fn an_interrupted_comparison_is_resumed_by_the_same_command() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_filtered_comparison_neither_continues_nor_finishes_an_interrupted_full_one() {
     let project = project("30_000");
     let slow = [&SHORT[..], &["--warm-up", "60ms", "--measure-all"]].concat();
@@ -275,6 +277,7 @@ fn a_benchmark_with_another_id_in_each_listing_is_warned_of() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_caller_may_be_stopped_by_what_is_inconclusive_or_by_nothing() {
     let project = project("1_010");
     // Four builds of a change of 1 % cannot show that it is less than a thousandth of that.

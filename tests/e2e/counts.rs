@@ -34,6 +34,7 @@ fn row<'r>(rows: &'r [Value], id: &str) -> &'r Value {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the_same_in_the_next()
 {
     let project = project("sort", "404");
@@ -63,6 +64,7 @@ fn more_work_in_one_of_ten_benchmarks_is_named_in_one_run_and_the_counts_are_the
 }
 
 #[test]
+#[ignore = "takes long"]
 fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts() {
     let project = project("map", "400 + 0");
     let outcome =
@@ -74,6 +76,7 @@ fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts(
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit() {
     let project = project("fold", "400 + 0");
     more_work(&project, "fold", "420");
@@ -97,6 +100,7 @@ fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit()
 }
 
 #[test]
+#[ignore = "takes long"]
 fn several_kinds_of_metrics_are_measured_in_one_run_and_searched_for_one_by_one() {
     let project = project("fold", "420");
     let only = ["--strategy", "relink", "--filter", "^fold$", "--format", "json"];

@@ -32,6 +32,7 @@ fn only(report: &Value) -> &Value {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
     let project = TestProject::of("diagnosed");
     let plots = project.beside("plots");
@@ -157,6 +158,7 @@ fn starts(project: &TestProject) -> BTreeSet<SystemTime> {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_interrupted_diagnosis_goes_on_where_it_was() {
     let project = TestProject::of("diagnosed");
     let arguments = ["diagnose", "HEAD", "--exact", "steady", "-l", "2", "-m", "20", "-n", "200"];

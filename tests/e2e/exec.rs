@@ -77,6 +77,7 @@ fn the_native_harness_takes_exactly_the_measurements_asked() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
     let project = TestProject::criterion();
     let report = executed(&project, &["--exact", "sum", "-n", "12"]);

@@ -29,6 +29,7 @@ fn named(line: &Value) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() {
     let history =
         History { commits: 8, rounds: &[(2, 1_050)], broken: &[3, 4], merge: Some((7, 32)) };
@@ -87,6 +88,7 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
     let history = History { commits: 2, rounds: &[], broken: &[], merge: None };
     let project = history.make();
@@ -112,6 +114,7 @@ fn a_merged_branch_is_searched_without_commits_at_its_end_that_do_not_build() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_change_behind_commits_that_do_not_build_ends_in_all_of_them() {
     let history = History { commits: 6, rounds: &[(4, 1_050)], broken: &[3, 4], merge: None };
     let report = find(&history.make(), &["changing"]).assert_exit(0).json("find");

@@ -43,6 +43,7 @@ fn verdict(report: &Value) -> &Value {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
     let project = project();
     for revision in ["HEAD~1", "HEAD"] {
@@ -86,6 +87,7 @@ fn steps_that_pass_by_themselves_are_caught_by_what_they_add_up_to() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn the_release_can_be_named_by_the_file_and_left_out_by_a_flag() {
     let project = project();
     project.write("bench.toml", "[gate]\nagainst = \"last-release\"\nmin-effect = \"160%\"\n");
@@ -129,6 +131,7 @@ fn without_a_release_what_to_type_is_told_before_anything_is_built() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_interrupted_command_goes_on_with_both_comparisons() {
     let project = project();
     let slow = ["--warm-up", "80ms", "--also-against", "v1.0.0", "--measure-all"];

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs};
 use crate::support::TestProject;
 
 #[test]
-#[ignore = "compiles criterion, serde_json and regex: about a minute of processor time"]
+#[ignore = "takes a minute: compiles criterion, serde_json and regex"]
 fn thirty_builds_are_thirty_programs_and_the_next_version_compiles_no_dependency_again() {
     let project = TestProject::of("criterion-workspace");
     project.write("README.md", "# A workspace\n");

@@ -22,6 +22,7 @@ const QUICK: [&str; 13] = [
 ];
 
 #[test]
+#[ignore = "takes long"]
 fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for() {
     let project = TestProject::of("compared");
     project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
@@ -63,6 +64,7 @@ fn a_version_is_compared_with_itself_as_often_and_in_the_ways_that_are_asked_for
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
     let project = TestProject::of("compared");
     project.write("bench.toml", "[experiment]\nfloor = \"100us\"\n");
@@ -88,6 +90,7 @@ fn a_self_test_leaves_neither_results_nor_changes_in_the_project() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn criterion_is_asked_the_same_about_its_own_benchmarks() {
     let project = TestProject::criterion();
     let arguments = [

@@ -128,6 +128,7 @@ fn assert_nothing_is_left(project: &TestProject) {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_of_its_version() {
     let project = project_with(add_whole_program);
     let outcome = compare(&project, &["--warm-up", "2ms"]).run().assert_exit(4);
@@ -156,6 +157,7 @@ fn what_can_take_turns_does_and_what_cannot_is_measured_alone_and_what_fails_is_
 }
 
 #[test]
+#[ignore = "takes long"]
 fn what_fails_in_turns_alone_is_measured_alone() {
     let project = project();
     let only = ["--filter", "good", "--filter", "bad", "--warm-up", "2ms"];
@@ -209,6 +211,7 @@ fn assert_finished(project: &TestProject, obstacle: Option<Obstacle>) {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
     let project = project();
     interrupt(&project);
@@ -220,6 +223,7 @@ fn an_interrupted_pair_is_not_stored_and_the_same_command_goes_on() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn what_took_turns_before_an_interrupt_does_not_count_where_turns_can_no_longer_be_taken() {
     let project = project();
     interrupt(&project);

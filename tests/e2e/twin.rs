@@ -129,6 +129,7 @@ fn versions_linked_with_thin_lto_agree() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn versions_linked_with_fat_lto_and_stripped_agree() {
     let project = TestProject::of("many-functions");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = 'fat'\nstrip = true");

@@ -53,6 +53,7 @@ fn assert_sums(explanation: &Value) {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn planted_changes_are_explained_by_the_functions_that_changed() {
     for benchmark in ["calls", "slower", "dynamic"] {
         let planted = PLANTED.iter().find(|planted| planted.benchmark == benchmark).unwrap();
@@ -77,6 +78,7 @@ fn a_function_that_is_called_more_often_is_no_reason() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
     let explanation = explained("outlined");
     assert_sums(&explanation);
@@ -118,6 +120,7 @@ fn one_benchmark_of_both_versions_has_to_be_meant() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
     for (project, benchmark) in
         [(TestProject::criterion(), "count/64"), (TestProject::divan(), "same::sum")]
@@ -135,6 +138,7 @@ fn benchmarks_of_criterion_and_divan_are_counted_by_function_as_well() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_browser_gets_the_explanation_alone_and_in_the_comparison_that_counted() {
     let project = project();
     let words = ["explain", "base", "outlined", "outlined", "--output", "explain.html"];

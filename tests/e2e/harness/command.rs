@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     hint::black_box,
     path::PathBuf,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use cargo_rbench::{
@@ -98,6 +98,7 @@ fn a_program_that_fails_is_a_failed_benchmark() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
     for launcher in both_ways() {
         let directory = tempfile::tempdir().unwrap();
@@ -120,44 +121,4 @@ fn a_program_that_hangs_and_is_deaf_is_killed_with_its_children() {
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(size(), before, "nothing of it runs on");
     }
-}
-
-/// Asserts nothing about speed, which a loaded machine would refute: run it on a quiet one with
-/// `cargo test --release --test e2e launcher_costs -- --ignored --nocapture`, and read.
-#[test]
-#[ignore = "measures and prints"]
-fn what_a_launcher_costs() {
-    let mut times = [const { Vec::new() }; 2];
-    let mut wall = [const { Vec::new() }; 2];
-    let mut peaks = Vec::new();
-    for _ in 0..300 {
-        for (way, launcher) in both_ways().into_iter().enumerate() {
-            let launched = launcher.is_some();
-            let program = Command {
-                program: Some("/bin/true".into()),
-                arguments: Vec::new(),
-                ..shell("", launcher)
-            };
-            let clock = Instant::now();
-            let execution = execute(&program, &place(), "script", &request(1)).unwrap();
-            times[way].push(clock.elapsed());
-            wall[way].push(execution.resources.wall);
-            peaks.extend(execution.resources.peak_memory.filter(|_| launched));
-        }
-    }
-    let quartiles = |of: &mut [Vec<Duration>; 2]| {
-        of.each_mut().map(|times| {
-            times.sort();
-            [times[0], times[times.len() / 4], times[times.len() / 2]]
-        })
-    };
-    println!("[direct, launched], each [minimum, lower quartile, median]");
-    println!("whole execution   {:?}", quartiles(&mut times));
-    println!("wall of the child {:?}", quartiles(&mut wall));
-    println!(
-        "peak memory       {:?} to {:?} of {}",
-        peaks.iter().min(),
-        peaks.iter().max(),
-        peaks.len()
-    );
 }

@@ -15,6 +15,7 @@ fn there_is_a_nightly() -> bool {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn every_listed_benchmark_gives_one_measurement() {
     if !there_is_a_nightly() {
         return;

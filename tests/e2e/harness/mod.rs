@@ -1,6 +1,5 @@
 //! Harnesses that list and execute the benchmarks of fixtures.
 
-mod agreement;
 mod allocations;
 mod command;
 mod counts;
