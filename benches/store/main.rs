@@ -175,10 +175,11 @@ fn plan(version: &Version, benchmarks: &[Benchmark]) -> ExperimentPlan {
             os: "linux".to_owned(),
             architecture: "x86_64".to_owned(),
             id: "0123".to_owned(),
-        },
+        }
+        .into(),
         rbench: "0.1.0".to_owned(),
-        settings: "{\"a\": 1}".repeat(100),
-        settings_key: "k".to_owned(),
+        settings: "{\"a\": 1}".repeat(100).into(),
+        settings_key: "k".into(),
         dimensions: DIMENSIONS,
         seed: 1,
     }

@@ -348,7 +348,7 @@ impl History<'_> {
             version: entry.version.clone(),
             in_repository: entry.in_repository,
             measured: stored.begun,
-            machine: stored.plan.machine.clone(),
+            machine: (*stored.plan.machine).clone(),
             toolchain: stored.plan.versions[compared.version].toolchain.clone(),
             summary,
             interleaving: self.benchmark.interleaving(&[place], stage).ok().flatten(),

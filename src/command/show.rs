@@ -219,7 +219,7 @@ impl<'s> Shown<'s> {
             begun: stored.begun,
             finished: stored.finished,
             rbench: plan.rbench.clone(),
-            machine: plan.machine.clone(),
+            machine: (*plan.machine).clone(),
             toolchain: plan.versions[place.version].toolchain.clone(),
             settings: serde_json::from_str(&plan.settings).unwrap_or_default(),
             dimensions: plan.dimensions,

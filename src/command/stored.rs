@@ -309,7 +309,7 @@ impl<'r> Comparison<'r> {
             report.warnings.push(Warning::NotComparableAcrossExperiments { benchmarks });
         }
         let used: Vec<_> = used.into_iter().map(|index| &results.experiments[index]).collect();
-        report.machine = used.last().map(|newest| newest.plan.machine.clone());
+        report.machine = used.last().map(|newest| (*newest.plan.machine).clone());
         let mut states: Vec<&str> =
             used.iter().filter_map(|stored| stored.machine_state.as_deref()).collect();
         states.dedup();

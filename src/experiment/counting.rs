@@ -164,8 +164,8 @@ impl Runner<'_> {
         ExperimentPlan {
             versions,
             benchmarks: benchmarks.iter().map(planned).collect(),
-            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
-            settings,
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
+            settings: settings.into(),
             dimensions,
             ..plan
         }

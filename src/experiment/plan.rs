@@ -107,10 +107,10 @@ impl Runner<'_> {
                 .map(|(version, toolchain)| PlannedVersion { version, toolchain })
                 .collect(),
             benchmarks: benchmarks.iter().map(planned).collect(),
-            machine: this_machine(),
+            machine: this_machine().into(),
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
-            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].to_owned(),
-            settings,
+            settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
+            settings: settings.into(),
             dimensions: self.settings.efforts.common().dimensions(),
             seed: self.settings.builds.seed,
         }

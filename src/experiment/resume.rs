@@ -170,10 +170,10 @@ mod tests {
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
             benchmarks: Vec::new(),
-            machine: testing::machine(machine),
+            machine: testing::machine(machine).into(),
             rbench: "0.1.0".to_owned(),
-            settings: "{}".to_owned(),
-            settings_key: "k".to_owned(),
+            settings: "{}".into(),
+            settings_key: "k".into(),
             dimensions: Dimensions {
                 first_look: None,
                 builds: 10,
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn what_times_or_counts_something_else_is_no_earlier_run() {
         let of = |settings: &str| ExperimentPlan {
-            settings: settings.to_owned(),
-            settings_key: settings.to_owned(),
+            settings: settings.into(),
+            settings_key: settings.into(),
             ..plan("t", 1, "m")
         };
         let allocations = of(r#"{"counting":1,"counted":"allocations"}"#);

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn another_machine_is_passed_over_or_named() {
         let mut larger = experiment(&["base"], "key");
-        larger.plan.machine.cores = 64;
+        std::sync::Arc::make_mut(&mut larger.plan.machine).cores = 64;
         let experiments = [experiment(&["base"], "key"), larger, experiment(&["head"], "key")];
         let head = [place(2, 0)];
         let relation = Relation::of(&[place(0, 0), place(1, 0)], &head, &experiments);

@@ -77,9 +77,9 @@ impl<'s> Results<'s> {
     ) -> Self {
         experiments
             .retain(|stored| !stored.plan.is_diagnosis() && stored.plan.is_counting() == counts);
-        let (finished, rest): (Vec<StoredExperiment>, Vec<_>) =
-            experiments.into_iter().partition(|stored| stored.finished.is_some());
-        Self { unfinished: rest.len(), ..Self::new(store, finished) }
+        let all = experiments.len();
+        experiments.retain(|stored| stored.finished.is_some());
+        Self { unfinished: all - experiments.len(), ..Self::new(store, experiments) }
     }
 
     /// Those of experiments that were made to measure this metric.

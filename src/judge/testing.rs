@@ -1,6 +1,6 @@
 //! Experiments and rows for the tests of this room.
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use super::{Results, VersionRef};
 use crate::{
@@ -38,10 +38,10 @@ pub fn plan(versions: &[&str], settings_key: &str) -> ExperimentPlan {
     ExperimentPlan {
         versions: versions.iter().map(planned).collect(),
         benchmarks: Vec::new(),
-        machine: machine(""),
+        machine: machine("").into(),
         rbench: "0.1.0".to_owned(),
-        settings: format!("{{\"key\":\"{settings_key}\"}}"),
-        settings_key: settings_key.to_owned(),
+        settings: format!("{{\"key\":\"{settings_key}\"}}").into(),
+        settings_key: settings_key.into(),
         dimensions: Dimensions { first_look: None, builds: 6, executions: 1, measurements: 2 },
         seed: 1,
     }
@@ -131,7 +131,7 @@ impl<'s> Filling<'s> {
         benchmarks: &[&str],
     ) -> Self {
         let mut plan = plan(versions, "key");
-        cpu.clone_into(&mut plan.machine.cpu);
+        cpu.clone_into(&mut Arc::make_mut(&mut plan.machine).cpu);
         Self::of(store, plan, versions, benchmarks)
     }
 

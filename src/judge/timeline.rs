@@ -27,40 +27,53 @@ pub struct TimelineEntry {
     pub follows: Option<usize>,
 }
 
+/// What has the same files.
+#[derive(Default)]
+struct SameFiles<'v> {
+    /// Each version once.
+    versions: Vec<&'v Version>,
+    /// Where they were measured.
+    measured: Vec<VersionRef>,
+}
+
 /// Puts the versions of all experiments in order: first those whose commits the repository does not have
 /// any more, by date, then the others as `known` lists them, each uncommitted tree after the commit that it
 /// is based on.
 pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<TimelineEntry> {
-    let mut measured_by_tree: HashMap<&str, Vec<VersionRef>> = HashMap::new();
-    let mut versions: Vec<&Version> = Vec::new();
-    let mut met = HashSet::new();
+    let place: HashMap<&str, usize> =
+        known.iter().enumerate().map(|(index, commit)| (&*commit.commit, index)).collect();
+    let mut by_tree: HashMap<&str, SameFiles<'_>> = HashMap::new();
+    // With the place of the commit, which a sort would look up many times.
+    let mut versions: Vec<(Option<usize>, &Version)> = Vec::new();
     for (experiment, stored) in experiments.iter().enumerate() {
         for (version, planned) in stored.plan.versions.iter().enumerate() {
-            let Version { commit, tree, dirty, .. } = &planned.version;
-            measured_by_tree.entry(tree).or_default().push(VersionRef { experiment, version });
-            if met.insert((commit, tree, dirty)) {
-                versions.push(&planned.version);
+            let own = &planned.version;
+            let files = by_tree.entry(&own.tree).or_default();
+            files.measured.push(VersionRef { experiment, version });
+            let is_own =
+                |other: &&Version| (&other.commit, other.dirty) == (&own.commit, own.dirty);
+            if !files.versions.iter().any(is_own) {
+                files.versions.push(own);
+                let place = own.commit.as_deref().and_then(|commit| place.get(commit).copied());
+                versions.push((place, own));
             }
         }
     }
-    let place: HashMap<&str, usize> =
-        known.iter().enumerate().map(|(index, commit)| (&*commit.commit, index)).collect();
-    let place_of = |version: &Version| place.get(version.commit.as_deref()?).copied();
     // What has the same files as a commit that is there needs no entry of its own.
-    let is_there = |version: &Version| !version.dirty && place_of(version).is_some();
-    let there: HashSet<&str> =
-        versions.iter().filter(|version| is_there(version)).map(|version| &*version.tree).collect();
-    versions.retain(|version| is_there(version) || !there.contains(&*version.tree));
-    versions.sort_by_key(|version| {
-        let place = place_of(version);
+    let is_there = |place: Option<usize>, version: &Version| !version.dirty && place.is_some();
+    let there = versions.iter().filter(|(place, version)| is_there(*place, version));
+    let there: HashSet<&str> = there.map(|(_, version)| &*version.tree).collect();
+    versions
+        .retain(|(place, version)| is_there(*place, version) || !there.contains(&*version.tree));
+    versions.sort_by_key(|(place, version)| {
         let date = if place.is_none() { version.time } else { None };
-        (place.is_some(), place, date, version.dirty)
+        (place.is_some(), *place, date, version.dirty)
     });
 
     let mut entries: Vec<TimelineEntry> = Vec::new();
     let mut clean: HashMap<&str, usize> = HashMap::new();
-    for version in versions {
-        let known_commit = place_of(version).map(|place| &known[place]);
+    for (own_place, version) in versions {
+        let known_commit = own_place.map(|place| &known[place]);
         let mut before = match known_commit {
             Some(known) if version.dirty => Some(known.commit.as_str()),
             Some(known) => known.ancestor.as_deref(),
@@ -76,7 +89,10 @@ pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<
         }
         entries.push(TimelineEntry {
             version: version.clone(),
-            measured: measured_by_tree.get(version.tree.as_str()).cloned().unwrap_or_default(),
+            measured: by_tree
+                .get(version.tree.as_str())
+                .map(|files| files.measured.clone())
+                .unwrap_or_default(),
             in_repository: known_commit.is_some(),
             follows,
         });

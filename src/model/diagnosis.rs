@@ -74,10 +74,10 @@ mod tests {
         ExperimentPlan {
             versions: Vec::new(),
             benchmarks: Vec::new(),
-            machine: machine(""),
+            machine: machine("").into(),
             rbench: String::new(),
-            settings: settings.to_owned(),
-            settings_key: String::new(),
+            settings: settings.into(),
+            settings_key: "".into(),
             dimensions: Dimensions { first_look: None, builds: 2, executions: 1, measurements: 1 },
             seed: 1,
         }

@@ -1,6 +1,6 @@
 //! An experiment: its plan, and the position of an execution in it.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,15 +80,15 @@ pub struct ExperimentPlan {
     pub versions: Vec<PlannedVersion>,
     /// The benchmarks, in the order in which they are listed and reported.
     pub benchmarks: Vec<PlannedBenchmark>,
-    /// The machine that measures.
-    pub machine: Machine,
+    /// The machine that measures. Experiments share it, and settings too: there may be thousands.
+    pub machine: Arc<Machine>,
     /// The version of rbench.
     pub rbench: String,
     /// All settings as JSON, for people and reports.
-    pub settings: String,
+    pub settings: Arc<str>,
     /// A hash of those settings that decide what is measured: with another one, results are not
     /// comparable.
-    pub settings_key: String,
+    pub settings_key: Arc<str>,
     /// l, m and n, as far as no benchmark has its own.
     pub dimensions: Dimensions,
     /// What all seeds are drawn from.
@@ -203,10 +203,10 @@ mod tests {
         ExperimentPlan {
             versions: vec![PlannedVersion { version, toolchain: "rustc 1".to_owned() }],
             benchmarks: ["parse", "print"].map(planned).to_vec(),
-            machine: machine(""),
+            machine: machine("").into(),
             rbench: "0.1.0".to_owned(),
-            settings: "{}".to_owned(),
-            settings_key: "k".to_owned(),
+            settings: "{}".into(),
+            settings_key: "k".into(),
             dimensions: DIMENSIONS,
             seed: 1,
         }
@@ -236,7 +236,10 @@ mod tests {
             "toolchain of HEAD (1a2b3c4)"
         );
         assert_eq!(differing(&|plan| plan.versions.clear()), "number of versions: 1, not 0");
-        assert_eq!(differing(&|plan| plan.machine.cores = 4), "machine: number of CPUs: 2, not 4");
+        assert_eq!(
+            differing(&|plan| Arc::make_mut(&mut plan.machine).cores = 4),
+            "machine: number of CPUs: 2, not 4"
+        );
         assert_eq!(
             differing(&|plan| plan.dimensions.builds = 3),
             "builds × executions × measurements: 10 × 2 × 10, not 3 × 2 × 10"
@@ -256,8 +259,8 @@ mod tests {
         assert_eq!(differing(&|plan| plan.seed = 2), "seed: 1, not 2");
         assert_eq!(
             differing(&|plan| {
-                plan.settings_key.clear();
-                plan.settings = r#"{"cpu":3}"#.to_owned();
+                plan.settings_key = "".into();
+                plan.settings = r#"{"cpu":3}"#.into();
             }),
             "settings: not cpu 3"
         );

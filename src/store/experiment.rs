@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
     time::SystemTime,
 };
 
@@ -16,8 +17,8 @@ use super::{
 use crate::{
     failure::Result,
     model::{
-        Benchmark, Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Version,
-        nanoseconds,
+        Benchmark, Dimensions, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion, Slot,
+        Version, nanoseconds,
     },
 };
 
@@ -225,9 +226,9 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
 fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, Error> {
     // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
     let schema = schema::version(connection)?;
-    let known = |name, since| if schema >= since { name } else { "NULL" };
-    let first_look = known("first_look", schema::WITH_LOOKS);
-    let machine_state = known("machine_state", schema::WITH_MACHINE_STATE);
+    let since = |name, since| if schema >= since { name } else { "NULL" };
+    let first_look = since("first_look", schema::WITH_LOOKS);
+    let machine_state = since("machine_state", schema::WITH_MACHINE_STATE);
     let [of_experiment, of_plan] = match which {
         Which::All | Which::AllOn(_) => ["TRUE"; 2],
         Which::Unfinished => [
@@ -238,25 +239,24 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
 
     let mut statement = connection.prepare_cached(&format!(
         "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
-             {first_look}, seed, {MACHINE}, key, json, identity, {machine_state}
-         FROM experiment JOIN machine ON machine.id = machine JOIN settings ON settings.id = settings
-         WHERE {of_experiment} ORDER BY begun_ns, experiment.id"
+             {first_look}, seed, machine, settings, identity, {machine_state}
+         FROM experiment WHERE {of_experiment} ORDER BY begun_ns, experiment.id"
     ))?;
-    let experiments = statement.query_map((), experiment_at)?;
+    let conditions = Conditions::read(connection)?;
+    let experiments = statement.query_map((), |row| experiment_at(row, &conditions))?;
     let mut experiments: Vec<StoredExperiment> = experiments.collect::<rusqlite::Result<_>>()?;
     let indices: HashMap<i64, usize> =
         experiments.iter().enumerate().map(|(index, one)| (one.id.0, index)).collect();
 
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain.version, failure, experiment
+        "SELECT revision, commit_hash, tree, dirty, summary, time_s, toolchain, failure, experiment
          FROM planned_version JOIN version ON version.id = planned_version.version
-             JOIN toolchain ON toolchain.id = toolchain
          WHERE {of_plan} ORDER BY experiment, position"
     ))?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let Some(index) = indices.get(&row.get(8)?) else { continue };
-        let (version, failure) = version_at(row)?;
+        let (version, failure) = version_at(row, &conditions)?;
         experiments[*index].plan.versions.push(version);
         experiments[*index].unbuildable.push(failure);
     }
@@ -284,11 +284,49 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
     Ok(experiments)
 }
 
-fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
+/// The machines, settings and toolchains of all experiments, by their ids: there are few of them, and many experiments.
+struct Conditions {
+    machines: HashMap<i64, Arc<Machine>>,
+    /// The key and the JSON.
+    settings: HashMap<i64, [Arc<str>; 2]>,
+    toolchains: HashMap<i64, String>,
+}
+
+impl Conditions {
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let machine = |row: &Row<'_>| Ok(Arc::new(machine_at(row, 1)?));
+        Ok(Self {
+            machines: by_id(connection, &format!("SELECT id, {MACHINE} FROM machine"), machine)?,
+            settings: by_id(connection, "SELECT id, key, json FROM settings", |row| {
+                Ok([row.get(1)?, row.get(2)?])
+            })?,
+            toolchains: by_id(connection, "SELECT id, version FROM toolchain", |row| row.get(1))?,
+        })
+    }
+}
+
+/// What the query gives, by the number in its first column.
+fn by_id<T>(
+    connection: &Connection,
+    query: &str,
+    value: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<HashMap<i64, T>> {
+    let mut statement = connection.prepare_cached(query)?;
+    statement.query_map((), |row| Ok((row.get(0)?, value(row)?)))?.collect()
+}
+
+/// What the id in this column is that of.
+fn known<'k, T>(row: &Row<'_>, column: usize, all: &'k HashMap<i64, T>) -> rusqlite::Result<&'k T> {
+    let id = row.get(column)?;
+    all.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, id))
+}
+
+fn experiment_at(row: &Row<'_>, conditions: &Conditions) -> rusqlite::Result<StoredExperiment> {
+    let [settings_key, settings] = known(row, 10, &conditions.settings)?.clone();
     Ok(StoredExperiment {
         id: ExperimentId(row.get(0)?),
-        identity: row.get(17)?,
-        machine_state: row.get(18)?,
+        identity: row.get(11)?,
+        machine_state: row.get(12)?,
         begun: nanoseconds::to_time(row.get(1)?),
         finished: row.get::<_, Option<i64>>(2)?.map(nanoseconds::to_time),
         unbuildable: Vec::new(),
@@ -298,14 +336,17 @@ fn experiment_at(row: &Row<'_>) -> rusqlite::Result<StoredExperiment> {
             rbench: row.get(3)?,
             dimensions: dimensions_at(row, 4)?,
             seed: row.get::<_, i64>(8)?.cast_unsigned(),
-            machine: machine_at(row, 9)?,
-            settings_key: row.get(15)?,
-            settings: row.get(16)?,
+            machine: known(row, 9, &conditions.machines)?.clone(),
+            settings_key,
+            settings,
         },
     })
 }
 
-fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>)> {
+fn version_at(
+    row: &Row<'_>,
+    conditions: &Conditions,
+) -> rusqlite::Result<(PlannedVersion, Option<String>)> {
     let commit: String = row.get(1)?;
     let version = Version {
         revision: row.get(0)?,
@@ -315,7 +356,8 @@ fn version_at(row: &Row<'_>) -> rusqlite::Result<(PlannedVersion, Option<String>
         summary: row.get(4)?,
         time: row.get(5)?,
     };
-    Ok((PlannedVersion { version, toolchain: row.get(6)? }, row.get(7)?))
+    let toolchain = known(row, 6, &conditions.toolchains)?.clone();
+    Ok((PlannedVersion { version, toolchain }, row.get(7)?))
 }
 
 fn planned_benchmark_at(

@@ -204,7 +204,7 @@ fn from_stored(
     }
     let benchmarks: Vec<Benchmark> = found.iter().map(|(benchmark, _)| benchmark.clone()).collect();
     check_few(&benchmarks, args)?;
-    let machine = found.last().map(|(_, stored)| stored.newest.plan.machine.clone());
+    let machine = found.last().map(|(_, stored)| (*stored.newest.plan.machine).clone());
     let mut examined = Vec::with_capacity(found.len());
     for (benchmark, stored) in found {
         let circumstances =

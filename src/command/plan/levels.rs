@@ -88,7 +88,7 @@ impl<'r> Found<'r> {
             |experiment: usize| self.places.iter().any(|place| place.experiment == experiment);
         let is_comparison = |experiment: &usize| {
             let plan = &self.all.experiments[*experiment].plan;
-            plan.versions.len() > 1 && plan.machine == here
+            plan.versions.len() > 1 && *plan.machine == here
         };
         let mut comparisons: Vec<usize> =
             with_benchmark.iter().copied().filter(is_comparison).collect();
@@ -142,7 +142,7 @@ pub fn why_not(results: &Results<'_>, version: &Version, benchmark: &Benchmark) 
 fn places_here(results: &Results<'_>, version: &Version) -> Vec<VersionRef> {
     let here = this_machine();
     let mut places = results.places_of(version);
-    places.retain(|place| results.experiments[place.experiment].plan.machine == here);
+    places.retain(|place| *results.experiments[place.experiment].plan.machine == here);
     places
 }
 

@@ -131,14 +131,14 @@ fn results_of_two_machines_come_together() {
     let (_from, from) = full();
     let (_to, to) = store();
     let other = Machine { id: "other".to_owned(), ..machine() };
-    let here = to.begin(&ExperimentPlan { machine: other.clone(), ..plan() }).unwrap();
+    let here = to.begin(&ExperimentPlan { machine: other.clone().into(), ..plan() }).unwrap();
     record_all(&to, here, &benchmark("parse"));
     to.finish(here).unwrap();
     import(&to, &export(&from)).unwrap();
     let experiments = to.experiments().unwrap();
     let ids: Vec<_> = experiments.iter().map(|experiment| experiment.id).collect();
     assert_eq!(to.rows(&benchmark("parse"), &ids).unwrap().len(), 16);
-    assert_eq!(experiments.iter().filter(|one| one.plan.machine == other).count(), 1);
+    assert_eq!(experiments.iter().filter(|one| *one.plan.machine == other).count(), 1);
 }
 
 /// Imports the lines with one changed; it must be refused with these words, and change nothing.
@@ -252,7 +252,7 @@ fn an_export_of_schema_1_is_imported_whole() {
     assert!(finished.finished.is_some() && unfinished.finished.is_none());
     assert_eq!(unfinished.unbuildable, [None, Some("no".to_owned())]);
     assert_eq!(finished.plan.versions, plan().versions);
-    assert_eq!(finished.plan.machine, machine());
+    assert_eq!(*finished.plan.machine, machine());
     assert_eq!(finished.plan.benchmarks, [], "schema 1 did not know what was planned");
     let rows = store.rows(&benchmark("parse"), &[finished.id]).unwrap();
     assert_eq!(rows.len(), 8);
@@ -296,7 +296,7 @@ fn values_of_environment_variables_do_not_come_in_and_results_stay_comparable() 
     let [one, other] = &store.experiments().unwrap()[..] else { panic!("two experiments") };
     assert!(one.plan.settings.contains("RUSTFLAGS=blake3:"), "{}", one.plan.settings);
     assert_eq!(one.plan.settings_key, other.plan.settings_key);
-    assert!(!OF_SCHEMA_1.contains(&one.plan.settings_key), "it is no hash of the values");
+    assert!(!OF_SCHEMA_1.contains(&*one.plan.settings_key), "it is no hash of the values");
     let bytes_of_all_files = || {
         let files = fs::read_dir(path(&directory).parent().unwrap()).unwrap();
         files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect::<Vec<u8>>()

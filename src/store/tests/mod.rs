@@ -49,10 +49,10 @@ fn plan() -> ExperimentPlan {
     ExperimentPlan {
         versions: vec![planned("aa"), planned("bb")],
         benchmarks: ["parse", "print"].map(planned_benchmark).to_vec(),
-        machine: machine(),
+        machine: machine().into(),
         rbench: "0.1.0".to_owned(),
-        settings: "{}".to_owned(),
-        settings_key: "k".to_owned(),
+        settings: "{}".into(),
+        settings_key: "k".into(),
         dimensions: Dimensions { first_look: None, builds: 2, executions: 2, measurements: 3 },
         seed: u64::MAX,
     }

@@ -103,7 +103,7 @@ fn an_unfinished_experiment_is_found_with_what_is_done_until_it_is_finished() {
 fn an_experiment_with_another_plan_is_not_continued() {
     let store = Store::in_memory().unwrap();
     store.begin(&plan()).unwrap();
-    let other = ExperimentPlan { settings_key: "l".to_owned(), ..plan() };
+    let other = ExperimentPlan { settings_key: "l".into(), ..plan() };
     assert_eq!(store.find_unfinished(&other).unwrap(), None);
     let mut filtered = plan();
     filtered.benchmarks.truncate(1);

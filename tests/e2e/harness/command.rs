@@ -1,11 +1,6 @@
 //! Whole programs, started by this process or by a launcher.
 
-use std::{
-    ffi::OsString,
-    hint::black_box,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{ffi::OsString, hint::black_box, path::PathBuf, time::Duration};
 
 use cargo_rbench::{
     harness::{Command, Conditions, Executable, Harness},
