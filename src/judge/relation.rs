@@ -85,7 +85,7 @@ pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) ->
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
+    use std::{sync::Arc, time::SystemTime};
 
     use super::*;
     use crate::judge::testing::{experiment, place};
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn another_machine_is_passed_over_or_named() {
         let mut larger = experiment(&["base"], "key");
-        std::sync::Arc::make_mut(&mut larger.plan.machine).cores = 64;
+        Arc::make_mut(&mut larger.plan.machine).cores = 64;
         let experiments = [experiment(&["base"], "key"), larger, experiment(&["head"], "key")];
         let head = [place(2, 0)];
         let relation = Relation::of(&[place(0, 0), place(1, 0)], &head, &experiments);

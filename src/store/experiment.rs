@@ -226,9 +226,9 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
 fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, Error> {
     // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
     let schema = schema::version(connection)?;
-    let since = |name, since| if schema >= since { name } else { "NULL" };
-    let first_look = since("first_look", schema::WITH_LOOKS);
-    let machine_state = since("machine_state", schema::WITH_MACHINE_STATE);
+    let column = |name, since| if schema >= since { name } else { "NULL" };
+    let first_look = column("first_look", schema::WITH_LOOKS);
+    let machine_state = column("machine_state", schema::WITH_MACHINE_STATE);
     let [of_experiment, of_plan] = match which {
         Which::All | Which::AllOn(_) => ["TRUE"; 2],
         Which::Unfinished => [
@@ -286,37 +286,37 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
 
 /// The machines, settings and toolchains of all experiments, by their ids: there are few of them, and many experiments.
 struct Conditions {
-    machines: HashMap<i64, Arc<Machine>>,
+    machines: BTreeMap<i64, Arc<Machine>>,
     /// The key and the JSON.
-    settings: HashMap<i64, [Arc<str>; 2]>,
-    toolchains: HashMap<i64, String>,
+    settings: BTreeMap<i64, [Arc<str>; 2]>,
+    toolchains: BTreeMap<i64, String>,
 }
 
 impl Conditions {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let machine = |row: &Row<'_>| Ok(Arc::new(machine_at(row, 1)?));
         Ok(Self {
-            machines: by_id(connection, &format!("SELECT id, {MACHINE} FROM machine"), machine)?,
-            settings: by_id(connection, "SELECT id, key, json FROM settings", |row| {
+            machines: read::by_id(
+                connection,
+                &format!("SELECT id, {MACHINE} FROM machine"),
+                machine,
+            )?,
+            settings: read::by_id(connection, "SELECT id, key, json FROM settings", |row| {
                 Ok([row.get(1)?, row.get(2)?])
             })?,
-            toolchains: by_id(connection, "SELECT id, version FROM toolchain", |row| row.get(1))?,
+            toolchains: read::by_id(connection, "SELECT id, version FROM toolchain", |row| {
+                row.get(1)
+            })?,
         })
     }
 }
 
-/// What the query gives, by the number in its first column.
-fn by_id<T>(
-    connection: &Connection,
-    query: &str,
-    value: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<HashMap<i64, T>> {
-    let mut statement = connection.prepare_cached(query)?;
-    statement.query_map((), |row| Ok((row.get(0)?, value(row)?)))?.collect()
-}
-
 /// What the id in this column is that of.
-fn known<'k, T>(row: &Row<'_>, column: usize, all: &'k HashMap<i64, T>) -> rusqlite::Result<&'k T> {
+fn known<'k, T>(
+    row: &Row<'_>,
+    column: usize,
+    all: &'k BTreeMap<i64, T>,
+) -> rusqlite::Result<&'k T> {
     let id = row.get(column)?;
     all.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, id))
 }
@@ -362,11 +362,10 @@ fn version_at(
 
 fn planned_benchmark_at(
     row: &Row<'_>,
-    known: &BTreeMap<i64, Benchmark>,
+    benchmarks: &BTreeMap<i64, Benchmark>,
 ) -> rusqlite::Result<PlannedBenchmark> {
-    let id = row.get(0)?;
-    let benchmark = known.get(&id).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))?;
-    Ok(PlannedBenchmark { benchmark: benchmark.clone(), dimensions: dimensions_at(row, 1)? })
+    let benchmark = known(row, 0, benchmarks)?.clone();
+    Ok(PlannedBenchmark { benchmark, dimensions: dimensions_at(row, 1)? })
 }
 
 fn dimensions_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Dimensions> {

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ExperimentId, Store,
-    columns::{
-        BENCHMARK, BENCHMARK_WIDTH, benchmark_at, bytes_at, layout_at, seed_at, stage_at,
-        stage_number,
-    },
+    columns::{BENCHMARK, benchmark_at, bytes_at, layout_at, seed_at, stage_at, stage_number},
     encoding::{self, Entry},
     error::Error,
 };
@@ -126,11 +123,18 @@ impl Store<'_> {
 
 /// Every benchmark by its id, in the order in which the store met them.
 pub(super) fn benchmarks_by_id(connection: &Connection) -> Result<BTreeMap<i64, Benchmark>, Error> {
-    let select = format!("SELECT {BENCHMARK}, benchmark.id FROM benchmark");
-    let mut statement = connection.prepare_cached(&select)?;
-    let benchmark = |row: &SqlRow<'_>| Ok((row.get(BENCHMARK_WIDTH)?, benchmark_at(row, 0)?));
-    let rows = statement.query_map((), benchmark)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let query = format!("SELECT benchmark.id, {BENCHMARK} FROM benchmark");
+    Ok(by_id(connection, &query, |row| benchmark_at(row, 1))?)
+}
+
+/// What the query gives, by the number in its first column.
+pub(super) fn by_id<T>(
+    connection: &Connection,
+    query: &str,
+    value: impl Fn(&SqlRow<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<BTreeMap<i64, T>> {
+    let mut statement = connection.prepare_cached(query)?;
+    statement.query_map((), |row| Ok((row.get(0)?, value(row)?)))?.collect()
 }
 
 /// See [`Store::rows`].
