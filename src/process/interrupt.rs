@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
+    thread,
 };
 
 use rustix::{
@@ -47,6 +48,8 @@ pub struct Interrupt {
     writer: UnixStream,
     running: Arc<Running>,
     kept: Arc<AtomicKept>,
+    /// Set by a signal handler that is about to end this process.
+    ends_now: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -56,7 +59,8 @@ impl Interrupt {
             UnixStream::pair().or_fail(Exit::Internal, || "cannot open a socket pair")?;
         // When the buffer is full it is set all the more: nobody must ever wait for room.
         writer.set_nonblocking(true).or_fail(Exit::Internal, || "cannot set up a socket pair")?;
-        Ok(Self { reader, writer, running: Arc::default(), kept: Arc::default() })
+        let (running, kept, ends_now) = Default::default();
+        Ok(Self { reader, writer, running, kept, ends_now })
     }
 
     /// An interrupt that SIGINT, SIGTERM and SIGHUP set, for the rest of this process, while a child
@@ -85,10 +89,12 @@ impl Interrupt {
             let running = Arc::clone(&interrupt.running);
             let kept = Arc::clone(&interrupt.kept);
             let interrupted = Arc::clone(&interrupted);
+            let ends_now = Arc::clone(&interrupt.ends_now);
             let handler = move || {
                 // Others than people send the same signal twice and mean one: GNU timeout does.
                 let again = interrupted.swap(true, Ordering::SeqCst) && signal == SIGINT;
                 if again || !(always_in_order || running.is_any()) {
+                    ends_now.store(true, Ordering::SeqCst);
                     running.kill();
                     end_this_process(kept.get());
                 }
@@ -129,6 +135,14 @@ impl Interrupt {
     /// What is kept at present.
     pub fn kept(&self) -> Kept {
         self.kept.get()
+    }
+
+    /// To be called when a child has ended. It does not return if a signal handler killed the child: that
+    /// handler ends this process and says why, and nobody else is to.
+    pub(super) fn leave_the_end_to_the_handler(&self) {
+        while self.ends_now.load(Ordering::SeqCst) {
+            thread::park();
+        }
     }
 
     /// Sets it.
@@ -258,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_signal_sets_it_while_a_child_runs_instead_of_ending_the_process() {
-        use std::{process::Command, thread, time::Duration};
+        use std::{process::Command, time::Duration};
 
         use rustix::process::{getpid, kill_process};
 

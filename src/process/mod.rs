@@ -144,6 +144,7 @@ pub fn run(
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
     let ended_from_here = wait.for_the_end(&mut capture)?;
     let wall = clock.elapsed();
+    interrupt.leave_the_end_to_the_handler();
     // The child is a zombie now, so its id cannot have gone to another group.
     child.signal(Signal::KILL);
     drop(running);

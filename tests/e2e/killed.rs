@@ -179,6 +179,15 @@ impl Comparison {
     }
 }
 
+/// Waits until a process to which that signal was sent has stopped: until it is its turn on its CPU, it would
+/// heed other signals first.
+fn wait_until_stopped(process: Pid) {
+    let status = format!("/proc/{}/status", process.as_raw_pid());
+    while !std::fs::read_to_string(&status).unwrap().contains("State:\tT") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A comparison that goes on.
 struct Running {
     child: Child,
@@ -286,7 +295,9 @@ fn the_second_ctrl_c_does_not_wait_for_a_benchmark_that_is_deaf() {
     running.wait_until_it_says("plan: ");
     comparison.wait_until(true);
     // Asked to end, it does not while it is stopped, and would be killed after two seconds.
-    kill_process(comparison.executed().unwrap(), Signal::STOP).unwrap();
+    let benchmark = comparison.executed().unwrap();
+    kill_process(benchmark, Signal::STOP).unwrap();
+    wait_until_stopped(benchmark);
     while running.child.try_wait().unwrap().is_none() {
         running.signal(Signal::INT);
         // Signals that come before the first is handled are one with it.
