@@ -319,7 +319,9 @@ fn a_toolchain_that_is_not_installed_is_named() {
     project.commit("Use an old toolchain");
     project.git(&["rm", "--quiet", "rust-toolchain.toml"]);
     project.commit("Use what there is");
-    let outcome = project.rbench(&["build", "HEAD~1"]).fails_with(3);
+    // Only the proxies of rustup read the file.
+    let build = project.rbench(&["build", "HEAD~1"]).env("PATH", rbench::host_path());
+    let outcome = build.fails_with(3);
     outcome.assert_stderr_has(&["HEAD~1", "1.2.3", "not installed"]);
     project.build(&ONE);
 }

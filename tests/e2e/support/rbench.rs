@@ -196,7 +196,7 @@ pub fn hermetic(command: &mut Command, home: &Path) {
         })
     };
     let variables: [(&str, OsString); 14] = [
-        ("PATH", host_path()),
+        ("PATH", path_without_proxies()),
         ("HOME", home.into()),
         ("XDG_CACHE_HOME", home.join("cache").into()),
         ("TMPDIR", home.join("tmp").into()),
@@ -229,6 +229,16 @@ fn heed_signals(command: &mut Command) {
     unsafe {
         std::os::unix::process::CommandExt::pre_exec(command, reset);
     }
+}
+
+/// The `PATH` on which the tools of the toolchain that runs the tests come first. A proxy of rustup takes 10 ms each
+/// time to find them, which was a tenth of the time of all tests.
+fn path_without_proxies() -> OsString {
+    let cargo = std::env::var_os("CARGO").map(PathBuf::from);
+    let tools = cargo.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let host = host_path();
+    let path = tools.into_iter().chain(std::env::split_paths(&host));
+    std::env::join_paths(path).expect("what was split can be joined")
 }
 
 /// The `PATH` without what the outer `cargo test` put in front: its toolchain's own directory would
