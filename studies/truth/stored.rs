@@ -137,13 +137,26 @@ fn duration(pair: &[&Resources]) -> Duration {
 
 /// How long an execution warmed up and measured.
 fn inside(benchmark: &Benchmark, execution: &Execution) -> Duration {
+    let is_by = |kind: HarnessKind| benchmark.target == format!("by_{}", kind.name());
     let Execution { asked, warm_up, .. } = execution;
+    let measured = execution.measured_time();
     // Divan gives one median for all of its samples unless it takes turns, and does not warm up.
-    if benchmark.target == format!("by_{}", HarnessKind::Divan.name()) {
+    if is_by(HarnessKind::Divan) {
         let of_each = asked.measurements as f64 / execution.measurements().max(1) as f64;
-        return execution.measured_time().mul_f64(of_each);
+        return measured.mul_f64(of_each);
     }
-    execution.measured_time() + warm_up.unwrap_or(asked.warm_up)
+    let warm_up = warm_up.unwrap_or(asked.warm_up);
+    measured + if is_by(HarnessKind::Criterion) { doubled(warm_up, execution) } else { warm_up }
+}
+
+/// How long Criterion.rs warms up: it doubles the number of iterations until this time is over.
+fn doubled(warm_up: Duration, execution: &Execution) -> Duration {
+    let wall = execution.series_of(&Metric::wall());
+    let iterations: u64 = wall.into_iter().flat_map(|wall| &wall.iterations).sum();
+    let of_one = execution.measured_time().div_f64(iterations.max(1) as f64);
+    let mut times =
+        (1..u64::BITS).map(|doublings| of_one.mul_f64(((1_u64 << doublings) - 1) as f64));
+    times.find(|time| *time > warm_up).unwrap_or(warm_up)
 }
 
 /// Whether others took the CPU from an execution more often than on a quiet machine, as rbench's warning has it.
