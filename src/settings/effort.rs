@@ -92,14 +92,15 @@ impl Effort {
     /// The effort where nobody says another.
     ///
     /// In turns, many short measurements make both versions meet the same disturbances; alone, few longer
-    /// ones are more likely to have a quiet one among them. Both take the same time.
+    /// ones are more likely to have a quiet one among them. In turns, more measurements take less time than more
+    /// builds to show the same change, since most of what varies varies within an execution.
     ///
     /// A comparison executes each build once: as many executions of more builds show a smaller change. One
     /// version alone has each build executed twice, so that what varies between builds can be told from what
     /// varies between executions.
     pub const fn default_for(purpose: Purpose) -> Self {
         let (measurements, floor) = match purpose.interleave() {
-            Interleave::Turns => (50, Duration::from_millis(1)),
+            Interleave::Turns => (80, Duration::from_millis(1)),
             Interleave::Executions => (10, Duration::from_millis(5)),
         };
         let (looks, executions) = match purpose {
