@@ -42,7 +42,10 @@ impl Scratch {
                 .prefix(PREFIX)
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(place)?;
-            let lock = File::open(directory.path())?;
+            let lock = match File::open(directory.path()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
             // Where the file system knows no locks, nothing is removed either.
             let _ = lock.lock();
             // It may have been taken for one that was left behind, until it was locked.

@@ -197,6 +197,9 @@ impl Children {
     fn left_by(&self, process: &Process) -> Option<Pid> {
         let known = self.left_behind.get(&process.id.as_raw_pid()).copied();
         known.or(process.group).filter(|child| self.runs(*child)).or_else(|| {
+            if process.has_ended {
+                return None;
+            }
             let member = procfs::variable(process.id, MEMBER_VARIABLE)?.parse().ok();
             let mut members = self.running.iter().filter(|child| child.member.is_some());
             members.find(|child| child.member == member).map(|child| child.id)
@@ -209,6 +212,7 @@ mod tests {
     use std::os::unix::process::CommandExt;
 
     use super::*;
+    use crate::process::testing::leaves_descendants;
 
     fn start(script: &str) -> Child {
         let mut command = Command::new("sh");
@@ -230,6 +234,7 @@ mod tests {
 
     #[test]
     fn of_two_that_have_ended_each_ends_what_it_left_behind_itself() {
+        let _alone = leaves_descendants();
         let directory = tempfile::tempdir().unwrap();
         let start = |member: usize| {
             let file = directory.path().join(member.to_string());

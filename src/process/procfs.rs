@@ -1,6 +1,6 @@
 //! The running processes, as `/proc` lists them.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use rustix::process::Pid;
 
@@ -19,10 +19,24 @@ pub(super) struct Process {
 /// The value that a process got for a variable when it was started, if it may be read. One that has ended has
 /// none.
 pub(super) fn variable(id: Pid, name: &str) -> Option<String> {
-    let all = fs::read(format!("/proc/{id}/environ")).ok()?;
+    let all = environment(id)?;
     let mut variables = all.split(|byte| *byte == 0);
     let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// What a process got for an environment. For a moment after it has begun to execute another program it has none,
+/// so that one is looked for again.
+fn environment(id: Pid) -> Option<Vec<u8>> {
+    let path = format!("/proc/{id}/environ");
+    for _ in 0..10 {
+        let all = fs::read(&path).ok()?;
+        if !all.is_empty() {
+            return Some(all);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    None
 }
 
 /// All processes that this one may see.

@@ -1,6 +1,18 @@
-//! Compiles what tests execute or preload.
+//! Compiles what tests execute or preload, and keeps tests apart.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Waits for other tests whose children leave descendants behind in sessions of their own. All tests run in one
+/// process, which adopts these descendants and cannot always tell whose they are.
+pub fn leaves_descendants() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Has rustc make a file of this source, with these flags.
 pub fn compile(source: &str, flags: &str, to: &Path) {

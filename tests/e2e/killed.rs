@@ -216,7 +216,8 @@ impl Running {
 
 #[test]
 fn a_comparison_killed_in_any_stage_loses_nothing_that_it_said_was_done() {
-    let comparison = Comparison::new("1ms");
+    // Long enough that none has ended when the signal comes.
+    let comparison = Comparison::new("10ms");
     let mut said = 0;
     for part in ["measured 4 of", "with fresh layouts", "measured 4 of"] {
         let mut running = comparison.start();

@@ -203,11 +203,11 @@ fn a_program_sees_all_cpus_though_it_runs_on_one() {
     let program = Program::compile(
         "fn main() {
             let cpus = std::thread::available_parallelism().unwrap().get();
-            std::process::exit(i32::try_from(cpus).unwrap());
+            std::process::exit(i32::try_from(cpus % 256).unwrap());
         }",
     );
     let cpus = std::thread::available_parallelism().unwrap().get();
-    assert_eq!(program.run(&[]).1, Ending::Exited(i32::try_from(cpus).unwrap()));
+    assert_eq!(program.run(&[]).1, Ending::Exited(i32::try_from(cpus % 256).unwrap()));
 }
 
 #[test]

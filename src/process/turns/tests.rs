@@ -21,24 +21,31 @@ use crate::process::{
     testing::compile,
 };
 
-/// The library, and a program that reads the clock until 60 ms have gone by, and then prints how long a message
-/// took that never came, for which it waited at most 20 ms, and what its directory has.
+/// The library, and a program that reads the clock until 60 ms have gone by, or as many as it is told, and then
+/// prints how long a message took that never came, for which it waited at most 20 ms, what its directory has, and on
+/// how many CPUs it may run.
 struct Built {
     directory: TempDir,
 }
 
 const PROGRAM: &str = r#"
 use std::{sync::mpsc::channel, time::{Duration, Instant}};
+unsafe extern "C" {
+    fn sched_getaffinity(process: i32, bytes: usize, mask: *mut u64) -> i32;
+}
 fn main() {
+    let milliseconds = std::env::args().nth(1).map_or(60, |given| given.parse().unwrap());
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_millis(60) {}
+    while begin.elapsed() < Duration::from_millis(milliseconds) {}
     let (_sender, receiver) = channel::<()>();
     let begin = Instant::now();
     let _ = receiver.recv_timeout(Duration::from_millis(20));
     println!("{}", begin.elapsed().as_millis());
     println!("{}", std::fs::read_to_string("/proc/self/fd/250/name").unwrap_or_default());
     println!("{}", std::env::var("LD_PRELOAD").unwrap_or_default());
-    println!("{}", std::thread::available_parallelism().unwrap());
+    let mut mask = [0; 16];
+    assert_eq!(unsafe { sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr()) }, 0);
+    println!("{}", mask.iter().map(|part| part.count_ones()).sum::<u32>());
     println!("{}", std::fs::read_to_string("/proc/self/personality").unwrap_or_default().trim());
     println!("{:p} {:p} {:p}", &begin, Box::new(0), main as fn());
 }
@@ -91,11 +98,12 @@ fn member(ring: &Arc<Ring>, index: usize) -> Member {
 }
 
 fn start(member: &Member) -> Child {
-    start_program(member, "program")
+    start_program(member, "program", None)
 }
 
-fn start_program(member: &Member, name: &str) -> Child {
+fn start_program(member: &Member, name: &str, argument: Option<&str>) -> Child {
     let mut command = Command::new(built().directory.path().join(name));
+    command.args(argument);
     member.apply(&mut command);
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
@@ -172,7 +180,7 @@ fn what_other_processes_take_of_the_cpu_is_not_part_of_the_own_time_and_sleep_is
                 }
             };
             let _others = [scope.spawn(busy), scope.spawn(busy)];
-            printed(start_program(&worker, "work"))
+            printed(start_program(&worker, "work", None))
         });
         let lines = crowd.join().unwrap();
         is_done.store(true, Ordering::Relaxed);
@@ -212,7 +220,9 @@ fn a_process_goes_on_whose_partner_never_comes_or_is_killed() {
 
     let ring = ring();
     let [left, killed] = [0, 1].map(|index| member(&ring, index));
-    let (mut child, other) = (start(&killed), start(&left));
+    // It is killed long before it would end.
+    let mut child = start_program(&killed, "program", Some("60000"));
+    let other = start(&left);
     while killed.taken().unwrap().passed == 0 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -233,8 +243,9 @@ fn a_process_whose_partner_never_passes_the_turn_is_ended_at_both_deadlines() {
         directory: "/".into(),
         ..Invocation::default()
     };
-    let short = Duration::from_millis(100);
-    let limits = Limits { deadline: short, grace: short, ..Limits::default() };
+    // Long enough that it is loaded and waits for its turn.
+    let deadline = Duration::from_secs(1);
+    let limits = Limits { deadline, grace: Duration::from_millis(100), ..Limits::default() };
     let interrupt = Interrupt::new().unwrap();
     let ended = run(&invocation, &limits, &interrupt, Some(&waiting)).unwrap();
     assert_eq!(ended.ending, Ending::Deadline);

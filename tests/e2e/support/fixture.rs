@@ -1,7 +1,7 @@
 //! Copies the crates of `fixtures/` and builds their bench targets.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
@@ -91,6 +91,10 @@ fn executable(name: &str, target: &str, path: PathBuf, directory: &Path) -> Exec
 fn build_with_cargo(name: &str, toolchain: Option<&str>, features: &str) -> Vec<Executable> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = place().join(name);
+    // Other features of the same fixture may be asked for at the same time.
+    fs::create_dir_all(place()).unwrap();
+    let lock = File::create(place().join(format!("{name}.lock"))).unwrap();
+    lock.lock().unwrap();
     copy_directory(&root.join("fixtures").join(name), &copy);
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
