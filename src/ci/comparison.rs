@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::{
-    failure::{Exit, Failure, OrFail, Result},
+    failure::{Exit, Failure, Result},
     model::{Benchmark, Metric, Partition, Unit},
     report::{
         compare::Counts,
@@ -131,6 +131,12 @@ pub(super) struct Function {
     while_measuring: bool,
 }
 
+/// Where JSON is wrong. What stands there is not told: a runner could take it for a command.
+fn without_its_text(error: &serde_json::Error) -> String {
+    let what = if error.is_eof() { "it ends too early" } else { "it has another form" };
+    format!("{what}, at line {}, column {}", error.line(), error.column())
+}
+
 impl Comparison {
     /// Reads a document, and refuses what `compare` does not write.
     pub fn parse(text: &str) -> Result<Self> {
@@ -140,8 +146,8 @@ impl Comparison {
         if text.len() > LARGEST {
             return Err(refused("it is larger than 64 MiB"));
         }
-        let what = || "this is no comparison of rbench";
-        let comparison: Self = serde_json::from_str(text).or_fail(Exit::Usage, what)?;
+        let comparison: Self =
+            serde_json::from_str(text).map_err(|error| refused(&without_its_text(&error)))?;
         let nested = comparison.also_against.iter().any(|also| also.also_against.is_some());
         if nested {
             return Err(refused("there are more than two comparisons in it"));
@@ -151,6 +157,9 @@ impl Comparison {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.partition.is_some_and(|partition| !partition.is_possible()) {
+            return Err("its part is none of up to 1000".to_owned());
+        }
         if self.schema_version != SCHEMA_VERSION {
             let version = self.schema_version;
             return Err(format!("its schema version is {version}, and not {SCHEMA_VERSION}"));

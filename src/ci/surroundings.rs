@@ -65,6 +65,9 @@ pub struct Surroundings {
 const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 impl Provider {
+    /// All variables that may have a token, of whichever service.
+    pub const TOKEN_VARIABLES: [&'static str; 3] = ["RBENCH_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN"];
+
     /// The service whose variables are there.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let is_set = |name| variable(name).is_some_and(|value| value == "true");
@@ -200,6 +203,8 @@ impl Surroundings {
             Some(Base::MergeBase { branch, tip: None })
         };
         let of_push = || {
+            // Others, such as those of a schedule, have no commit before them.
+            variable("CI_PIPELINE_SOURCE").is_none_or(|source| source == "push").then_some(())?;
             let before = variable("CI_COMMIT_BEFORE_SHA")?;
             let branch = variable("CI_COMMIT_BRANCH");
             Some(Base::of_push(&before, branch.as_deref(), variable("CI_DEFAULT_BRANCH")))
@@ -213,7 +218,8 @@ impl Surroundings {
             head: variable("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
                 .or_else(|| variable("CI_COMMIT_SHA")),
             base: of_request().or_else(of_push).unwrap_or(Base::Unknown),
-            project: variable("CI_PROJECT_ID"),
+            // The pipeline of a fork runs in the fork.
+            project: variable("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| variable("CI_PROJECT_ID")),
             request: variable("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             api: variable("CI_API_V4_URL"),
             summary: None,

@@ -216,10 +216,10 @@ fn what_compare_does_not_write_is_refused() {
         ),
         (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),
         (&|it| it["base"]["commit"] = json!("<b>".repeat(40)), "hexadecimal"),
-        (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "lovely"),
+        (&|it| it["benchmarks"][0]["verdict"] = json!("lovely"), "another form"),
         (&|it| it["benchmarks"][0]["base"]["value"] = json!(1e40), "too large"),
-        (&|it| it["benchmarks"][0]["id"] = json!(7), "string"),
-        (&|it| it["benchmarks"] = json!({}), "sequence"),
+        (&|it| it["benchmarks"][0]["id"] = json!(7), "another form"),
+        (&|it| it["benchmarks"] = json!({}), "another form"),
         (
             &|it| {
                 let mut also = it.clone();
@@ -230,7 +230,7 @@ fn what_compare_does_not_write_is_refused() {
         ),
     ] {
         let text = refused(change);
-        assert!(text.contains(reason), "{text}");
+        assert!(text.contains(reason) && !text.contains("lovely"), "{text}");
     }
     assert!(Comparison::parse("[").is_err() && Comparison::parse(&"[".repeat(100_000)).is_err());
 }

@@ -65,9 +65,12 @@ pub struct CiPlaceArgs {
 /// `cargo rbench ci comment`.
 #[derive(Debug, Args)]
 pub struct CiCommentArgs {
-    /// What `ci` or `compare --output` wrote.
-    #[arg(long, value_name = "FILE")]
-    pub from: PathBuf,
+    /// What `ci` or `compare --output` wrote; if there is no such file, an earlier comment says that nothing was compared.
+    #[arg(long, value_name = "FILE", required_unless_present = "stale")]
+    pub from: Option<PathBuf>,
+    /// Mark an earlier comment as stale: a comparison of a newer commit has begun.
+    #[arg(long, conflicts_with = "from")]
+    pub stale: bool,
     /// How the comment is found again.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = comment_name)]
     pub comment_name: String,

@@ -111,7 +111,6 @@ impl Comments {
             if body.starts_with(marker.trim_end()) {
                 candidates.push((Found { id: entry.id, body }, entry.user.or(entry.author)));
             }
-            false
         })?;
         if candidates.is_empty() {
             return Ok(None);
@@ -146,26 +145,39 @@ impl Comments {
         found(&answer, body)
     }
 
-    /// The number of the open pull request of GitHub whose newest commit is this one; `branch` is where it comes from,
-    /// with the owner before it.
-    pub fn request_of_commit(
+    /// The newest commit of a request.
+    pub fn newest_commit(
+        &self,
+        Request { host, project, number }: &Request,
+    ) -> Result<String, Trouble> {
+        let (path, place) = match host {
+            Host::Github => (format!("/repos/{project}/pulls/{number}"), "/head/sha"),
+            Host::Gitlab => (format!("/projects/{project}/merge_requests/{number}"), "/sha"),
+        };
+        let answer = self.http.send(Method::Get, &path, None)?;
+        let commit = answer.pointer(place).and_then(Value::as_str);
+        commit.map(str::to_owned).ok_or_else(|| Trouble::Answer("it has no commit".to_owned()))
+    }
+
+    /// The numbers of the open pull requests of GitHub whose newest commit is this one; `branch` is where they come
+    /// from, with the owner before it. One branch may have requests to several others.
+    pub fn requests_of_commit(
         &self,
         project: &str,
         commit: &str,
         branch: Option<(&str, &str)>,
-    ) -> Result<Option<u64>, Trouble> {
+    ) -> Result<Vec<u64>, Trouble> {
         let branch = branch.map(|(owner, branch)| {
             format!("&head={}:{}", percent_encoded(owner), percent_encoded(branch))
         });
         let path = format!("/repos/{project}/pulls?state=open{}", branch.unwrap_or_default());
-        let mut number = None;
+        let mut numbers = Vec::new();
         self.pages(&path, |request: PullRequest| {
             if request.head.sha == commit {
-                number = Some(request.number);
+                numbers.push(request.number);
             }
-            number.is_some()
         })?;
-        Ok(number)
+        Ok(numbers)
     }
 
     /// The name of the account that the token belongs to, if it belongs to one.
@@ -182,11 +194,11 @@ impl Comments {
         }
     }
 
-    /// Reads a list, page after page, until `is_enough` of an entry.
+    /// Reads a list, page after page.
     fn pages<T: for<'de> Deserialize<'de>>(
         &self,
         path: &str,
-        mut is_enough: impl FnMut(T) -> bool,
+        mut each: impl FnMut(T),
     ) -> Result<(), Trouble> {
         let joint = if path.contains('?') { '&' } else { '?' };
         for page in 1..=MOST_PAGES {
@@ -195,11 +207,7 @@ impl Comments {
             let entries: Vec<T> = serde_json::from_value(answer)
                 .map_err(|error| Trouble::Answer(error.to_string()))?;
             let is_last = entries.len() < PAGE;
-            for entry in entries {
-                if is_enough(entry) {
-                    return Ok(());
-                }
-            }
+            entries.into_iter().for_each(&mut each);
             if is_last {
                 return Ok(());
             }

@@ -21,8 +21,11 @@ const TRIES: u32 = 3;
 /// How long the API may ask to wait before the next try.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// The wait after an error of the server, and after a limit without a time.
+/// The wait after an error of the server.
 const WAIT: Duration = Duration::from_secs(2);
+
+/// The wait after a limit without a time: what GitHub asks for.
+const LIMIT_WAIT: Duration = LONGEST_WAIT;
 
 /// The largest answer, in bytes.
 const LARGEST: u64 = 32 << 20;
@@ -162,8 +165,10 @@ impl Http {
                     return serde_json::from_str(&answer.body)
                         .map_err(|error| Trouble::Answer(error.to_string()));
                 }
-                429 => answer.wait.unwrap_or(WAIT),
-                403 if answer.wait.is_some() => answer.wait.unwrap_or(WAIT),
+                429 => answer.wait.unwrap_or(LIMIT_WAIT),
+                403 if answer.wait.is_some() || answer.is_of_limit() => {
+                    answer.wait.unwrap_or(LIMIT_WAIT)
+                }
                 // What was posted may be there in spite of the error.
                 500..600 if method != Method::Post => {
                     trouble = answer.trouble();
@@ -214,6 +219,13 @@ struct Answer {
 }
 
 impl Answer {
+    /// Whether a limit is the reason for this answer, by its words: secondary limits of GitHub need not say when they
+    /// end.
+    fn is_of_limit(&self) -> bool {
+        let text = self.body.to_lowercase();
+        text.contains("rate limit") || text.contains("abuse detection")
+    }
+
     fn trouble(&self) -> Trouble {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let message = match &body["message"] {

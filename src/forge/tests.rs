@@ -137,6 +137,17 @@ fn a_limit_is_waited_for_as_long_as_the_api_says() {
 }
 
 #[test]
+fn a_limit_without_a_time_is_waited_for_a_minute() {
+    let api = Api::start();
+    let (comments, waited) = comments(&api, Host::Github);
+    api.faults(fault("POST", 429, &[]));
+    let message = "You have exceeded a secondary rate limit. Please wait a few minutes.";
+    api.faults(Fault { message, ..fault("POST", 403, &[("x-ratelimit-remaining", "99")]) });
+    comments.create(&request(Host::Github), "x").unwrap();
+    assert_eq!(*waited.borrow(), [60, 60].map(Duration::from_secs));
+}
+
+#[test]
 fn patience_with_limits_is_bounded() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);
@@ -162,16 +173,18 @@ fn what_may_have_been_written_is_not_written_again() {
 }
 
 #[test]
-fn the_request_of_a_commit_is_the_one_whose_newest_commit_it_is() {
+fn the_requests_of_a_commit_are_those_whose_newest_commit_it_is() {
     let api = Api::start();
     for number in 1..=150 {
         api.add_pull(number, &format!("commit {number}"));
     }
     let (comments, _) = comments(&api, Host::Github);
     let branch = Some(("some one", "topic/a&b"));
-    let number = |commit: &str| comments.request_of_commit("o/n", commit, branch).unwrap();
-    assert_eq!(number("commit 120"), Some(120));
-    assert_eq!(number("commit 151"), None);
+    let numbers = |commit: &str| comments.requests_of_commit("o/n", commit, branch).unwrap();
+    assert_eq!(numbers("commit 120"), [120]);
+    assert_eq!(numbers("commit 151"), [0; 0]);
+    api.add_pull(151, "commit 3");
+    assert_eq!(numbers("commit 3"), [3, 151]);
     let path = &api.asked()[0].path;
     let expected = "/repos/o/n/pulls?state=open&head=some%20one:topic%2Fa%26b&per_page=100&page=1";
     assert_eq!(path, expected);

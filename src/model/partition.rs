@@ -19,6 +19,11 @@ pub struct Partition {
 }
 
 impl Partition {
+    /// Whether there can be such a part: one from a file need not be.
+    pub fn is_possible(self) -> bool {
+        (1..=self.of).contains(&self.part) && self.of <= MOST
+    }
+
     /// Whether the benchmark is in this part. Only its name decides, in every version and on every machine.
     pub fn has(self, benchmark: &Benchmark) -> bool {
         let Benchmark { package, target, name } = benchmark;

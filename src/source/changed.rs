@@ -1,5 +1,7 @@
 //! What two versions have in common, and which sources differ.
 
+use std::{collections::BTreeSet, fs};
+
 use git2::{DiffOptions, Oid};
 
 use super::Repository;
@@ -13,18 +15,38 @@ const MOST_FILES: usize = 1_000;
 const LARGEST: usize = 1 << 20;
 
 impl Repository {
-    /// The newest commit, in hex, that is in the history of both of these; none if they have none in common, as far as
-    /// the clone has their history.
+    /// The newest commit, in hex, that is in the history of both of these; none if they have none in common, or if a
+    /// newer one may be among the commits that a shallow clone lacks.
     pub fn merge_base(&self, one: &Version, other: &Version) -> Result<Option<String>> {
         let id = |version: &Version| Oid::from_str(version.commit.as_deref()?).ok();
         let Some((one, other)) = id(one).zip(id(other)) else { return Ok(None) };
-        match self.git().merge_base(one, other) {
-            Ok(base) => Ok(Some(base.to_string())),
+        let certain = |base: Oid| Ok((!self.lacks_commits([one, other], base)?).then_some(base));
+        match self.git().merge_base(one, other).and_then(certain) {
+            Ok(base) => Ok(base.map(|base| base.to_string())),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error).or_fail(Exit::Usage, || {
                 format!("cannot read the history of {}", self.root().display())
             }),
         }
+    }
+
+    /// Whether a shallow clone lacks commits that are in the history of these and not in that of `base`.
+    fn lacks_commits(&self, tips: [Oid; 2], base: Oid) -> Result<bool, git2::Error> {
+        // The commits whose parents are not there.
+        let ends = fs::read_to_string(self.git().commondir().join("shallow")).unwrap_or_default();
+        let ends: BTreeSet<Oid> = ends.lines().filter_map(|id| Oid::from_str(id).ok()).collect();
+        if ends.is_empty() {
+            return Ok(false);
+        }
+        let mut walk = self.git().revwalk()?;
+        tips.iter().try_for_each(|tip| walk.push(*tip))?;
+        walk.hide(base)?;
+        for commit in walk {
+            if ends.contains(&commit?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The Rust sources of the head that the base has not, or not so: their paths and texts.

@@ -111,8 +111,29 @@ fn a_merge_request_of_gitlab_is_compared_with_the_base_that_gitlab_names() {
         ("CI_JOB_URL", "https://gitlab.example.com/a/b/-/jobs/1"),
     ];
     let it = read(Provider::Gitlab, &variables, "").unwrap();
-    assert_eq!((it.base, it.head, it.request), (Base::Commit(base), Some(head), Some(7)));
+    let expected = (Base::Commit(base.clone()), Some(head.clone()), Some(7));
+    assert_eq!((it.base, it.head, it.request), expected);
+    assert_eq!(it.project.as_deref(), Some("12"));
     assert!(it.links.text().contains("jobs/1"));
+    // The pipeline of a fork runs in the fork, and the request is one of the project that it is from.
+    let of_fork = [&variables[..], &[("CI_MERGE_REQUEST_PROJECT_ID", "3")]].concat();
+    assert_eq!(read(Provider::Gitlab, &of_fork, "").unwrap().project.as_deref(), Some("3"));
+}
+
+#[test]
+fn the_commit_of_a_schedule_has_no_earlier_one() {
+    let (before, head) = ("0".repeat(40), commit('b'));
+    let base = |source| {
+        let variables = [
+            ("CI_COMMIT_SHA", head.as_str()),
+            ("CI_COMMIT_BEFORE_SHA", &before),
+            ("CI_COMMIT_BRANCH", "main"),
+            ("CI_DEFAULT_BRANCH", "main"),
+            ("CI_PIPELINE_SOURCE", source),
+        ];
+        read(Provider::Gitlab, &variables, "").unwrap().base
+    };
+    assert_eq!(["schedule", "push"].map(base), [Base::Unknown, Base::Parent]);
 }
 
 #[test]

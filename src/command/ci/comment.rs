@@ -2,9 +2,12 @@
 //! wrote, so nothing that it left behind is believed or run: the comparison has to be about the commit of the event,
 //! whose request the API knows, and its text is shown as text.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::{borrow::Cow, fs::File, io::Read as _, path::Path};
 
-use super::{Commenter, host, job::surroundings};
+use super::{
+    Commenter, host,
+    job::{stop_commands, surroundings},
+};
 use crate::{
     ci::{Comment, Comparison, LARGEST, Surroundings},
     cli::CiCommentArgs,
@@ -17,7 +20,9 @@ use crate::{
 pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let console = Console::new(false);
     let (surroundings, token) = surroundings(None)?;
-    let comparison = Comparison::parse(&read(&args.from)?)?;
+    stop_commands(surroundings.provider)?;
+    let file = args.from.as_deref().filter(|path| path.exists());
+    let comparison = file.map(|path| Comparison::parse(&read(path)?)).transpose()?;
     let Surroundings { provider, project, api, links, .. } = &surroundings;
     let missing = |what: &str| {
         Failure::new(Exit::Usage, "cannot write the comment")
@@ -29,24 +34,43 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let api = api.as_deref().ok_or_else(|| missing("no address of the API"))?;
     let project = project.clone().ok_or_else(|| missing("no repository"))?;
     let commit = surroundings.judged().ok_or_else(|| missing("no commit"))?;
-    if comparison.head_commit() != Some(commit) {
+    if comparison.as_ref().is_some_and(|comparison| comparison.head_commit() != Some(commit)) {
         return Err(Failure::new(Exit::Usage, "the comparison is about another commit")
             .because(format!("this job is about {commit}")));
     }
-    let number = match surroundings.request {
-        Some(number) => Some(number),
-        None => request(&surroundings, (host, api, &token), &project, commit)?,
+    let numbers = match surroundings.request {
+        Some(number) => vec![number],
+        None => requests(&surroundings, (host, api, &token), &project, commit)?,
     };
-    let Some(number) = number else {
-        console.line(&format!("no open pull request has the commit {commit}: there is no comment"));
+    let [number] = numbers[..] else {
+        let count = if numbers.is_empty() { "no" } else { "more than one" };
+        let line =
+            format!("{count} open pull request has the commit {commit}: there is no comment");
+        console.line(&line);
         return Ok(Exit::Success);
     };
     let request = Request { host, project, number };
     let name = args.comment_name.as_str();
-    let exit = comparison.exit(false, false);
-    Commenter::new(request, api, &token, (name, links.clone(), *provider), &console)
-        .write(&Comment::of(&comparison, exit, name, links));
+    let mut commenter =
+        Commenter::new(request, api, &token, (name, links.clone(), *provider), &console);
+    if args.stale {
+        commenter.mark_stale(commit);
+    } else {
+        let comment = comparison.map_or_else(
+            || Comment::of_failure(&nothing_compared(args.from.as_deref()), name, links),
+            |comparison| Comment::of(&comparison, comparison.exit(false, false), name, links),
+        );
+        commenter.write(&comment, Some(commit));
+    }
     Ok(Exit::Success)
+}
+
+/// The job before this one left nothing.
+fn nothing_compared(file: Option<&Path>) -> Failure {
+    let file = file.map_or(Cow::Borrowed("a file"), Path::to_string_lossy);
+    Failure::new(Exit::Usage, "the job that compares has not compared")
+        .because(format!("it left no {file}"))
+        .hint("see the log of that job")
 }
 
 /// The text of a comparison, if it can be one.
@@ -59,13 +83,13 @@ pub fn read(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The number of the pull request that the run before this one was about.
-fn request(
+/// The numbers of the pull requests that the run before this one was about.
+fn requests(
     surroundings: &Surroundings,
     (host, api, token): (Host, &str, &Token),
     project: &str,
     commit: &str,
-) -> Result<Option<u64>> {
+) -> Result<Vec<u64>> {
     let failure = |trouble: &dyn std::fmt::Display| {
         Failure::new(Exit::Usage, "cannot find the pull request").because(trouble.to_string())
     };
@@ -77,6 +101,6 @@ fn request(
     let comments =
         Comments::new(host, api, token, std::thread::sleep).map_err(|trouble| failure(&trouble))?;
     comments
-        .request_of_commit(project, commit, surroundings.branch())
+        .requests_of_commit(project, commit, surroundings.branch())
         .map_err(|trouble| failure(&trouble))
 }

@@ -46,7 +46,8 @@ impl<'c> Commenter<'c> {
         commenter
     }
 
-    /// Says that what an earlier run wrote is about an older commit than this one.
+    /// Says that what an earlier run wrote is about an older commit than this one. Where it cannot, the comment itself
+    /// may still be written later, unless it is not permitted.
     pub fn mark_stale(&mut self, commit: &str) {
         let result = self.found().and_then(|found| {
             let (Some(found), Some(comments)) = (found, &self.comments) else { return Ok(()) };
@@ -58,17 +59,38 @@ impl<'c> Commenter<'c> {
             }
             Ok(())
         });
-        self.warn(result);
+        match result {
+            Err(trouble) if is_final(&trouble) => self.give_up(&trouble),
+            _ => {}
+        }
     }
 
-    /// Writes the comment: in the place of the old one, or a new one if it is worth one.
-    pub fn write(&mut self, comment: &Comment) {
+    /// Writes the comment about this commit: in the place of the old one, or a new one if it is worth one. If there are
+    /// newer commits, their run writes it.
+    pub fn write(&mut self, comment: &Comment, commit: Option<&str>) {
+        if self.is_outdated(commit) {
+            let number = self.request.number;
+            self.console.line(&format!(
+                "note: request {number} has newer commits: there is no comment about this one"
+            ));
+            return;
+        }
+        // Another run may have written one meanwhile.
+        self.known = Known::Nothing;
         let result = self.written(comment, &comment.body).or_else(|trouble| match trouble {
             // It was refused as it is, whatever the reason is.
             Trouble::Status { status: 413 | 422, .. } => self.written(comment, &comment.short),
             other => Err(other),
         });
-        self.warn(result);
+        if let Err(trouble) = result {
+            self.give_up(&trouble);
+        }
+    }
+
+    /// Whether the request is known to have another newest commit.
+    fn is_outdated(&self, commit: Option<&str>) -> bool {
+        let newest = || self.comments.as_ref()?.newest_commit(&self.request).ok();
+        commit.is_some_and(|commit| newest().is_some_and(|newest| newest != commit))
     }
 
     fn written(&mut self, comment: &Comment, body: &str) -> Result<(), Trouble> {
@@ -98,20 +120,19 @@ impl<'c> Commenter<'c> {
         })
     }
 
-    fn warn(&mut self, result: Result<(), Trouble>) {
-        if let Err(trouble) = result {
-            self.give_up(&trouble);
-        }
-    }
-
     /// Says why there is no comment, and tries no more.
     fn give_up(&mut self, trouble: &Trouble) {
         self.comments = None;
         let number = self.request.number;
         self.console
             .line(&format!("warning: cannot write the comment on request {number}: {trouble}"));
-        if matches!(trouble, Trouble::Status { status: 401 | 403 | 404, .. }) {
+        if is_final(trouble) {
             self.console.line(&format!("hint: {}", self.provider.permission()));
         }
     }
+}
+
+/// Whether the API would answer the same later.
+const fn is_final(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Status { status: 401 | 403 | 404, .. })
 }

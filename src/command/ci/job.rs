@@ -51,11 +51,12 @@ pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Optio
         Some(CiProvider::Gitlab) => Provider::Gitlab,
         Some(CiProvider::None) => Provider::None,
     };
-    let token = provider.token_variables().iter().find_map(|name| {
-        let token = Token::new(&variable(name)?)?;
+    let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
+    let token = tokens.find_map(|token| Token::new(&token));
+    // Also those of other services, and that which another one takes precedence over.
+    for name in Provider::TOKEN_VARIABLES {
         forget(name);
-        Some(token)
-    });
+    }
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
             let text = fs::read_to_string(&path);
@@ -72,6 +73,18 @@ pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Optio
 fn forget(name: &str) {
     // SAFETY: this command has just begun; there is no other thread yet that could read the environment.
     unsafe { env::remove_var(name) };
+}
+
+/// Has the runner of a service that knows commands take none; gives what ends that.
+pub fn stop_commands(provider: Provider) -> Result<Option<String>> {
+    if provider != Provider::Github {
+        return Ok(None);
+    }
+    let random = || RandomState::new().hash_one(0);
+    let token = format!("rbench-{:016x}{:016x}", random(), random());
+    // Beside the report: the runner reads the other stream at another time.
+    Console::result(&(stop(&token) + "\n"))?;
+    Ok(Some(token))
 }
 
 impl<'c> Job<'c> {
@@ -104,13 +117,7 @@ impl<'c> Job<'c> {
     /// From now on the runner takes nothing that is printed for a command: neither what benchmarks are called, nor
     /// what they print.
     pub fn stop_commands(&mut self) -> Result<()> {
-        if self.surroundings.provider == Provider::Github {
-            let random = || RandomState::new().hash_one(0);
-            let token = format!("rbench-{:016x}{:016x}", random(), random());
-            // Beside the report: the runner reads the other stream at another time.
-            Console::result(&(stop(&token) + "\n"))?;
-            self.silence = Some(token);
-        }
+        self.silence = stop_commands(self.surroundings.provider)?;
         Ok(())
     }
 
@@ -176,7 +183,8 @@ impl<'c> Job<'c> {
         self.summarize(|room| page(comparison, &links, room))?;
         self.write_outputs(Ok(comparison), exit)?;
         if let Some(commenter) = &mut self.commenter {
-            commenter.write(&Comment::of(comparison, exit, &self.place.comment_name, &links));
+            let comment = Comment::of(comparison, exit, &self.place.comment_name, &links);
+            commenter.write(&comment, self.surroundings.judged());
         }
         Ok(())
     }
@@ -188,7 +196,8 @@ impl<'c> Job<'c> {
         self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;
         self.write_outputs(Err(failure), failure.exit())?;
         if let Some(commenter) = &mut self.commenter {
-            commenter.write(&Comment::of_failure(failure, &self.place.comment_name, &links));
+            let comment = Comment::of_failure(failure, &self.place.comment_name, &links);
+            commenter.write(&comment, self.surroundings.judged());
         }
         Ok(())
     }

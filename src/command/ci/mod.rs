@@ -88,6 +88,7 @@ fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Pl
 fn merged(args: &CiMergeArgs) -> Result<Exit> {
     let console = Console::new(false);
     let mut job = Job::new(&args.place, &console)?;
+    job.stop_commands()?;
     let result = (|| {
         let parts: Vec<String> =
             args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;

@@ -14,6 +14,9 @@ use crate::{
 /// How the history is deepened, step by step.
 const DEEPER: [&str; 3] = ["--deepen=50", "--deepen=500", "--unshallow"];
 
+/// What to do if the history is there and has no base.
+const OTHER_BASE: &str = "name what to compare with: --base REV";
+
 /// The revisions of base and head: those that were typed, else what the variables of the service say.
 pub fn find(
     surroundings: &Surroundings,
@@ -53,6 +56,11 @@ pub fn find(
         }
     };
     console.line(&format!("comparing {head} with {base}"));
+    let repository = clone.repository()?;
+    let [of_base, of_head] = [repository.resolve(&base)?, repository.resolve(&head)?];
+    if (&of_base.commit, &of_base.tree) == (&of_head.commit, &of_head.tree) {
+        console.line("warning: they are the same commit: nothing can have changed");
+    }
     Ok([base, head])
 }
 
@@ -83,7 +91,13 @@ impl LocalClone<'_> {
         } else {
             self.fetch(&["origin", commit])?;
         }
-        known().map_err(|failure| failure.hint(self.surroundings.provider.whole_history()))
+        known().map_err(|failure| failure.hint(self.remedy()))
+    }
+
+    /// What to do if a commit cannot be fetched.
+    fn remedy(&self) -> &'static str {
+        let is_shallow = self.repository().is_ok_and(|repository| repository.is_shallow());
+        if is_shallow { self.surroundings.provider.whole_history() } else { OTHER_BASE }
     }
 
     /// Where the head left a branch.
@@ -109,9 +123,7 @@ impl LocalClone<'_> {
             let what = format!("cannot find where {head} left the branch {branch}");
             let failure = Failure::new(Exit::Usage, what);
             if !repository.is_shallow() {
-                return Err(failure
-                    .because("they have no commit in common")
-                    .hint("name what to compare with: --base REV"));
+                return Err(failure.because("they have no commit in common").hint(OTHER_BASE));
             }
             let failure = failure
                 .because("the clone is shallow")
@@ -123,7 +135,6 @@ impl LocalClone<'_> {
 
     /// Fetches from where the job's clone is from.
     fn fetch(&self, words: &[&str]) -> Result<()> {
-        let provider = self.surroundings.provider;
         let mut command = Command::new("git");
         command
             .current_dir(self.directory)
@@ -135,6 +146,6 @@ impl LocalClone<'_> {
             "cannot fetch the history that is needed".to_owned()
         })
         .map(drop)
-        .map_err(|failure| failure.hint(provider.whole_history()))
+        .map_err(|failure| failure.hint(self.remedy()))
     }
 }

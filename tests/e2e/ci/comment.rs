@@ -84,7 +84,52 @@ fn what_a_fork_wrote_is_shown_as_text() {
     let body = job.api.comments()[0].body.clone();
     let row = body.lines().find(|line| line.contains("@everyone")).unwrap();
     assert!(row.starts_with("| `` @everyone Fixes #1 <img"), "{body}");
-    document["benchmarks"][0]["verdict"] = json!("<b>");
-    comment(&job, &document).fails_with(2);
+    // Nothing of it is printed, where the runner could take it for a command.
+    for text in ["<b>x", "x\n::error::x", "##[error]x"] {
+        document["benchmarks"][0]["verdict"] = json!(text);
+        let outcome = comment(&job, &document).fails_with(2);
+        outcome.assert_stderr_has(&["this is no comparison of rbench", "it has another form"]);
+        assert!(!outcome.told().contains(text), "{}", outcome.told());
+        assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.told());
+    }
     fs::write(job.path("compare.json"), "{").unwrap();
+}
+
+#[test]
+fn a_commit_of_two_pull_requests_has_no_comment() {
+    let (document, head) = artifact("of two");
+    let nowhere = TestProject::bare("no repository");
+    let job = Job::new(&nowhere, "twice", &followed(&head));
+    job.api.add_pull(11, &head);
+    job.api.add_pull(12, &head);
+    let outcome = comment(&job, &document).ok();
+    outcome.assert_stderr_has(&["more than one open pull request has the commit"]);
+    assert!(job.api.changes().is_empty());
+}
+
+#[test]
+fn an_old_comment_is_stale_while_a_fork_is_compared_and_says_if_it_was_not_compared() {
+    let nowhere = TestProject::bare("no repository");
+    let head = "d".repeat(40);
+    let job = Job::new(&nowhere, "not compared", &followed(&head));
+    job.api.add_pull(12, &head);
+    let ci = |words: &[&str]| {
+        job.with_variables(nowhere.rbench(&[&["ci", "comment"], words].concat())).ok()
+    };
+    ci(&["--stale"]);
+    ci(&["--from", "nothing.json"]);
+    assert!(job.api.changes().is_empty(), "there is none yet");
+
+    let old = "<!-- cargo-rbench comment: default -->\n### Benchmarks: unchanged\n";
+    job.api.add("workflow[bot]", true, old);
+    ci(&["--stale"]);
+    let body = || job.api.comments()[0].body.clone();
+    assert!(
+        body().contains("**Stale:** the benchmarks of ddddddd are being compared"),
+        "{}",
+        body()
+    );
+    ci(&["--from", "nothing.json"]);
+    assert!(body().contains("### Benchmarks: not compared"), "{}", body());
+    assert!(body().contains("it left no nothing.json"), "{}", body());
 }

@@ -32,6 +32,30 @@ fn a_shallow_clone_is_deepened_until_the_merge_base_is_there() {
 }
 
 #[test]
+fn an_older_commit_that_both_sides_merged_is_not_taken_for_the_merge_base() {
+    let project = TestProject::of("counted");
+    let old = commit(&project, "main");
+    project.write("notes.txt", "none yet");
+    project.commit("Begin notes");
+    branches(&project);
+    for branch in ["main", "topic"] {
+        let tree = format!("{branch}^{{tree}}");
+        let merge =
+            project.git(&["commit-tree", &tree, "-p", branch, "-p", &old, "-m", "Merge again"]);
+        project.git(&["update-ref", &format!("refs/heads/{branch}"), &merge]);
+    }
+    let clone = shallow(&project);
+    let tracked = "+refs/heads/main:refs/remotes/origin/main";
+    clone.git(&["fetch", "--quiet", "--depth", "2", "origin", tracked, "topic"]);
+    assert_eq!(clone.git(&["merge-base", "origin/main", "HEAD"]), old, "as far as it has them");
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let job = Job::new(&clone, "merged twice", &pull_request(&base, &head));
+    let outcome = job.ci(&[&QUICK[..], &["--dry-run"]].concat()).ok();
+    let merge_base = commit(&project, "main~2");
+    outcome.assert_stderr_has(&["git fetch --no-tags --deepen=50", &format!("with {merge_base}")]);
+}
+
+#[test]
 fn a_shallow_clone_that_cannot_be_deepened_fails_with_the_line_to_change() {
     let project = TestProject::of("counted");
     branches(&project);

@@ -172,11 +172,41 @@ fn what_is_built_and_measured_does_not_get_the_token() {
     project.write(
         "build.rs",
         "//! Tells whether it has the token.\n\nfn main() {\n    \
-         assert!(std::env::var_os(\"GITHUB_TOKEN\").is_none());\n}\n",
+         for name in [\"GITHUB_TOKEN\", \"RBENCH_TOKEN\", \"GITLAB_TOKEN\"] {\n        \
+         assert!(std::env::var_os(name).is_none());\n    }\n}\n",
     );
     project.commit("Look for the token");
     let job = Job::of_request(&project, "inherited");
-    job.ci(&[&QUICK[..], &["--dry-run"]].concat()).ok();
+    let words = [&QUICK[..], &["--dry-run"]].concat();
+    job.ci(&words).ok();
+    let others = |rbench: Rbench| rbench.env("RBENCH_TOKEN", "one").env("GITLAB_TOKEN", "two");
+    others(job.ci(&words)).ok();
+    let without_service = ["--provider", "none", "--base", "main", "--head", "topic"];
+    others(job.ci(&[&words[..], &without_service].concat())).ok();
+}
+
+#[test]
+fn an_outdated_run_leaves_the_comment_to_that_of_the_newest_commit() {
+    let project = compared();
+    let job = Job::of_request(&project, "outdated");
+    job.api.set_newest(&"e".repeat(40));
+    let outcome = job.ci(&["--stored"]).run().assert_exit(1);
+    outcome.assert_stderr_has(&["request 7 has newer commits"]);
+    assert!(job.api.changes().is_empty(), "{:?}", job.api.changes());
+    job.api.set_newest(&commit(&project, "topic"));
+    job.ci(&["--stored"]).run().assert_exit(1);
+    assert_eq!(job.api.comments().len(), 1);
+}
+
+#[test]
+fn that_a_comment_cannot_be_marked_as_stale_does_not_keep_it_from_being_written() {
+    let project = compared();
+    let job = Job::of_request(&project, "recovered");
+    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    job.api.fails("PATCH", "", 422);
+    let outcome = job.ci(&["--stored"]).run().assert_exit(1);
+    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());
+    assert!(job.api.comments()[0].body.contains("### Benchmarks: regressed"));
 }
 
 #[test]
@@ -212,6 +242,8 @@ fn a_comment_that_was_removed_meanwhile_is_written_anew() {
     let project = compared();
     let job = Job::of_request(&project, "removed");
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    // When it is to be marked, and when it is to be written.
+    job.api.fails("PATCH", "", 404);
     job.api.fails("PATCH", "", 404);
     let outcome = job.ci(&["--stored"]).run().assert_exit(1);
     assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());

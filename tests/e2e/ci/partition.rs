@@ -45,4 +45,14 @@ fn parts_have_all_benchmarks_together_and_are_joined_into_one_report() {
         .assert_stderr_has(&["of 3 parts, 1 is missing"]);
     let advisory = nowhere.rbench(&["ci", "merge", "--advisory", &files[0], &files[1], &files[2]]);
     advisory.ok();
+
+    // On GitHub the runner takes nothing that is printed for a command.
+    let job = |files: &[String]| merge(files).env("GITHUB_ACTIONS", "true").run();
+    assert!(job(&files).assert_exit(1).stdout().starts_with("::stop-commands::"));
+    let mut hostile: Value = serde_json::from_str(&fs::read_to_string(&files[0]).unwrap()).unwrap();
+    hostile["partition"]["of"] = serde_json::json!(u32::MAX);
+    let wrong = nowhere.root().join("wrong.json").to_str().unwrap().to_owned();
+    fs::write(&wrong, hostile.to_string()).unwrap();
+    let outcome = job(&[wrong]).assert_exit(2);
+    outcome.assert_stderr_has(&["its part is none of up to 1000"]);
 }

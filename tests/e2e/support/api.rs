@@ -45,6 +45,8 @@ struct State {
     comments: Vec<Comment>,
     faults: VecDeque<Fault>,
     pulls: Vec<Value>,
+    /// The newest commit of the request, where that is known.
+    newest: Option<String>,
     /// Whose token it is; none for one of a workflow.
     user: Option<String>,
 }
@@ -94,6 +96,11 @@ impl Api {
 
     pub fn add_pull(&self, number: u64, commit: &str) {
         self.state().pulls.push(json!({ "number": number, "head": { "sha": commit } }));
+    }
+
+    /// The request has this newest commit from now on.
+    pub fn set_newest(&self, commit: &str) {
+        self.state().newest = Some(commit.to_owned());
     }
 
     pub fn remove(&self, id: u64) {
@@ -188,6 +195,10 @@ fn regular(state: &mut State, asked: &Asked) -> (u16, Value) {
             None => (403, json!({ "message": "Resource not accessible by integration" })),
         },
         ("GET", path) if path.ends_with("/pulls") => (200, page(&state.pulls, query)),
+        ("GET", path) if path.contains("/pulls/") || id.is_some() => match &state.newest {
+            Some(commit) => (200, json!({ "head": { "sha": commit }, "sha": commit })),
+            None => (404, json!({ "message": "Not Found" })),
+        },
         ("GET", path) if path.ends_with("/comments") || path.ends_with("/notes") => {
             let all: Vec<Value> = state.comments.iter().map(shown).collect();
             (200, page(&all, query))
