@@ -25,7 +25,7 @@ pub struct EffortOptions {
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
-    /// Number of measurements in each execution [default: 50 in turns, otherwise 10]
+    /// Number of measurements in each execution [default: 80 in turns, otherwise 10]
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub measurements: Option<u32>,

@@ -54,7 +54,9 @@ impl<'p> Acceptances<'p> {
     ) -> Result<Option<Acceptance>> {
         let mut between: Vec<&AcceptedEntry> = Vec::new();
         for entry in self.file.entries().iter().filter(|entry| entry.is_of(benchmark, metric)) {
-            if self.repository.is_between(versions, &entry.commit)? {
+            if self.repository.is_between(versions, &entry.commit)?
+                && self.is_measured_within(entry, versions[0])?
+            {
                 between.push(entry);
             }
         }
@@ -73,6 +75,13 @@ impl<'p> Acceptances<'p> {
         // To hundredths of a percent, as the file has them.
         let ceiling = (1e4 * (ceiling - 1.0)).round() / 1e4;
         Ok((!between.is_empty()).then_some(Acceptance { ceiling, changes }))
+    }
+
+    /// Whether the base has none of the commits that an entry was measured over: one that was measured over more says
+    /// nothing of the rest.
+    fn is_measured_within(&self, entry: &AcceptedEntry, base: &Version) -> Result<bool> {
+        let common = self.repository.merge_base(base, &at(&entry.commit))?;
+        common.map_or(Ok(true), |common| self.repository.has_in_history(&at(&entry.base), &common))
     }
 
     /// Whether a commit is one of those that an entry was measured over.

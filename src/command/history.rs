@@ -4,7 +4,10 @@ mod changes;
 mod touched;
 mod versions;
 
-use std::{collections::HashSet, rc::Rc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    rc::Rc,
+};
 
 use changes::Course;
 use touched::Touched;
@@ -12,7 +15,7 @@ use versions::chosen;
 
 use super::{accepted::Acceptances, find, output::Output, stored};
 use crate::{
-    cli::{FindArgs, HistoryArgs},
+    cli::{CriteriaOptions, FindArgs, HistoryArgs},
     console::Console,
     failure::{Exit, Result},
     harness::Filter,
@@ -42,7 +45,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     if let Some(note) = note {
         console.line(&format!("note: {note}"));
     }
-    if args.search { confirm(args, &report, &console) } else { Ok(Exit::Success) }
+    Ok(if args.search { confirm(args, &report, &console) } else { Exit::Success })
 }
 
 /// Reads and judges. Besides, what is to be said of slowdowns that were accepted.
@@ -62,21 +65,45 @@ pub fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Opt
 }
 
 /// Searches the commits of each event for the changes of its benchmarks.
-fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Result<Exit> {
+fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exit {
     if report.events.is_empty() {
         console.line("no change is suspected: there is nothing to confirm");
     }
     let mut exit = Exit::Success;
     for event in &report.events {
-        let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
-        let benchmarks = report.members(event).into_iter().map(|(history, _)| &history.benchmark);
-        let path = args.target.manifest_path.as_deref();
-        let of_event = find::run(&FindArgs::of(&format!("{base}..{head}"), benchmarks, path)?)?;
-        if exit == Exit::Success {
-            exit = of_event;
+        let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
+        if event.place.possible[1].dirty {
+            let command = report.command_line.suggest("compare", &[&base, &head], &[]);
+            console.line(&format!("the uncommitted files are compared with: {command}"));
+            continue;
+        }
+        let mut of_metric: BTreeMap<&str, (&Metric, Vec<&Benchmark>)> = BTreeMap::new();
+        for (BenchmarkHistory { benchmark, metric, .. }, _) in report.members(event) {
+            of_metric.entry(&metric.name).or_insert((metric, Vec::new())).1.push(benchmark);
+        }
+        let (range, path) = (format!("{base}..{head}"), args.target.manifest_path.as_deref());
+        for (metric, benchmarks) in of_metric.into_values() {
+            let metrics = vec![metric.clone()];
+            let criteria = CriteriaOptions { metrics, ..args.criteria.clone() };
+            // What cannot be searched does not keep others from being searched.
+            let of_event = FindArgs::of(&range, benchmarks, path)
+                .and_then(|mut args| {
+                    args.criteria = criteria;
+                    find::run(&args)
+                })
+                .unwrap_or_else(|failure| {
+                    console.line(&failure.to_string());
+                    failure.exit()
+                });
+            if of_event == Exit::Interrupted {
+                return of_event;
+            }
+            if exit == Exit::Success {
+                exit = of_event;
+            }
         }
     }
-    Ok(exit)
+    exit
 }
 
 fn report(
@@ -104,6 +131,7 @@ fn report(
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
         events_only: args.events,
+        worst_only: args.worst.is_some(),
         paths: args.paths(),
         hidden,
         unfinished: results.unfinished,
@@ -133,7 +161,7 @@ fn report(
 
 /// Keeps those that became slowest by what is suspected, the worst first.
 fn keep_worst(benchmarks: &mut Vec<BenchmarkHistory>, count: usize) {
-    benchmarks.retain(|benchmark| !benchmark.series.changes().is_empty());
+    benchmarks.retain(|benchmark| benchmark.series.total() > 0.0);
     benchmarks.sort_by(|one, other| other.series.total().total_cmp(&one.series.total()));
     benchmarks.truncate(count);
 }
@@ -185,7 +213,8 @@ impl Histories<'_> {
                 criteria,
             };
             let course = history.course()?;
-            histories.push((history.report()?, course));
+            let newest = course.newest.unwrap_or(newest);
+            histories.push((History { newest, ..history }.report()?, course));
         }
         Ok(histories)
     }

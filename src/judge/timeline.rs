@@ -12,6 +12,8 @@ pub struct KnownCommit {
     pub commit: String,
     /// The nearest other of the known commits that it descends from.
     pub ancestor: Option<String>,
+    /// Whether HEAD is this commit or descends from it.
+    pub in_head: bool,
 }
 
 /// A version that was measured, in its place in the history.
@@ -23,6 +25,8 @@ pub struct TimelineEntry {
     pub measured: Vec<VersionRef>,
     /// Whether the repository still has its commit, or the commit that it is based on.
     pub in_repository: bool,
+    /// Whether HEAD is that commit or descends from it.
+    pub in_head: bool,
     /// The index of the entry that it follows: its nearest stored ancestor.
     pub follows: Option<usize>,
 }
@@ -94,6 +98,7 @@ pub fn timeline(experiments: &[StoredExperiment], known: &[KnownCommit]) -> Vec<
                 .map(|files| files.measured.clone())
                 .unwrap_or_default(),
             in_repository: known_commit.is_some(),
+            in_head: known_commit.is_some_and(|known| known.in_head),
             follows,
         });
     }

@@ -174,6 +174,7 @@ pub fn page(shape: Shape) -> String {
         overview: true,
         paths: Vec::new(),
         events_only: false,
+        worst_only: false,
         hidden: 12,
         unfinished: 1,
         shallow: false,

@@ -83,6 +83,15 @@ fn an_entry_counts_where_its_commit_is_among_those_that_are_compared() {
 }
 
 #[test]
+fn an_entry_that_was_measured_over_more_commits_excuses_nothing_in_fewer() {
+    let commits = Commits::new();
+    let entries = [commits.entry([0, 3], 0.08)];
+    assert_eq!(commits.ceiling(&entries, [0, 4]).as_deref(), Some("8.0"));
+    assert_eq!(commits.ceiling(&entries, [1, 4]), None);
+    assert_eq!(commits.ceiling(&entries, [2, 3]), None);
+}
+
+#[test]
 fn ceilings_of_commits_one_after_the_other_add_up_and_one_within_another_does_not() {
     let commits = Commits::new();
     let two = [commits.entry([0, 1], 0.10), commits.entry([2, 3], 0.10)];

@@ -1,6 +1,6 @@
 //! Since when benchmarks are suspected to have changed: change points over the versions that can be compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::History;
 use crate::{
@@ -25,6 +25,8 @@ pub struct Course {
     chain: Vec<usize>,
     /// For each entry, the one whose measurements are its value.
     sources: Vec<Option<usize>>,
+    /// Where the newest value was measured that is judged.
+    pub(super) newest: Option<VersionRef>,
 }
 
 /// A value of the benchmark that may be part of the course.
@@ -74,9 +76,11 @@ impl History<'_> {
     pub(super) fn course(&self) -> Result<Course> {
         let chain = chain(self.all.entries);
         let (candidates, others) = self.candidates(&chain);
+        let newest = candidates.last().map(|one| one.place);
+        let sources = self.sources_along(&chain);
         if self.metric.is_counted() && self.all.results.is_counting(self.newest.experiment) {
-            let (steps, sources) = (Some(self.steps(&candidates)?), self.sources.to_vec());
-            return Ok(Course { series: Err(String::new()), steps, chain, sources });
+            let (series, steps) = (Err(String::new()), Some(self.steps(&candidates)?));
+            return Ok(Course { series, steps, chain, sources, newest });
         }
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
@@ -100,11 +104,24 @@ impl History<'_> {
             versions.dedup();
             too_few(versions.len(), others)
         });
-        Ok(Course { series, steps: None, chain, sources: self.sources.to_vec() })
+        Ok(Course { series, steps: None, chain, sources, newest })
     }
 
-    /// Where the benchmark was measured like the newest version of the chain and interleaved like most; and how many
-    /// versions were measured otherwise.
+    /// For each entry, the one whose measurements are its value, where those of the same files are the value of the
+    /// first of them.
+    fn sources_along(&self, chain: &[usize]) -> Vec<Option<usize>> {
+        let mut sources = self.sources.to_vec();
+        let mut first: HashMap<VersionRef, usize> = HashMap::new();
+        for index in chain {
+            if let Some(place) = self.places[*index].last() {
+                sources[*index] = Some(*first.entry(*place).or_insert(*index));
+            }
+        }
+        sources
+    }
+
+    /// Where the benchmark was measured under the same conditions: those of the newest version of the chain, unless
+    /// only some were measured so, and interleaved like most; and how many versions were measured otherwise.
     fn candidates(&self, chain: &[usize]) -> (Vec<Candidate>, usize) {
         let measured = |entry: &usize| -> Vec<Candidate> {
             let usable = self.places[*entry].iter().filter_map(|place| {
@@ -117,37 +134,60 @@ impl History<'_> {
             usable.collect()
         };
         let mut all: Vec<Candidate> = chain.iter().flat_map(measured).collect();
-        let versions = |all: &[Candidate]| {
-            let mut entries: Vec<usize> = all.iter().map(|one| one.entry).collect();
-            entries.dedup();
-            entries.len()
-        };
-        let measured = versions(&all);
-        let experiments = &self.all.results.experiments;
-        if let Some(newest) = all.last().map(|one| one.place).filter(|_| !self.all.allow_different)
-        {
-            all.retain(|one| {
-                one.place.experiment == newest.experiment
-                    || obstacles(experiments, [one.place, newest]).is_empty()
-            });
+        // Commits with the same files have the same measurements, which count once.
+        let mut met = HashSet::new();
+        all.retain(|one| met.insert(one.place));
+        let count = versions(&all);
+        let mut rest = all;
+        let mut of_newest = None;
+        while let Some(newest) = rest.last().map(|one| one.place) {
+            let (alike, others) =
+                rest.into_iter().partition(|one| self.are_comparable(one.place, newest));
+            let alike = interleaved_like_most(alike);
+            if versions(&alike) >= FEWEST {
+                of_newest = Some(alike);
+                break;
+            }
+            of_newest.get_or_insert(alike);
+            rest = others;
         }
-        // Times of executions that took turns are not like times of those that ran alone.
-        let mut kinds: BTreeMap<String, (usize, Interleave)> = BTreeMap::new();
-        for one in &all {
-            let (count, _) =
-                kinds.entry(format!("{:?}", one.interleave)).or_insert((0, one.interleave));
-            *count += 1;
-        }
-        let usual = kinds.values().max_by_key(|(count, _)| *count).map(|(_, kind)| *kind);
-        all.retain(|one| Some(one.interleave) == usual);
-        let others = measured - versions(&all);
-        (all, others)
+        let chosen = of_newest.unwrap_or_default();
+        let others = count - versions(&chosen);
+        (chosen, others)
+    }
+
+    fn are_comparable(&self, one: VersionRef, other: VersionRef) -> bool {
+        self.all.allow_different
+            || one.experiment == other.experiment
+            || obstacles(&self.all.results.experiments, [one, other]).is_empty()
     }
 }
 
-/// The newest entry and those before it that it follows, oldest first: a course has no branches.
+/// How many versions there are.
+fn versions(candidates: &[Candidate]) -> usize {
+    let mut entries: Vec<usize> = candidates.iter().map(|one| one.entry).collect();
+    entries.dedup();
+    entries.len()
+}
+
+/// Times of executions that took turns are not like times of those that ran alone.
+fn interleaved_like_most(mut all: Vec<Candidate>) -> Vec<Candidate> {
+    let mut kinds: BTreeMap<String, (usize, Interleave)> = BTreeMap::new();
+    for one in &all {
+        let (count, _) =
+            kinds.entry(format!("{:?}", one.interleave)).or_insert((0, one.interleave));
+        *count += 1;
+    }
+    let usual = kinds.values().max_by_key(|(count, _)| *count).map(|(_, kind)| *kind);
+    all.retain(|one| Some(one.interleave) == usual);
+    all
+}
+
+/// The newest entry that leads to HEAD, else that the repository has, and those before it that it follows, oldest first:
+/// a course has no branches.
 fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
-    let newest = entries.iter().rposition(|entry| entry.in_repository);
+    let newest = entries.iter().rposition(|entry| entry.in_head);
+    let newest = newest.or_else(|| entries.iter().rposition(|entry| entry.in_repository));
     let mut chain: Vec<usize> =
         std::iter::successors(newest, |index| entries[*index].follows).collect();
     chain.reverse();
@@ -178,8 +218,10 @@ pub(super) fn judge(
     let level = discoveries(p_values.iter().flatten().copied(), false_alarm_rate.min(LARGEST_P));
     for ((benchmark, course), p) in benchmarks.iter_mut().zip(courses).zip(p_values) {
         if let Some((versions, steps)) = &course.steps {
-            let changes = steps.iter().map(|step| course.suspected(step, entries)).collect();
-            benchmark.series = Series::Judged { versions: *versions, p: 0.0, changes };
+            let changes: Vec<SuspectedChange> =
+                steps.iter().map(|step| course.suspected(step, entries)).collect();
+            let p = if changes.is_empty() { 1.0 } else { 0.0 };
+            benchmark.series = Series::Judged { versions: *versions, p, changes };
             continue;
         }
         benchmark.series = match (&course.series, p) {

@@ -7,7 +7,7 @@ use crate::{
     failure::{Exit, Failure, Result},
     judge::{KnownCommit, Results, TimelineEntry, timeline},
     report::CommandLine as _,
-    source::Repository,
+    source::{Placed, Repository},
 };
 
 /// How many versions are shown unless something else is asked for.
@@ -41,7 +41,7 @@ pub(super) fn chosen(
     let placed = repository.in_order(candidates.iter().map(String::as_str))?;
     let known: Vec<KnownCommit> = placed
         .into_iter()
-        .map(|place| KnownCommit { commit: place.commit, ancestor: place.ancestor })
+        .map(|Placed { commit, ancestor, in_head }| KnownCommit { commit, ancestor, in_head })
         .collect();
     let entries = timeline(&results.experiments, &known);
     let all = entries.len();
@@ -63,10 +63,13 @@ pub(super) fn chosen(
     Ok((retain(entries, &kept, skipped), all - count + skipped))
 }
 
-/// The entries that are kept, less the first of them; what followed one that is not kept follows nothing.
+/// The entries that are kept, less the first of them, and first of all less those that do not lead to HEAD; what
+/// followed one that is not kept follows nothing.
 fn retain(entries: Vec<TimelineEntry>, kept: &[bool], skipped: usize) -> Vec<TimelineEntry> {
-    let indices: Vec<usize> =
-        (0..entries.len()).filter(|index| kept[*index]).skip(skipped).collect();
+    let mut indices: Vec<usize> = (0..entries.len()).filter(|index| kept[*index]).collect();
+    indices.sort_by_key(|index| (entries[*index].in_head, *index));
+    indices.drain(..skipped);
+    indices.sort_unstable();
     let new_index = |old: usize| indices.binary_search(&old).ok();
     entries
         .into_iter()

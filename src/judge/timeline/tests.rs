@@ -23,6 +23,7 @@ fn line(commits: &[&str]) -> Vec<KnownCommit> {
     let known = |(commit, ancestor): (&&str, Option<&str>)| KnownCommit {
         commit: (*commit).to_owned(),
         ancestor: ancestor.map(str::to_owned),
+        in_head: true,
     };
     commits.iter().zip(before).map(known).collect()
 }

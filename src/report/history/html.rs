@@ -131,11 +131,10 @@ impl HistoryReport {
             shown,
             events: events.take(MOST_EVENTS).map(|event| self.event_html(event)).collect(),
             hidden_events: self.events.len().saturating_sub(MOST_EVENTS),
-            confirm: self.events.last().map(|event| {
-                let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
-                let command = self.command_line.suggest("compare", &[&base, &head], &[]);
-                visible(&command).into_owned()
-            }),
+            confirm: self
+                .events
+                .last()
+                .map(|event| visible(&self.confirmation(event)).into_owned()),
             rows,
             hidden: self.hidden,
             is_whole,
@@ -157,6 +156,7 @@ impl HistoryReport {
             criteria: self.criteria,
             overview: self.overview,
             events_only: self.events_only,
+            worst_only: self.worst_only,
             paths: self.paths.clone(),
             hidden: self.hidden,
             unfinished: self.unfinished,

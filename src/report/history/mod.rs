@@ -33,6 +33,8 @@ pub struct HistoryReport {
     pub overview: bool,
     /// Whether only events are shown.
     pub events_only: bool,
+    /// Whether only benchmarks are shown that are suspected to have become slower.
+    pub worst_only: bool,
     /// The paths, as typed, to which the report is limited: to what changed where files there did; none for all.
     pub paths: Vec<String>,
     /// How many stored versions are not shown.

@@ -1,8 +1,10 @@
 //! What the course of a benchmark's values says: since when it is suspected to have changed.
 
+use std::collections::BTreeSet;
+
 use super::HistoryReport;
 use crate::{
-    model::Version,
+    model::{Benchmark, Version},
     report::{
         names::{Names, metric_name},
         prose::filled,
@@ -131,11 +133,15 @@ impl HistoryReport {
             text.push('\n');
         }
         if let Some(event) = self.events.last() {
-            let [base, head] = event.place.best.each_ref().map(Version::to_type_now);
-            let command = self.command_line.suggest("compare", &[&base, &head], &[]);
-            text += &format!("confirm the newest: {}\n", visible(&command));
+            text += &format!("confirm the newest: {}\n", visible(&self.confirmation(event)));
         }
         text + &filled(&visible(&self.judged()), columns)
+    }
+
+    /// What decides whether there was a change: a comparison of the ends of the range that has it.
+    pub(super) fn confirmation(&self, event: &Event) -> String {
+        let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
+        self.command_line.suggest("compare", &[&base, &head], &[])
     }
 
     fn event(&self, event: &Event, names: &Names<'_>, columns: usize) -> String {
@@ -192,7 +198,15 @@ impl HistoryReport {
             }
             text += ": ";
         }
-        text += &format!("judged {} of {}", all - not, count(all, "benchmark"));
+        let subjects: BTreeSet<&Benchmark> =
+            self.benchmarks.iter().map(|history| &history.benchmark).collect();
+        let of_all = if subjects.len() == all {
+            count(all, "benchmark")
+        } else {
+            // One of each metric.
+            format!("{all} series of {}", count(subjects.len(), "benchmark"))
+        };
+        text += &format!("judged {} of {of_all}", all - not);
         if not < all {
             text += &format!(" over up to {}", count(most, "version"));
         }

@@ -157,6 +157,7 @@ fn report(overview: bool) -> HistoryReport {
     };
     HistoryReport {
         events_only: false,
+        worst_only: false,
         paths: Vec::new(),
         events: vec![event(&benchmarks[0])],
         criteria: CRITERIA,

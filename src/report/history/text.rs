@@ -34,6 +34,10 @@ impl HistoryReport {
         if !text.is_empty() {
             text.push('\n');
         }
+        if self.benchmarks.is_empty() && self.worst_only {
+            return text
+                + "no benchmark is suspected to have become slower in the versions that are shown\n";
+        }
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
         if self.benchmarks.is_empty() || !self.events_only && nothing() {
             return text + "none of these benchmarks was measured in the versions that are shown\n";

@@ -49,7 +49,7 @@ fn in_turns_there_are_more_and_shorter_measurements_unless_somebody_says_otherwi
         (effort.looks.to_string(), effort.executions, effort.measurements, effort.floor.as_millis())
     };
     let of = |looks: &str, m, n, floor| (looks.to_owned(), m, n, floor);
-    assert_eq!(in_turns("", &flags(nothing())), of("5..20", 1, 50, 1));
+    assert_eq!(in_turns("", &flags(nothing())), of("5..20", 1, 80, 1));
     let text = "[experiment]\nmeasurements = 7\nfloor = '3ms'\n";
     assert_eq!(in_turns(text, &flags(nothing())), of("5..20", 1, 7, 3));
     let quick = MeasureArgs { quick: true, ..MeasureArgs::default() };

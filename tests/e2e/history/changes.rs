@@ -11,6 +11,11 @@ const SHIFTS: [f64; 12] = [0.4, -1.1, 0.9, -0.2, 1.3, -0.8, 0.1, 0.7, -1.4, 0.3,
 /// Twelve commits, each in an experiment of its own but for the eighth, which is not measured; `parse/1` is slower from
 /// it on, `other` always the same.
 fn measured() -> (TestProject, Vec<String>) {
+    measured_with(|_, _| {})
+}
+
+/// The same, and what else is measured afterwards.
+fn measured_with(more: impl FnOnce(&mut Lines, &[(String, String)])) -> (TestProject, Vec<String>) {
     let (project, commits) = project(12);
     let mut lines = Lines::new();
     for (id, step) in [("parse/1", 1.06), ("other", 1.0)] {
@@ -22,6 +27,7 @@ fn measured() -> (TestProject, Vec<String>) {
             lines.session(&Session { identity: &identity, machine: "A", versions: &versions });
         }
     }
+    more(&mut lines, &commits);
     import(&project, lines);
     (project, commits.into_iter().map(|(commit, _)| commit).collect())
 }
@@ -64,6 +70,66 @@ fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_
         project.rbench(&["history", "--worst", "1", "--format", "json"]).ok().json("history");
     let shown = worst["benchmarks"].as_array().unwrap();
     assert_eq!((shown.len(), &shown[0]["id"]), (1, &Value::from("parse/1")));
+}
+
+/// That `parse/1` is suspected to have changed, and nothing else.
+#[track_caller]
+fn assert_is_suspected(project: &TestProject) {
+    let report = project.rbench(&["history", "--format", "json"]).ok().json("history");
+    let events = report["events"].as_array().unwrap();
+    assert_eq!((events.len(), &events[0]["changes"][0]["id"]), (1, &Value::from("parse/1")));
+}
+
+#[test]
+fn a_commit_that_does_not_lead_to_head_hides_nothing() {
+    let (project, commits) = measured();
+    project.git(&["checkout", "--quiet", "-b", "side", &commits[4]]);
+    project.write("count", "side");
+    project.commit("Aside");
+    let [commit, tree] = ["HEAD", "HEAD^{tree}"].map(|name| project.git(&["rev-parse", name]));
+    project.git(&["checkout", "--quiet", "main"]);
+    let mut lines = Lines::new();
+    let versions = [(&*commit, &*tree, 100.0)];
+    lines.session(&Session { identity: "c", machine: "A", versions: &versions });
+    import(&project, lines);
+    assert_is_suspected(&project);
+    // It is the first that is left out.
+    let listed = project.rbench(&["history", "parse", "--last", "11"]).ok();
+    assert!(!listed.stdout().contains(&commit[..7]), "{}", listed.told());
+    listed.assert_stdout_has(&[&commits[0][..7], "1 other stored version not shown"]);
+}
+
+#[test]
+fn one_result_of_another_machine_hides_nothing() {
+    let (project, _) = measured_with(|lines, commits| {
+        lines.id = "parse/1";
+        let (commit, tree) = &commits[11];
+        let versions = [(&**commit, &**tree, 300.0)];
+        lines.session(&Session { identity: "c", machine: "B", versions: &versions });
+    });
+    assert_is_suspected(&project);
+    project.rbench(&["history"]).ok().assert_stdout_has(&["▁▁▁▁▁▁▁|████"]);
+}
+
+#[test]
+fn commits_with_the_same_files_have_one_value() {
+    let (project, _) = measured_with(|lines, commits| {
+        lines.id = "parse/1";
+        let (_, tree) = &commits[6];
+        let versions = [(&*commits[7].0, &**tree, 100.0)];
+        lines.session(&Session { identity: "c", machine: "A", versions: &versions });
+    });
+    let report = project.rbench(&["history", "parse", "--format", "json"]).ok().json("history");
+    assert_eq!(report["benchmarks"][0]["versions"].as_array().unwrap().len(), 12);
+    assert_eq!(report["benchmarks"][0]["series"]["versions"], 11);
+    assert_is_suspected(&project);
+}
+
+#[test]
+fn where_nothing_became_slower_that_is_said() {
+    let (project, _) = measured();
+    let worst = project.rbench(&["history", "other", "--worst", "3"]).ok();
+    worst.assert_stdout_has(&["no benchmark is suspected to have become slower"]);
 }
 
 #[test]
