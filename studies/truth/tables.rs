@@ -1,5 +1,7 @@
 //! What was tried, as tables in Markdown.
 
+use std::collections::BTreeSet;
+
 use cargo_rbench::stats::{Estimator, median};
 
 use crate::{
@@ -119,12 +121,14 @@ pub fn times(all: &All) -> Table<6> {
             format!("{:.1}", cost.per_decided()),
         ]);
     };
-    let both = all.fixed.trials.len().min(all.unrelated.trials.len());
+    // Those that were compared by another plan as well.
+    let as_well = BTreeSet::from([&all.fixed, &all.alone].map(|kind| kind.trials.len()));
     for kind in all.kinds() {
         add(name(kind), &kind.trials);
         if kind.change == Change::Unrelated && kind.way == Way::Usual {
-            let what = format!("{}, the first {both}", name(kind));
-            add(what, &kind.trials[..both]);
+            for first in as_well.iter().filter_map(|count| kind.trials.get(..*count)) {
+                add(format!("{}, the first {}", name(kind), first.len()), first);
+            }
         }
     }
     table
