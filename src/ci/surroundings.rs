@@ -65,8 +65,8 @@ pub struct Surroundings {
 const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 impl Provider {
-    /// All variables that may have a token, of whichever service.
-    pub const TOKEN_VARIABLES: [&'static str; 3] = ["RBENCH_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN"];
+    /// All services.
+    pub const ALL: [Self; 3] = [Self::Github, Self::Gitlab, Self::None];
 
     /// The service whose variables are there.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {

@@ -73,7 +73,7 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
     for event in &report.events {
         let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
         if event.place.possible[1].dirty {
-            let command = report.command_line.suggest("compare", &[&base, &head], &[]);
+            let command = report.confirmation(event);
             console.line(&format!("the uncommitted files are compared with: {command}"));
             continue;
         }
@@ -92,7 +92,7 @@ fn confirm(args: &HistoryArgs, report: &HistoryReport, console: &Console) -> Exi
                     find::run(&args)
                 })
                 .unwrap_or_else(|failure| {
-                    console.line(&failure.to_string());
+                    console.line(&format!("error: {failure}"));
                     failure.exit()
                 });
             if of_event == Exit::Interrupted {

@@ -21,7 +21,18 @@ pub struct Partition {
 impl Partition {
     /// Whether there can be such a part: one from a file need not be.
     pub fn is_possible(self) -> bool {
-        (1..=self.of).contains(&self.part) && self.of <= MOST
+        self.checked().is_ok()
+    }
+
+    fn checked(self) -> Result<Self, String> {
+        match (self.part, self.of) {
+            (_, 0) => Err("there is at least one part; example: hash:1/3".to_owned()),
+            (_, of) if of > MOST => Err(format!("the maximum is {MOST} parts")),
+            (part, of) if part == 0 || part > of => {
+                Err(format!("the parts are 1 to {of}, and {part} is none of them"))
+            }
+            _ => Ok(self),
+        }
     }
 
     /// Whether the benchmark is in this part. Only its name decides, in every version and on every machine.
@@ -54,14 +65,7 @@ impl FromStr for Partition {
         };
         let (part, of) =
             numbers().ok_or_else(|| format!("`{text}` is no part; example: hash:1/3"))?;
-        match (part, of) {
-            (_, 0) => Err("there is at least one part; example: hash:1/3".to_owned()),
-            (_, of) if of > MOST => Err(format!("the maximum is {MOST} parts")),
-            (part, of) if part == 0 || part > of => {
-                Err(format!("the parts are 1 to {of}, and {part} is none of them"))
-            }
-            (part, of) => Ok(Self { part, of }),
-        }
+        Self { part, of }.checked()
     }
 }
 

@@ -2,7 +2,7 @@
 //! wrote, so nothing that it left behind is believed or run: the comparison has to be about the commit of the event,
 //! whose request the API knows, and its text is shown as text.
 
-use std::{borrow::Cow, fs::File, io::Read as _, path::Path};
+use std::{fs::File, io::Read as _, path::Path};
 
 use super::{
     Commenter, host,
@@ -53,24 +53,20 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let name = args.comment_name.as_str();
     let mut commenter =
         Commenter::new(request, api, &token, (name, links.clone(), *provider), &console);
-    if args.stale {
-        commenter.mark_stale(commit);
-    } else {
-        let comment = comparison.map_or_else(
-            || Comment::of_failure(&nothing_compared(args.from.as_deref()), name, links),
-            |comparison| Comment::of(&comparison, comparison.exit(false, false), name, links),
-        );
-        commenter.write(&comment, Some(commit));
+    match (&args.from, comparison) {
+        (None, _) => commenter.mark_stale(commit),
+        (Some(path), None) => {
+            let failure = Failure::new(Exit::Usage, "the job that compares has not compared")
+                .because(format!("it left no {}", path.display()))
+                .hint("see the log of that job");
+            commenter.write(&Comment::of_failure(&failure, name, links), Some(commit));
+        }
+        (Some(_), Some(comparison)) => {
+            let exit = comparison.exit(false, false);
+            commenter.write(&Comment::of(&comparison, exit, name, links), Some(commit));
+        }
     }
     Ok(Exit::Success)
-}
-
-/// The job before this one left nothing.
-fn nothing_compared(file: Option<&Path>) -> Failure {
-    let file = file.map_or(Cow::Borrowed("a file"), Path::to_string_lossy);
-    Failure::new(Exit::Usage, "the job that compares has not compared")
-        .because(format!("it left no {file}"))
-        .hint("see the log of that job")
 }
 
 /// The text of a comparison, if it can be one.

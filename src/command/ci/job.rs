@@ -54,9 +54,10 @@ pub fn surroundings(provider: Option<CiProvider>) -> Result<(Surroundings, Optio
     let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
     let token = tokens.find_map(|token| Token::new(&token));
     // Also those of other services, and that which another one takes precedence over.
-    for name in Provider::TOKEN_VARIABLES {
-        forget(name);
-    }
+    Provider::ALL
+        .iter()
+        .flat_map(|provider| provider.token_variables())
+        .for_each(|name| forget(name));
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
             let text = fs::read_to_string(&path);

@@ -1,6 +1,6 @@
 //! Since when benchmarks are suspected to have changed: change points over the versions that can be compared.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::History;
 use crate::{
@@ -75,9 +75,11 @@ impl History<'_> {
     /// The values of the newest version and of its ancestors that can be compared with it.
     pub(super) fn course(&self) -> Result<Course> {
         let chain = chain(self.all.entries);
-        let (candidates, others) = self.candidates(&chain);
-        let newest = candidates.last().map(|one| one.place);
         let sources = self.sources_along(&chain);
+        // Commits with the same files have the same measurements, which count once.
+        let measured = chain.iter().copied().filter(|index| sources[*index] == Some(*index));
+        let (candidates, others) = self.candidates(measured);
+        let newest = candidates.last().map(|one| one.place);
         if self.metric.is_counted() && self.all.results.is_counting(self.newest.experiment) {
             let (series, steps) = (Err(String::new()), Some(self.steps(&candidates)?));
             return Ok(Course { series, steps, chain, sources, newest });
@@ -122,23 +124,19 @@ impl History<'_> {
 
     /// Where the benchmark was measured under the same conditions: those of the newest version of the chain, unless
     /// only some were measured so, and interleaved like most; and how many versions were measured otherwise.
-    fn candidates(&self, chain: &[usize]) -> (Vec<Candidate>, usize) {
-        let measured = |entry: &usize| -> Vec<Candidate> {
-            let usable = self.places[*entry].iter().filter_map(|place| {
+    fn candidates(&self, entries: impl Iterator<Item = usize>) -> (Vec<Candidate>, usize) {
+        let measured = |entry: usize| -> Vec<Candidate> {
+            let usable = self.places[entry].iter().filter_map(|place| {
                 let interleaving = self.benchmark.interleaving(&[*place], Stage::First).ok()??;
                 let is_measured = self.benchmark.unmeasured(*place).is_none()
                     && self.benchmark.metrics(&[*place]).contains(&self.metric);
                 let interleave = interleaving.interleave;
-                is_measured.then_some(Candidate { entry: *entry, place: *place, interleave })
+                is_measured.then_some(Candidate { entry, place: *place, interleave })
             });
             usable.collect()
         };
-        let mut all: Vec<Candidate> = chain.iter().flat_map(measured).collect();
-        // Commits with the same files have the same measurements, which count once.
-        let mut met = HashSet::new();
-        all.retain(|one| met.insert(one.place));
-        let count = versions(&all);
-        let mut rest = all;
+        let mut rest: Vec<Candidate> = entries.flat_map(measured).collect();
+        let count = versions(&rest);
         let mut of_newest = None;
         while let Some(newest) = rest.last().map(|one| one.place) {
             let (alike, others) =

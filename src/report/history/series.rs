@@ -139,7 +139,7 @@ impl HistoryReport {
     }
 
     /// What decides whether there was a change: a comparison of the ends of the range that has it.
-    pub(super) fn confirmation(&self, event: &Event) -> String {
+    pub fn confirmation(&self, event: &Event) -> String {
         let [base, head] = event.place.possible.each_ref().map(Version::to_type_now);
         self.command_line.suggest("compare", &[&base, &head], &[])
     }
