@@ -148,10 +148,16 @@ impl Workshop<'_> {
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
+        let donor = donor::newest_of_family(&self.site.compilations(), &family);
+        if let Some(donor) = &donor {
+            donor::pass_answers(donor, &home);
+        }
         let workspace = Workspace::at(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
-        donor::seed(self, &context, &home, &family, &workspace)?;
+        if let Some(donor) = &donor {
+            donor::seed(self, &context, donor, &home, &workspace)?;
+        }
         let before = generated::files_of(source.checkout);
         workspace.keep(&home)?;
         let start = Instant::now();

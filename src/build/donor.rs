@@ -20,17 +20,25 @@ use super::{
 };
 use crate::failure::{Exit, OrFail, Result};
 
-/// Fills the target dir of the compilation in `home` from a donor, if there is one.
+/// In a target dir: what cargo has asked rustc. It asks again if that is of another toolchain.
+const ANSWERS: &str = ".rustc_info.json";
+
+/// Gives the target dir of the compilation in `home` what cargo has asked rustc for its donor, so that
+/// cargo reads the workspace without running rustc.
+pub fn pass_answers(donor: &Path, home: &Path) {
+    let [from, to] = [donor, home].map(|home| home.join("target").join(ANSWERS));
+    // Without it, cargo asks.
+    let _ = fs::copy(from, to);
+}
+
+/// Fills the target dir of the compilation in `home` from its donor.
 pub fn seed(
     workshop: &Workshop<'_>,
     context: &CargoContext,
+    donor: &Path,
     home: &Path,
-    family: &str,
     workspace: &Workspace,
 ) -> Result<()> {
-    let Some(donor) = newest_of_family(&workshop.site.compilations(), family) else {
-        return Ok(());
-    };
     let target = home.join("target");
     let what = || format!("cannot copy compiled dependencies from {}", donor.display());
     copy_directory(&donor.join("target"), &target).or_fail(Exit::Build, what)?;
@@ -47,8 +55,9 @@ pub fn seed(
     Ok(())
 }
 
-/// The directories of compilations are named by their family first.
-fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
+/// The donor for a compilation of this family. The directories of compilations are named by their family
+/// first.
+pub fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
         .filter_map(io::Result::ok)
