@@ -28,6 +28,9 @@ pub struct JudgedRow {
     pub interleaving: Option<Interleaving>,
     /// What follows from the first stage: what the experiment does next, or did.
     pub progress: Progress,
+    /// Which version has no measurements because the benchmark failed or was skipped there: 0 for base, 1 for head;
+    /// absent where that is so of none or of both.
+    pub unmeasured_in: Option<usize>,
     /// What of the differences between the versions the benchmark executes or reads; absent where that is not
     /// known, as of stored results.
     pub reach: Option<Reach>,
@@ -74,6 +77,7 @@ impl JudgedRow {
             work: None,
             interleaving: None,
             progress: Progress::Ended,
+            unmeasured_in: None,
             reach: None,
         }
     }

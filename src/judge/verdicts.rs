@@ -72,6 +72,9 @@ impl<'r> Judge<'r> {
         criteria: &Criteria,
     ) -> Result<Vec<JudgedRow>> {
         let versions = relation.versions();
+        if let Some(row) = unmeasured(benchmark, versions) {
+            return Ok(vec![row]);
+        }
         if let Some(verdict) = self.verdict_without_values(benchmark, relation)? {
             return Ok(vec![JudgedRow::of_benchmark(&benchmark.benchmark, verdict)]);
         }
@@ -101,21 +104,13 @@ impl<'r> Judge<'r> {
         metrics.iter().map(|metric| Ok(complete(row(metric)?))).collect()
     }
 
-    /// The verdict where values do not matter.
+    /// The verdict on a benchmark that was measured, where values do not matter.
     fn verdict_without_values(
         &self,
         benchmark: &BenchmarkResults<'_>,
         relation: &Relation,
     ) -> Result<Option<Verdict>> {
         let [base, head] = relation.versions();
-        let unmeasured =
-            || [base, head].into_iter().filter_map(|place| benchmark.unmeasured(place));
-        let is_failed = |unmeasured: &Unmeasured| matches!(unmeasured, Unmeasured::Failed(_));
-        match unmeasured().find(is_failed).or_else(|| unmeasured().next()) {
-            Some(Unmeasured::Failed(reason)) => return Ok(Some(Verdict::Failed { reason })),
-            Some(Unmeasured::Skipped(reason)) => return Ok(Some(Verdict::Skipped { reason })),
-            None => {}
-        }
         if let Some(sameness) = benchmark.sameness([base, head])? {
             return Ok(Some(sameness.into()));
         }
@@ -352,6 +347,20 @@ fn by_counts(
     let (verdict, stages) = judged.unwrap_or_else(|| (no_measurements(), Vec::new()));
     let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
     Ok(JudgedRow { metric: Some(metric.clone()), stages, ..row })
+}
+
+/// What is said of a benchmark that failed in a version, or else was skipped in one.
+fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Option<JudgedRow> {
+    let unmeasured = versions.map(|place| benchmark.unmeasured(place));
+    let is_failed = |one: &Option<Unmeasured>| matches!(one, Some(Unmeasured::Failed(_)));
+    let index = unmeasured.iter().position(is_failed);
+    let index = index.or_else(|| unmeasured.iter().position(Option::is_some))?;
+    let unmeasured_in = unmeasured[1 - index].is_none().then_some(index);
+    let verdict = match unmeasured.into_iter().nth(index)?? {
+        Unmeasured::Failed(reason) => Verdict::Failed { reason },
+        Unmeasured::Skipped(reason) => Verdict::Skipped { reason },
+    };
+    Some(JudgedRow { unmeasured_in, ..JudgedRow::of_benchmark(&benchmark.benchmark, verdict) })
 }
 
 fn no_measurements() -> Verdict {

@@ -308,8 +308,12 @@ enum Ground {
     },
     SameMachineCode,
     NothingReached,
-    Skipped,
-    Failed,
+    Skipped {
+        version: Option<&'static str>,
+    },
+    Failed {
+        version: Option<&'static str>,
+    },
     NotComparable,
     Accepted {
         /// By how much it may be slower.
@@ -360,6 +364,7 @@ impl From<Basis> for Shown {
 impl Reason {
     /// The reason of a row's verdict.
     pub fn of(row: &JudgedRow) -> Self {
+        let version = row.unmeasured_in.map(|index| ["base", "head"][index]);
         let ground = match &row.verdict {
             Verdict::Accepted { basis, acceptance, .. } => Ground::Accepted {
                 ceiling: acceptance.ceiling,
@@ -389,8 +394,8 @@ impl Reason {
             },
             Verdict::Identical => Ground::SameMachineCode,
             Verdict::Unaffected => Ground::NothingReached,
-            Verdict::Skipped { .. } => Ground::Skipped,
-            Verdict::Failed { .. } => Ground::Failed,
+            Verdict::Skipped { .. } => Ground::Skipped { version },
+            Verdict::Failed { .. } => Ground::Failed { version },
             Verdict::NotComparable { .. } => Ground::NotComparable,
         };
         Self { ground, text: text(row) }

@@ -18,10 +18,23 @@ const EXAGGERATED: f64 = 1.45;
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
 pub fn verdict(verdict: &Verdict) -> String {
+    with_reason(verdict, "")
+}
+
+fn with_reason(verdict: &Verdict, place: &str) -> String {
     let name = VerdictKind::of(verdict).name();
     match change_and_reason(verdict) {
         (Some(change), reason) => format!("{name}: {}, {reason}", of_change(change)),
-        (None, reason) => format!("{name}: {reason}"),
+        (None, reason) => format!("{name}{place}: {reason}"),
+    }
+}
+
+/// Where a benchmark failed or was skipped, if that is one of the versions.
+const fn place(row: &JudgedRow) -> &'static str {
+    match row.unmeasured_in {
+        Some(0) => " in base",
+        Some(_) => " in head",
+        None => "",
     }
 }
 
@@ -61,12 +74,16 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
 
 /// A verdict with its reason, and with what only the stages of judging know.
 pub fn row(row: &JudgedRow) -> String {
-    verdict(&row.verdict) + exaggeration(row)
+    with_reason(&row.verdict, place(row)) + exaggeration(row)
 }
 
 /// The same without the verdict and the change.
 pub fn reason(row: &JudgedRow) -> String {
-    change_and_reason(&row.verdict).1 + exaggeration(row)
+    let reason = change_and_reason(&row.verdict).1 + exaggeration(row);
+    match place(row) {
+        "" => reason,
+        place => format!("{}: {reason}", place.trim_start()),
+    }
 }
 
 fn exaggeration(row: &JudgedRow) -> &'static str {

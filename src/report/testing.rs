@@ -109,6 +109,7 @@ pub fn judged_in(
         work: None,
         interleaving: None,
         progress: Progress::Ended,
+        unmeasured_in: None,
         reach: None,
     }
 }

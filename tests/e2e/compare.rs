@@ -143,7 +143,7 @@ fn a_benchmark_of_one_version_only_is_listed_and_a_broken_one_does_not_spoil_the
     outcome.assert_stdout_has(&[
         "): new",
         "confirmed by fresh builds: changing (",
-        "steady: failed",
+        "steady: failed in head: ",
         "the table is missing",
     ]);
 }
@@ -238,15 +238,15 @@ fn what_failed_or_was_skipped_is_so_in_the_comparison_of_what_is_stored_too() {
     for compare in [&QUICK[..], &stored] {
         let outcome = project.rbench(compare).run().assert_exit(4);
         outcome.assert_stdout_has(&[
-            "steady: failed",
+            "steady: failed in head: ",
             "the table is missing",
-            "changing: skipped",
+            "changing: skipped in head: ",
             "there is no GPU here",
         ]);
     }
     // That alone is no failure.
     let skipped = project.rbench(&[&stored[..], &["--filter", "changing"]].concat()).ok();
-    skipped.assert_stdout_has(&["changing: skipped", "1 skipped"]);
+    skipped.assert_stdout_has(&["changing: skipped in head: ", "1 skipped"]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
     let history =
         History { commits: 8, rounds: &[(2, 1_050)], broken: &[3, 4], merge: Some((7, 32)) };
     let project = history.make();
-    let outcome = find(&project, &[]).assert_exit(0);
+    let outcome = find(&project, &["--seed", "1"]).assert_exit(0);
     outcome.assert_stderr_has(&["searching 8 commits after start", "comparison 1: "]);
     let report = outcome.json("find");
     let line = &report["line"];
@@ -148,4 +148,17 @@ fn without_a_change_there_is_one_comparison_and_without_time_it_ends_early() {
     project.commit("Break it");
     let outcome = project.rbench(&SHORT).fails_with(3);
     outcome.assert_stderr_has(&["choose another commit than"]);
+}
+
+#[test]
+fn a_benchmark_that_fails_in_the_older_commit_is_said_to_fail_there() {
+    let project = TestProject::of("counted");
+    project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
+    project.commit("Break it");
+    project.git(&["tag", "start"]);
+    project.replace("src/lib.rs", "    panic!(\"the table is missing\")", "    rounds(700)");
+    project.commit("Mend it");
+    let outcome = project.rbench(&[&SHORT[..], &["steady"]].concat()).run().assert_exit(4);
+    outcome
+        .assert_stdout_has(&["steady: cannot be compared in start (", "cannot execute benchmark"]);
 }

@@ -233,10 +233,14 @@ impl Comparisons<'_> {
                 Answer::Measured(measured)
             }
             Err(reason) => {
-                // One that was compared before is not to blame: the search knows.
-                self.lacking.insert((pair[1], Some(subject)), reason.clone());
-                self.lacking.entry((pair[0], Some(subject))).or_insert(reason);
-                Answer::Lacks(pair[1])
+                let place = row.and_then(|row| row.unmeasured_in);
+                if place.is_none() {
+                    // One that was compared before is not to blame: the search knows.
+                    self.lacking.entry((pair[0], Some(subject))).or_insert_with(|| reason.clone());
+                }
+                let commit = pair[place.unwrap_or(1)];
+                self.lacking.insert((commit, Some(subject)), reason);
+                Answer::Lacks(commit)
             }
         }
     }

@@ -66,6 +66,23 @@ fn a_failure_in_either_stage_is_the_verdict_and_leaves_nothing_to_confirm() {
 }
 
 #[test]
+fn the_version_in_which_a_benchmark_failed_is_named() {
+    for (fails, unmeasured_in) in [(&[0][..], Some(0)), (&[1], Some(1)), (&[0, 1], None)] {
+        let store = Store::in_memory().unwrap();
+        let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+        for version in 0..2 {
+            match fails.contains(&version) {
+                true => filling.fail("a", version, Stage::First),
+                false => filling.measure("a", version, Stage::First, &[(WALL, 100.0)]),
+            }
+        }
+        let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
+        assert!(matches!(row.verdict, Verdict::Failed { .. }), "{fails:?}");
+        assert_eq!(row.unmeasured_in, unmeasured_in);
+    }
+}
+
+#[test]
 fn every_metric_is_judged_unless_some_are_chosen() {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);

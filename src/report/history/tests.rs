@@ -62,6 +62,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
         advice: None,
         work: None,
         interleaving: None,
+        unmeasured_in: None,
         reach: None,
     }
 }

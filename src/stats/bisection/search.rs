@@ -53,6 +53,13 @@ pub struct Found {
     pub ending: Ending,
 }
 
+impl Found {
+    /// Whether it explains a part of the whole change.
+    fn is_shown(&self) -> bool {
+        self.ending != Ending::NotShown
+    }
+}
+
 /// Why a search ended where it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -222,19 +229,25 @@ impl Search {
     /// The places without those that their own comparison does not show, if nothing of interest is left to explain
     /// by them.
     fn needed(&self, total: Estimate, mut found: Vec<Found>) -> Vec<Found> {
-        let is_shown = |one: &Found| one.ending != Ending::NotShown;
-        let of = |shown: bool| {
-            let places = found.iter().filter(move |one| is_shown(one) == shown);
-            places.map(|one| one.change)
-        };
-        let rest = of(true).fold(total, Estimate::minus);
+        let left = Self::unexplained(total, &found);
         // Known twice: by what the others leave, and by their own comparisons.
-        let rest = of(false).reduce(Estimate::plus).map_or(rest, |own| rest.with(own));
-        let is_left = rest.log_change.abs() >= self.min_change && rest.p() <= LEFT;
-        if found.iter().any(is_shown) && !is_left {
-            found.retain(is_shown);
+        let own = found.iter().filter(|one| !one.is_shown()).map(|one| one.change);
+        let left = own.reduce(Estimate::plus).map_or(left, |own| left.with(own));
+        if found.iter().any(Found::is_shown) && !self.is_left(left) {
+            found.retain(Found::is_shown);
         }
         found
+    }
+
+    /// What places that may hold a part of a change leave of it.
+    fn unexplained(whole: Estimate, found: &[Found]) -> Estimate {
+        let shown = found.iter().filter(|one| one.is_shown());
+        shown.map(|one| one.change).fold(whole, Estimate::minus)
+    }
+
+    /// Whether so much is left that something else must have changed.
+    fn is_left(&self, left: Estimate) -> bool {
+        left.log_change.abs() >= self.min_change && left.p() <= LEFT
     }
 
     /// Finds what changed in a segment, as far as it goes if the search was stopped.
@@ -284,8 +297,26 @@ impl Search {
         };
         let rest = budget - share;
         match decision {
-            Decision::Older(known) => {
-                self.narrow(part(from, middle, known, Some(older)), rest, found)
+            Decision::Older(of_older) => {
+                let before = found.len();
+                self.narrow(part(from, middle, of_older, Some(older)), rest, found)?;
+                // What the older half holds is known better now, and the comparison of the newer half is not spent.
+                let left = Self::unexplained(known, &found[before..]);
+                if newer.is_some() || !self.is_left(left) {
+                    return Ok(());
+                }
+                let newer = match self.compare([middle, to], half / 2.0) {
+                    Err(_) if self.stopped => {
+                        found.push(part(middle, to, left, None).found(Ending::Stopped));
+                        return Ok(());
+                    }
+                    newer => newer?,
+                };
+                if newer.finding == Finding::Changed {
+                    let newer = part(middle, to, newer.estimate, Some(newer));
+                    self.narrow(newer, half / 2.0, found)?;
+                }
+                Ok(())
             }
             Decision::Newer(known) => self.narrow(part(middle, to, known, newer), rest, found),
             Decision::Both([of_older, of_newer]) => {

@@ -230,6 +230,36 @@ fn a_search_that_is_stopped_tells_how_far_it_came() {
 }
 
 #[test]
+fn what_the_older_half_turns_out_not_to_explain_is_searched_in_the_newer_one() {
+    let says = |percent: f64, error: f64, finding| {
+        let (log_change, standard_error) = (percent / 100.0, error / 100.0);
+        let estimate = Estimate { log_change, standard_error, freedom: FREEDOM };
+        Answer::Measured(Measured { estimate, finding })
+    };
+    let mut search = Search::new(4, MIN_EFFECT);
+    search.compare_at(0.01);
+    search.narrow_within(0.04);
+    for pair in [[0, 4], [0, 2], [2, 4], [0, 1], [1, 2], [2, 3], [3, 4]] {
+        search.know(pair, Known::Differs);
+    }
+    // By the second comparison, the newer half seems to hold nothing; by the third, the older one holds less.
+    search.answer([0, 4], says(7.4, 0.3, Finding::Changed));
+    search.answer([0, 2], says(5.4, 1.0, Finding::Changed));
+    search.answer([0, 1], says(4.5, 0.2, Finding::Changed));
+    let next = search.next();
+    assert!(matches!(next, Some(Task::Measure { pair: [2, 4], .. })), "{next:?}");
+    let mut stopped = search.clone();
+    stopped.stop();
+    let Ok(Conclusion::Changed { found, .. }) = stopped.conclusion() else { panic!("changed") };
+    let places: Vec<_> = found.iter().map(|one| (one.after, one.at, one.ending)).collect();
+    assert_eq!(places, [(0, 1, Ending::Shown), (2, 4, Ending::Stopped)]);
+    search.answer([2, 4], says(2.9, 0.2, Finding::Changed));
+    search.answer([2, 3], says(0.1, 0.2, Finding::Unchanged));
+    search.answer([3, 4], says(2.9, 0.2, Finding::Changed));
+    assert_eq!(named(&search.conclusion().unwrap()), (vec![1, 4], vec![]));
+}
+
+#[test]
 fn a_place_that_its_own_comparison_refutes_is_left_out_if_others_explain_the_change() {
     let says = |percent: f64, finding| {
         let estimate =
