@@ -71,9 +71,10 @@ fn the_version_in_which_a_benchmark_failed_is_named() {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
         for version in 0..2 {
-            match fails.contains(&version) {
-                true => filling.fail("a", version, Stage::First),
-                false => filling.measure("a", version, Stage::First, &[(WALL, 100.0)]),
+            if fails.contains(&version) {
+                filling.fail("a", version, Stage::First);
+            } else {
+                filling.measure("a", version, Stage::First, &[(WALL, 100.0)]);
             }
         }
         let [row] = &judged(&filling, JudgeOptions::default())[..] else { panic!("one row") };
