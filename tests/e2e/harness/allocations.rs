@@ -60,11 +60,13 @@ fn assert_known(fixture: &Fixture) {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn allocations_and_their_bytes_are_exact_by_each_harness() {
     assert_known(&OF_C_LIBRARY);
 }
 
 #[test]
+#[ignore = "takes long"]
 fn they_are_the_same_with_a_global_allocator_of_ones_own() {
     assert_known(&WRAPPED);
 }

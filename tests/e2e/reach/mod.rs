@@ -208,12 +208,14 @@ fn a_comment_reaches_nobody_and_another_benchmark_all_who_pass_by() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn whom_a_change_of_the_program_reaches_is_measured_and_all_others_are_unaffected() {
     let names = ["a function", "a panic that nobody meets", "the making of an input"];
     assert_measured(&project(CODE), &OF_CODE, &names);
 }
 
 #[test]
+#[ignore = "takes long"]
 fn whom_a_change_outside_of_the_program_reaches_is_measured_and_all_others_are_identical() {
     let project = project(REST);
     assert_measured(&project, &FROM_OUTSIDE, &["a file that is read", "a release"]);
