@@ -364,7 +364,7 @@ impl From<Basis> for Shown {
 impl Reason {
     /// The reason of a row's verdict.
     pub fn of(row: &JudgedRow) -> Self {
-        let version = row.unmeasured_in.map(|index| ["base", "head"][index]);
+        let version = sentence::place(row);
         let ground = match &row.verdict {
             Verdict::Accepted { basis, acceptance, .. } => Ground::Accepted {
                 ceiling: acceptance.ceiling,

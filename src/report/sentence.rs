@@ -18,23 +18,24 @@ const EXAGGERATED: f64 = 1.45;
 
 /// A verdict with its reason: `regressed: +5.00 % (+3.43 % to +6.60 %), confirmed by fresh builds (…)`.
 pub fn verdict(verdict: &Verdict) -> String {
-    with_reason(verdict, "")
+    with_reason(verdict, None)
 }
 
-fn with_reason(verdict: &Verdict, place: &str) -> String {
+fn with_reason(verdict: &Verdict, place: Option<&str>) -> String {
     let name = VerdictKind::of(verdict).name();
-    match change_and_reason(verdict) {
-        (Some(change), reason) => format!("{name}: {}, {reason}", of_change(change)),
-        (None, reason) => format!("{name}{place}: {reason}"),
+    match (change_and_reason(verdict), place) {
+        ((Some(change), reason), _) => format!("{name}: {}, {reason}", of_change(change)),
+        ((None, reason), Some(place)) => format!("{name} in {place}: {reason}"),
+        ((None, reason), None) => format!("{name}: {reason}"),
     }
 }
 
-/// Where a benchmark failed or was skipped, if that is one of the versions.
-const fn place(row: &JudgedRow) -> &'static str {
+/// Where a benchmark failed or was skipped, if that is one of the versions: `base` or `head`.
+pub const fn place(row: &JudgedRow) -> Option<&'static str> {
     match row.unmeasured_in {
-        Some(0) => " in base",
-        Some(_) => " in head",
-        None => "",
+        Some(0) => Some("base"),
+        Some(_) => Some("head"),
+        None => None,
     }
 }
 
@@ -81,8 +82,8 @@ pub fn row(row: &JudgedRow) -> String {
 pub fn reason(row: &JudgedRow) -> String {
     let reason = change_and_reason(&row.verdict).1 + exaggeration(row);
     match place(row) {
-        "" => reason,
-        place => format!("{}: {reason}", place.trim_start()),
+        Some(place) => format!("in {place}: {reason}"),
+        None => reason,
     }
 }
 
