@@ -2,10 +2,6 @@
 
 use super::{Estimate, Finding, Measured};
 
-/// What is left of the whole is measured itself, once the other half is shown to have changed, only where chance gives
-/// as much as that in fewer cases than these.
-const SUSPICIOUS: f64 = 0.05;
-
 /// What follows for the two halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
@@ -32,8 +28,7 @@ pub fn decide(
     newer: Option<Measured>,
     (rate, min_change): (f64, f64),
 ) -> Decision {
-    let is_large = |change: Estimate| change.log_change.abs() >= min_change;
-    let is_shown = |change: Estimate| is_large(change) && change.p() <= rate;
+    let is_shown = |change: Estimate| change.shows(min_change, rate);
     let says = |measured: Measured, known: Estimate| match measured.finding {
         Finding::Changed => true,
         Finding::Unchanged => false,
@@ -43,7 +38,7 @@ pub fn decide(
         let rest = whole.minus(older.estimate);
         return match (older.finding == Finding::Changed, is_shown(rest)) {
             (true, true) => Decision::Both([older.estimate, rest]),
-            (true, false) if is_large(rest) && rest.p() <= SUSPICIOUS => Decision::MeasureNewer,
+            (true, false) if rest.is_left(min_change) => Decision::MeasureNewer,
             (true, false) => Decision::Older(older.estimate),
             // The difference would only add the noise of what is no change of interest.
             (false, true) if older.finding == Finding::Unchanged => Decision::Newer(whole),

@@ -5,6 +5,9 @@ use crate::stats::{
     distribution::{t_quantile, t_survival},
 };
 
+/// What is left of a change counts as something to explain if chance gives as much in at most so many cases.
+const LEFT: f64 = 0.05;
+
 /// A change on the logarithmic scale, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -61,6 +64,16 @@ impl Estimate {
         } else {
             0.0
         }
+    }
+
+    /// Whether it is at least `min_change`, on logarithms, with a p value of at most `rate`.
+    pub fn shows(self, min_change: f64, rate: f64) -> bool {
+        self.log_change.abs() >= min_change && self.p() <= rate
+    }
+
+    /// Whether it is something to explain, as what is left of a change without its known parts.
+    pub fn is_left(self, min_change: f64) -> bool {
+        self.shows(min_change, LEFT)
     }
 
     /// The relative change that it is: 0.05 is 5 % more, and infinite where there was nothing before.

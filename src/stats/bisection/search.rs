@@ -91,9 +91,6 @@ pub struct Search {
     measured: BTreeMap<Pair, Measured>,
 }
 
-/// What is left of the whole change counts as something to explain, if chance gives as much in fewer cases than these.
-const LEFT: f64 = 0.05;
-
 /// Some commits that hold a change.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -233,7 +230,7 @@ impl Search {
         // Known twice: by what the others leave, and by their own comparisons.
         let own = found.iter().filter(|one| !one.is_shown()).map(|one| one.change);
         let left = own.reduce(Estimate::plus).map_or(left, |own| left.with(own));
-        if found.iter().any(Found::is_shown) && !self.is_left(left) {
+        if found.iter().any(Found::is_shown) && !left.is_left(self.min_change) {
             found.retain(Found::is_shown);
         }
         found
@@ -243,11 +240,6 @@ impl Search {
     fn unexplained(whole: Estimate, found: &[Found]) -> Estimate {
         let shown = found.iter().filter(|one| one.is_shown());
         shown.map(|one| one.change).fold(whole, Estimate::minus)
-    }
-
-    /// Whether so much is left that something else must have changed.
-    fn is_left(&self, left: Estimate) -> bool {
-        left.log_change.abs() >= self.min_change && left.p() <= LEFT
     }
 
     /// Finds what changed in a segment, as far as it goes if the search was stopped.
@@ -302,7 +294,7 @@ impl Search {
                 self.narrow(part(from, middle, of_older, Some(older)), rest, found)?;
                 // What the older half holds is known better now, and the comparison of the newer half is not spent.
                 let left = Self::unexplained(known, &found[before..]);
-                if newer.is_some() || !self.is_left(left) {
+                if newer.is_some() || !left.is_left(self.min_change) {
                     return Ok(());
                 }
                 let newer = match self.compare([middle, to], half / 2.0) {
@@ -341,7 +333,7 @@ impl Search {
         let is_shown = match own.finding {
             Finding::Changed => true,
             Finding::Unchanged => false,
-            Finding::Unsure => both.log_change.abs() >= self.min_change && both.p() <= rate,
+            Finding::Unsure => both.shows(self.min_change, rate),
         };
         let ending = if is_shown { Ending::Shown } else { Ending::NotShown };
         let shown = Some(([from, to], own.estimate));
