@@ -85,6 +85,7 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn what_was_measured_for_a_comparison_answers_in_part() {
     let project = TestProject::of("diagnosed");
     let run = ["run", "HEAD", "--exact", "--filter", "steady", "-l", "2", "-m", "2", "-n", "5"];
@@ -127,6 +128,7 @@ fn is_running(id: u32) -> bool {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn busy_processes_run_beside_and_end_with_rbench_however_that_ends() {
     let project = TestProject::of("diagnosed");
     let long = ["diagnose", "HEAD", "--load", "2", "--exact", "steady", "-l", "2", "-m", "50"];

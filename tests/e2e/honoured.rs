@@ -62,6 +62,7 @@ fn assert_has(printed: &str, lines: &[&str]) {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn flags_in_the_config_file_of_a_version_count_for_that_version_alone() {
     let project = TestProject::of("settings");
     project.write(".cargo/config.toml", "[build]\nrustflags = ['--cfg', 'flag_one']\n");
@@ -167,6 +168,7 @@ fn the_compiler_that_a_config_file_names_is_the_one_that_is_asked() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn features_and_profiles_are_what_was_asked_for() {
     let project = TestProject::of("settings");
     let log = project.beside("rustc.log");

@@ -60,6 +60,7 @@ fn a_release_is_identical() {
 
 /// All of the program is one object then, and the same one; only cargo's name for it is another.
 #[test]
+#[ignore = "takes long"]
 fn a_release_with_fat_lto_is_identical() {
     let project = TestProject::of("sums");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = true");
@@ -117,6 +118,7 @@ fn paths_of_vendored_code_do_not_differ_between_versions() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn debug_info_makes_no_difference() {
     for settings in [
         "debug = true",

@@ -23,6 +23,7 @@ fn a_program_is_listed_and_executed_without_a_bench_target() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn two_versions_of_a_program_are_compared_with_several_layouts() {
     let project = project();
     project.replace("src/main.rs", "repeat(200)", "repeat(201)");

@@ -124,6 +124,7 @@ fn a_runner_is_not_used_and_that_is_said() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn versions_whose_processes_get_other_variables_are_not_identical() {
     let project = TestProject::of("counted");
     let script = |size: u64| {

@@ -118,6 +118,7 @@ fn criterion_is_asked_the_same_about_its_own_benchmarks() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn where_no_benchmark_is_by_criterion_there_is_nothing_to_set_against() {
     let project = TestProject::of("compared");
     let outcome = project.rbench(&[&QUICK[..], &["--against", "criterion"]].concat()).fails_with(2);

@@ -120,6 +120,7 @@ fn symbols_mangled_the_new_way_agree_as_well() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn versions_linked_with_thin_lto_agree() {
     let project = TestProject::of("many-functions");
     project.replace("Cargo.toml", "opt-level = 0", "opt-level = 0\nlto = 'thin'");
@@ -163,6 +164,7 @@ fn add_feature(project: &TestProject) {
 
 /// Without the hash, instances of one generic function are namesakes: their code tells them apart.
 #[test]
+#[ignore = "takes long"]
 fn a_new_feature_moves_nothing() {
     let project = TestProject::of("many-functions");
     // There are many more of them without optimization.

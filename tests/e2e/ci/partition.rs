@@ -8,6 +8,7 @@ use super::{QUICK, branches};
 use crate::support::{TestProject, schema};
 
 #[test]
+#[ignore = "takes long"]
 fn parts_have_all_benchmarks_together_and_are_joined_into_one_report() {
     let project = TestProject::of("counted");
     branches(&project);

