@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool, Box<dyn Error>> {
-    let tracer = rbench::build()?.with_file_name("rbench-launcher");
+    let tracer = rbench::build()?;
     let small = benchmarks(&tracer)?;
     let large = large(&tracer)?;
     Ok(small && large)
@@ -204,7 +204,7 @@ fn planned(tracer: &Path, path: &Path, place: &Path) -> Result<Tracing, Box<dyn 
     };
     let file = place.join("plan");
     fs::write(&file, serde_json::to_vec(&plan)?)?;
-    Ok(Tracing { tracer: tracer.to_owned(), plan: file })
+    Ok(Tracing { tracer: tracer.to_owned(), ahead: 0, plan: file })
 }
 
 const fn reached(is_reached: bool) -> &'static str {

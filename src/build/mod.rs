@@ -51,13 +51,13 @@ pub use discovery::Workspace;
 pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
 pub use natural::ListedExecutable;
-pub use role::Role;
+pub use role::{Role, this_executable};
 pub use site::{Site, SiteLock, cache_directory};
 pub use strategy::Compiled;
 pub use tool::run_or as run_tool_or;
 pub use workshop::{Source, VersionFiles, Workshop};
 
-/// Carries out what cargo or rustc started this process for, if it was one of them.
+/// Carries out what this process was started for, if it was not by a user.
 pub fn run_as_tool() -> Option<std::process::ExitCode> {
     let mut arguments = std::env::args_os();
     let argv0 = arguments.next().unwrap_or_default();
@@ -65,6 +65,7 @@ pub fn run_as_tool() -> Option<std::process::ExitCode> {
         Role::Command => None,
         Role::Wrapper => Some(wrapper::main(&arguments.collect::<Vec<_>>())),
         Role::Linker => Some(shim::main(arguments.collect())),
+        Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments)),
         Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
     }
 }

@@ -1,5 +1,5 @@
-//! The roles of this program besides the command line: rustc's wrapper, the linker, and the
-//! supervisor of cargo.
+//! The roles of this program besides the command line: rustc's wrapper, the linker, the supervisor of
+//! cargo, and the tracer.
 //!
 //! Cargo and rustc only accept the path of a program for these, so the name of the program selects the
 //! role: [`install_wrapper`] and [`install_shim`] make links to this executable.
@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::files;
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    process::trace::TRACER,
+};
 
 /// The name of the rustc wrapper. Cargo is given this bare name, found through `PATH`: it hashes
 /// what it is given into every symbol, so a path would make symbols depend on where rbench lives.
@@ -37,6 +40,8 @@ pub enum Role {
     Linker,
     /// `cargo-rbench-supervisor <cargo> <arguments>`, by rbench itself.
     Supervisor,
+    /// `cargo-rbench-tracer <plan> <ahead> <program> <arguments>`, by rbench itself.
+    Tracer,
 }
 
 impl Role {
@@ -47,6 +52,8 @@ impl Role {
             Self::Wrapper
         } else if path == Path::new(SUPERVISOR) {
             Self::Supervisor
+        } else if path == Path::new(TRACER) {
+            Self::Tracer
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
         } else {

@@ -10,12 +10,12 @@ use super::{
     turns::{Both, Half, Turntaking, both},
 };
 use crate::{
-    build::run_tool_or,
+    build::{run_tool_or, this_executable},
     failure::{Exit, Failure, OrFail as _, Result},
     harness::{Conditions, Executable, Harness as _, Native},
     model::{ExecutionRequest, Name, Obstacle},
     process::{
-        self, launcher_beside,
+        self,
         trace::{Observation, Plan, Tracing},
         turns::{LIBRARY_FLAGS, LIBRARY_SOURCE},
     },
@@ -33,7 +33,7 @@ pub struct Trial<'t> {
 impl<'t> Trial<'t> {
     /// Fails where rbench is not installed as a whole.
     pub fn new(conditions: Conditions<'t>) -> Result<Self> {
-        let path = control_program().ok_or_else(|| beside("rbench-control"))?;
+        let path = control_program().ok_or_else(incomplete)?;
         let what = || "cannot make a temporary directory";
         let place = tempfile::tempdir().or_fail(Exit::Usage, what)?;
         let executable = Executable {
@@ -89,15 +89,14 @@ impl<'t> Trial<'t> {
 
     /// Executes the benchmark under the tracer; fails with the reason where that cannot be done.
     pub fn tracing(&self) -> Result<()> {
-        let rbench = std::env::current_exe().or_fail(Exit::Internal, || "cannot find rbench")?;
-        let tracer = launcher_beside(&rbench).ok_or_else(|| beside("rbench-launcher"))?;
+        let tracer = this_executable()?;
         let what = || "cannot trace an execution";
         let [plan, report] = ["plan.json", "seen.json"].map(|name| self.place.path().join(name));
         let executable = self.executable.path.clone();
         let wanted = Plan { executable, report: report.clone(), ..Plan::default() };
         let wanted = serde_json::to_vec(&wanted).or_fail(Exit::Internal, what)?;
         fs::write(&plan, wanted).or_fail(Exit::Usage, what)?;
-        let tracing = Tracing { tracer, plan };
+        let tracing = Tracing { tracer, plan, ahead: 0 };
         let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
         let outcome = Native.execute(&self.executable, &self.name, &self.request, &conditions);
         let Ok(seen) = fs::read(&report) else { return outcome.map(drop) };
@@ -109,7 +108,7 @@ impl<'t> Trial<'t> {
     }
 }
 
-fn beside(name: &str) -> Failure {
-    Failure::new(Exit::Internal, format!("{name} is not beside cargo-rbench"))
+fn incomplete() -> Failure {
+    Failure::new(Exit::Internal, "rbench-control is not beside cargo-rbench")
         .hint("install all programs of the package: cargo install cargo-rbench --locked --force")
 }

@@ -1,6 +1,7 @@
 //! Traces of benchmarks: one execution of each version, kept for as long as its compilation is.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
@@ -13,23 +14,24 @@ use tempfile::TempDir;
 
 use super::{ListedVersion, Runner, version_files::VersionFiles};
 use crate::{
-    build::{ListedExecutable, files},
+    build::{ListedExecutable, files, this_executable},
     code::{Digest, KeptFunction, Name, instance_of},
     failure::{Exit, Failure, OrFail, Result},
     harness::{Conditions, Executable, Harness, Outcome},
-    model::{BenchTarget, Benchmark, ExecutionRequest},
-    process::{
-        launcher_beside,
-        trace::{CLOCKS, Observed, Plan, Tracing, VARIABLES},
-    },
+    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Series},
+    process::trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES},
     reach::{Gap, Trace},
 };
 
 /// Raise this when something else is traced.
-const RULES: u32 = 3;
+const RULES: u32 = 4;
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);
+
+/// How many times as slow the processor seems to a benchmark whose own code asks for more time than is requested. So it
+/// executes a fraction of what it asks for: for 3 s, about as much as others do.
+const SLOWNESS: u32 = 50;
 
 /// A trace as it is kept.
 #[derive(Serialize, Deserialize)]
@@ -45,9 +47,11 @@ struct Kept {
 pub(super) struct Traceable<'v> {
     version: &'v ListedVersion,
     listed: ListedExecutable,
+    /// Whether the benchmark that was traced last asks for more time than was requested.
+    asks_for_more: Cell<bool>,
     files: VersionFiles,
     /// The program that traces.
-    tracer: Option<PathBuf>,
+    tracer: PathBuf,
     place: TempDir,
     /// The lines of the kernel that tell what the processor can do.
     processor: BTreeSet<String>,
@@ -62,9 +66,11 @@ impl Runner<'_> {
     ) -> Result<Traceable<'v>> {
         let listed = self.workshop.listed_executable(&version.compilation, target)?;
         let place = tempfile::tempdir().or_fail(Exit::Usage, || "cannot make a directory")?;
-        let tracer = std::env::current_exe().ok().and_then(|rbench| launcher_beside(&rbench));
+        let tracer = this_executable()?;
         let files = version.files(self.workshop.site.build_path());
-        let traceable = Traceable { version, listed, files, tracer, place, processor: processor() };
+        let (asks_for_more, processor) = (Cell::new(false), processor());
+        let traceable =
+            Traceable { version, listed, asks_for_more, files, tracer, place, processor };
         let what = || "cannot write what is to be traced";
         let plan = serde_json::to_vec(&traceable.plan()).or_fail(Exit::Internal, what)?;
         fs::write(traceable.plan_path(), plan).or_fail(Exit::Usage, what)?;
@@ -115,7 +121,9 @@ impl Runner<'_> {
         Ok(ExecutionRequest { warm_up: request.warm_up.min(WARM_UP), iterations, ..request })
     }
 
-    /// The trace of one execution.
+    /// The trace of an execution, which takes seconds if the benchmark's own code asks for seconds. Benchmarks of one
+    /// target mostly ask for the same, so it is in a hurry if the one before did; and executed again if this one
+    /// does not: what follows the request is traced in all that it is asked to do.
     fn execute_traced(
         &self,
         of: &Traceable<'_>,
@@ -124,28 +132,85 @@ impl Runner<'_> {
         benchmark: &Benchmark,
         request: &ExecutionRequest,
     ) -> Result<Trace> {
-        let Some(tracer) = &of.tracer else {
-            return Ok(Trace::none(
-                "rbench-launcher, which traces, is not beside rbench".to_owned(),
-            ));
+        let execute = |request: &ExecutionRequest, slowness: u32| {
+            self.execute_once_traced(of, harness, executable, benchmark, (request, slowness))
         };
+        // With other harnesses, the clock does not decide how much is executed.
+        let is_by_clock = harness.kind() == HarnessKind::Criterion;
+        let asks_for_more = |execution: Option<Execution>| {
+            is_by_clock && execution.is_some_and(|one| asks_for_more(request.least_time(), &one))
+        };
+        if of.asks_for_more.get() {
+            let (trace, execution) = execute(&in_a_hurry(request), SLOWNESS)?;
+            if asks_for_more(execution) {
+                return Ok(trace);
+            }
+        }
+        let (trace, execution) = execute(request, 1)?;
+        of.asks_for_more.set(asks_for_more(execution));
+        Ok(trace)
+    }
+
+    /// The trace of one execution on a processor that seems to it so many times as slow; and the execution, if it
+    /// measured.
+    fn execute_once_traced(
+        &self,
+        of: &Traceable<'_>,
+        harness: &dyn Harness,
+        executable: &Executable,
+        benchmark: &Benchmark,
+        (request, slowness): (&ExecutionRequest, u32),
+    ) -> Result<(Trace, Option<Execution>)> {
         let _ = fs::remove_file(of.report_path());
-        let tracing = Tracing { tracer: tracer.clone(), plan: of.plan_path() };
+        let (tracer, plan) = (of.tracer.clone(), of.plan_path());
+        let tracing = Tracing { tracer, plan, ahead: slowness - 1 };
         let conditions = Conditions { tracing: Some(&tracing), ..self.conditions };
         let outcome = harness.execute(executable, &benchmark.name, request, &conditions);
         let observation = fs::read(of.report_path()).ok();
         let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let none = |reason: &str| Ok(Trace::none(reason.to_owned()));
+        let none = |reason: &str| Ok((Trace::none(reason.to_owned()), None));
         match (outcome, observation) {
             (Err(failure), _) if failure.exit() == Exit::Interrupted => Err(failure),
             (_, Some(Err::<Observed, String>(reason))) => {
                 none(&format!("it cannot be traced: {reason}"))
             }
-            (Ok(Outcome::Measured(_)), Some(Ok(observed))) => Ok(of.trace(observed)),
+            (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
+                Ok((of.trace(observed), Some(execution)))
+            }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
             (Err(_), _) => none("it fails when it is traced"),
         }
+    }
+}
+
+/// Whether a benchmark's own code asks for more than the requested time: it took several times as long, and not
+/// because one iteration does.
+fn asks_for_more(requested: Duration, execution: &Execution) -> bool {
+    /// Criterion.rs takes up to twice the time where it finds no numbers of iterations that suit it better.
+    const TIMES: u32 = 4;
+    /// Who takes less need not hurry.
+    const SHORT: Duration = Duration::from_millis(200);
+    let has_iterations =
+        |series: &Series| series.iterations.iter().any(|iterations| *iterations > 1);
+    let measured = match execution.series.first() {
+        Some(series) if has_iterations(series) => execution.measured_time(),
+        _ => Duration::ZERO,
+    };
+    let own = execution.warm_up.unwrap_or_default().saturating_add(measured);
+    own > requested.saturating_mul(TIMES).max(SHORT)
+}
+
+/// The same on a processor that seems so slow. The warm-up is as much longer, since the harness learns from it how long
+/// an iteration takes. The time is in as few measurements as the harness takes: of an iteration that is slow, each has one
+/// at least.
+fn in_a_hurry(request: &ExecutionRequest) -> ExecutionRequest {
+    let count = u32::try_from(request.measurements).unwrap_or(u32::MAX);
+    ExecutionRequest {
+        measurements: 1,
+        warm_up: request.warm_up.saturating_mul(SLOWNESS),
+        floor: request.floor.saturating_mul(count),
+        ..request.clone()
     }
 }
 
@@ -194,6 +259,7 @@ impl Traceable<'_> {
             executable: executable.canonicalize().unwrap_or_else(|_| executable.clone()),
             functions: self.listed.functions.iter().map(|function| function.address).collect(),
             clocks: addresses_of(&CLOCKS),
+            clock: addresses_of(&[CLOCK]),
             variables: addresses_of(&VARIABLES),
             report: self.report_path(),
         }
@@ -241,5 +307,52 @@ impl Traceable<'_> {
             variables: observed.variables,
             gaps,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Metric,
+        testing::{execution, request},
+    };
+
+    /// Whether a benchmark asks for more that was asked to warm up for 1 ms and to take 10 measurements of 1 ms.
+    fn asks(warm_up: u64, milliseconds: f64, iterations: u64) -> bool {
+        let asked = ExecutionRequest {
+            measurements: 10,
+            warm_up: Duration::from_millis(1),
+            floor: Duration::from_millis(1),
+            ..request()
+        };
+        let series = Series {
+            metric: Metric::wall(),
+            values: vec![milliseconds * 1e6 / iterations as f64; 10],
+            iterations: vec![iterations; 10],
+            resolution: 0.0,
+        };
+        let warm_up = Some(Duration::from_millis(warm_up));
+        let requested = asked.least_time();
+        asks_for_more(requested, &Execution { warm_up, ..execution(asked, vec![series]) })
+    }
+
+    #[test]
+    fn who_warms_up_or_measures_for_much_longer_than_was_requested_asks_for_more() {
+        assert!(!asks(1, 1.0, 100));
+        assert!(!asks(1, 2.5, 100));
+        assert!(asks(1, 50.0, 100));
+        assert!(asks(500, 1.0, 100));
+    }
+
+    #[test]
+    fn what_takes_a_moment_need_not_hurry() {
+        assert!(!asks(100, 9.0, 100));
+    }
+
+    #[test]
+    fn a_slow_iteration_asks_for_nothing() {
+        assert!(!asks(1, 50.0, 1));
+        assert!(asks(500, 50.0, 1));
     }
 }

@@ -30,7 +30,7 @@ pub struct Invocation {
     /// The launcher that shall start the program, so that the peak memory in its account is its own,
     /// however small; otherwise this process does.
     pub launcher: Option<PathBuf>,
-    /// How the program is traced, if it is: a launcher does.
+    /// How the program is traced, if it is.
     pub tracing: Option<Tracing>,
     /// How what it executes is counted, if it is.
     pub counting: Option<CountedProcess>,

@@ -24,7 +24,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     orphan::end_with_this_process,
     reap::{self, Usage},
-    trace::{self, Observation, Plan, TRACE_ARGUMENT, Traced, Tracing},
 };
 use crate::model::Resources;
 
@@ -71,16 +70,6 @@ pub(super) fn command(launcher: &Path, program: &Path) -> io::Result<(Command, R
     Ok((command, ReportReader(reader)))
 }
 
-/// The same of a launcher that traces the program.
-pub(super) fn tracing_command(
-    tracing: &Tracing,
-    program: &Path,
-) -> io::Result<(Command, ReportReader)> {
-    let (mut command, report) = command(&tracing.tracer, Path::new(TRACE_ARGUMENT))?;
-    command.arg(&tracing.plan).arg(program);
-    Ok((command, report))
-}
-
 /// Where a launcher's report arrives.
 pub(super) struct ReportReader(PipeReader);
 
@@ -102,12 +91,12 @@ impl ReportReader {
 /// The launcher: runs the program that its arguments name, and reports what it took.
 pub fn run_as_launcher() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    let first = arguments.next().unwrap_or_default();
-    let account = if first == TRACE_ARGUMENT {
-        launch_and_trace(arguments)
-    } else {
-        launch(Path::new(&first), arguments)
-    };
+    let program = arguments.next().unwrap_or_default();
+    report(launch(Path::new(&program), arguments))
+}
+
+/// Reports what the child took of this process.
+pub(super) fn report(account: io::Result<Account>) -> ExitCode {
     let report: Report = account.map_err(|error| error.raw_os_error());
     let sent = serde_json::to_vec(&report).map_err(io::Error::from).and_then(|bytes| send(&bytes));
     if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -137,27 +126,8 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     Ok(Account { wall, usage })
 }
 
-/// Runs a program under the plan in the file that comes before it.
-fn launch_and_trace(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
-    outlive_requests_to_end()?;
-    let plan = std::fs::read(arguments.next().unwrap_or_default())?;
-    let plan: Plan = serde_json::from_slice(&plan)?;
-    let mut command = Command::new(arguments.next().unwrap_or_default());
-    command.args(arguments).stdin(Stdio::null());
-    end_with_this_process(&mut command, Signal::KILL);
-    let clock = Instant::now();
-    let traced = trace::trace(&mut command, &plan);
-    let wall = clock.elapsed();
-    let report: Observation = match &traced {
-        Ok(Traced { observed, .. }) => Ok(observed.clone()),
-        Err(error) => Err(error.to_string()),
-    };
-    std::fs::write(&plan.report, serde_json::to_vec(&report)?)?;
-    Ok(Account { wall, usage: traced?.usage })
-}
-
 /// A signal to the group is for the child; the launcher stays to report how it ended.
-fn outlive_requests_to_end() -> io::Result<()> {
+pub(super) fn outlive_requests_to_end() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     // A handler and not "ignore", which the child would inherit.

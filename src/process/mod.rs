@@ -208,7 +208,7 @@ fn spawn(
 /// The program with an empty stdin, or its launcher.
 fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportReader>)> {
     if let Some(tracing) = &invocation.tracing {
-        let (command, report) = launcher::tracing_command(tracing, &invocation.program)?;
+        let (command, report) = trace::command(tracing, &invocation.program)?;
         return Ok((command, Some(report)));
     }
     if let Some(launcher) = &invocation.launcher {

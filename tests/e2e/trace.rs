@@ -2,13 +2,14 @@
 
 use std::{
     fs::{self, File},
+    os::unix::process::CommandExt as _,
     path::Path,
     process::Command,
 };
 
 use cargo_rbench::process::{
     Ending,
-    trace::{Observation, Observed, Plan},
+    trace::{Observation, Observed, Plan, TRACER},
 };
 use object::{Object as _, ObjectSymbol as _};
 
@@ -54,6 +55,16 @@ impl Program {
 
     /// Runs it where the functions that are known are those of `executable`.
     fn run_in_place_of(&self, executable: &Path, arguments: &[&str]) -> (Observed, Ending) {
+        self.run_by(executable, 0, arguments)
+    }
+
+    /// Runs it with a clock that is ahead by so many times its CPU time.
+    fn run_ahead(&self, ahead: u32) -> Ending {
+        let executable = self.path().join("p").canonicalize().unwrap();
+        self.run_by(&executable, ahead, &[]).1
+    }
+
+    fn run_by(&self, executable: &Path, ahead: u32, arguments: &[&str]) -> (Observed, Ending) {
         let functions = self.functions.iter().map(|(address, _)| *address).collect();
         let report = self.path().join("report");
         let plan = Plan {
@@ -64,10 +75,11 @@ impl Program {
         };
         let [plan_file, account] = ["plan", "account"].map(|name| self.path().join(name));
         fs::write(&plan_file, serde_json::to_vec(&plan).unwrap()).unwrap();
-        let mut launcher = Command::new(env!("CARGO_BIN_EXE_rbench-launcher"));
-        launcher.arg("--trace").arg(plan_file).arg(self.path().join("p")).args(arguments);
-        launcher.current_dir(self.path()).env("ASKED", "1").stdin(File::create(&account).unwrap());
-        assert!(launcher.output().unwrap().status.success());
+        let mut tracer = Command::new(env!("CARGO_BIN_EXE_cargo-rbench"));
+        tracer.arg0(TRACER).arg(plan_file).arg(ahead.to_string());
+        tracer.arg(self.path().join("p")).args(arguments);
+        tracer.current_dir(self.path()).env("ASKED", "1").stdin(File::create(&account).unwrap());
+        assert!(tracer.output().unwrap().status.success());
         let observed: Observation = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
         let account: serde_json::Value =
             serde_json::from_slice(&fs::read(account).unwrap()).unwrap();
@@ -249,4 +261,53 @@ fn a_relative_path_counts_from_the_directory_that_it_is_opened_in() {
     assert_eq!(ending, Ending::Exited(0));
     let input = program.path().canonicalize().unwrap().join("data/input");
     assert!(observed.opened.contains(&input), "{observed:?}");
+}
+
+/// Executes until a time has passed by the clock, and tells by its status what else was true then.
+const TIMES: &str = r#"
+use std::{
+    sync::{atomic::{AtomicU64, Ordering::SeqCst}, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+#[repr(C)] struct Timespec { seconds: i64, nanoseconds: i64 }
+extern "C" { fn clock_gettime(id: i32, time: *mut Timespec) -> i32; }
+/// The CPU time of this process, which is what it is.
+fn cpu_time() -> Duration {
+    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+    assert_eq!(unsafe { clock_gettime(2, &mut time) }, 0);
+    Duration::new(time.seconds as u64, time.nanoseconds as u32)
+}
+/// What has passed in the world, in seconds.
+fn uptime() -> f64 {
+    std::fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse().unwrap()
+}
+fn execute_for(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {}
+}
+fn main() {
+    execute_for(Duration::from_secs(20));
+    if cpu_time() > Duration::from_secs(10) { std::process::exit(10); }
+    // By now, the clock is many seconds ahead.
+    let (_sender, receiver) = mpsc::channel::<()>();
+    let (start, before) = (Instant::now(), uptime());
+    assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
+    if start.elapsed() < Duration::from_millis(50) { std::process::exit(11); }
+    if uptime() - before > 10.0 { std::process::exit(12); }
+    static LATEST: AtomicU64 = AtomicU64::new(0);
+    let threads: Vec<_> = (0..4).map(|_| thread::spawn(move || (0..200).all(|_| {
+        let latest = LATEST.load(SeqCst);
+        let now = start.elapsed().as_nanos() as u64;
+        LATEST.fetch_max(now, SeqCst);
+        now >= latest
+    })) ).collect();
+    if !threads.into_iter().all(|thread| thread.join().unwrap()) { std::process::exit(13); }
+    std::process::exit(7);
+}
+"#;
+
+#[test]
+fn a_program_whose_clock_is_ahead_executes_less_and_waits_as_long_as_it_says() {
+    assert_eq!(Program::compile(TIMES).run_ahead(49), Ending::Exited(7));
 }

@@ -3,14 +3,17 @@
 //! A breakpoint is set at the entry of every function that is asked for, and removed when it is first reached:
 //! so an execution takes hardly longer than any other. All are set again when the program first reads the clock,
 //! so that what was entered only in set-up is known. Threads and processes that the program starts are traced
-//! too. The tracer is the launcher, since the kernel allows to trace one's own child without any privilege.
+//! too. The tracer is a process of its own and their parent, since the kernel allows
+//! to trace one's own child without any privilege.
 
 mod breakpoints;
+mod clock;
 mod cpu;
 mod filter;
 mod libraries;
 mod lookup;
 mod processor;
+mod program;
 mod ptrace;
 mod tracer;
 
@@ -18,13 +21,14 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use tracer::{Traced, trace};
-
-/// The first argument of a launcher that traces; the file with the [`Plan`] follows.
-pub(super) const TRACE_ARGUMENT: &str = "--trace";
+pub(super) use self::program::command;
+pub use self::program::{TRACER, run_as_tracer};
 
 /// The functions of the C library by which a program reads the clock.
 pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
+
+/// The one of them whose answer a tracer can give.
+pub const CLOCK: &str = "clock_gettime";
 
 /// The functions of the C library by which a program asks for a variable.
 pub const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
@@ -32,10 +36,13 @@ pub const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
 /// How a program is traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracing {
-    /// The launcher.
+    /// This program.
     pub tracer: PathBuf,
     /// A file with the [`Plan`] as JSON.
     pub plan: PathBuf,
+    /// By how many times its CPU time the clock of the program is ahead of the real one, as if its processor were
+    /// slower. 0: it reads the real one.
+    pub ahead: u32,
 }
 
 /// What a tracer reports: what it saw, or why it could not trace.
@@ -51,6 +58,8 @@ pub struct Plan {
     pub functions: Vec<u64>,
     /// The functions among them that read the clock, if that is part of the executable.
     pub clocks: Vec<u64>,
+    /// [`CLOCK`] among them.
+    pub clock: Vec<u64>,
     /// The functions among them that read an environment variable whose name is their first argument, if these
     /// are part of the executable.
     pub variables: Vec<u64>,

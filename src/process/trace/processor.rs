@@ -9,8 +9,8 @@ pub(super) enum Effect {
 }
 
 pub(super) use of_this_processor::{
-    BREAKPOINT, INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to,
-    stack_pointer, system_call,
+    BREAKPOINT, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
+    return_with, set_argument, stack_pointer, system_call,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -64,14 +64,35 @@ mod of_this_processor {
         registers.rsp
     }
 
-    /// The first argument of a function that has just been entered.
-    pub const fn argument(registers: &Registers) -> u64 {
-        registers.rdi
+    /// The first two arguments of a function that has just been entered.
+    pub const fn arguments(registers: &Registers) -> [u64; 2] {
+        [registers.rdi, registers.rsi]
     }
 
-    /// The number of a system call that is about to be made, and its first three arguments.
-    pub const fn system_call(registers: &Registers) -> (u64, [u64; 3]) {
-        (registers.orig_rax, [registers.rdi, registers.rsi, registers.rdx])
+    /// How many bytes of the stack are the address to which a function returns that has just been entered.
+    pub const RETURN: usize = 8;
+
+    /// Has such a function return `value`; `address` is what it finds on the stack.
+    pub const fn return_with(value: u64, address: [u8; RETURN], registers: &mut Registers) {
+        registers.rax = value;
+        registers.rip = u64::from_ne_bytes(address);
+        registers.rsp = registers.rsp.wrapping_add(8);
+    }
+
+    /// The number of a system call that is about to be made, and its first four arguments.
+    pub const fn system_call(registers: &Registers) -> (u64, [u64; 4]) {
+        let Registers { rdi, rsi, rdx, r10, .. } = *registers;
+        (registers.orig_rax, [rdi, rsi, rdx, r10])
+    }
+
+    /// Gives the system call another argument.
+    pub const fn set_argument(index: usize, value: u64, registers: &mut Registers) {
+        match index {
+            0 => registers.rdi = value,
+            1 => registers.rsi = value,
+            2 => registers.rdx = value,
+            _ => registers.r10 = value,
+        }
     }
 }
 
@@ -114,13 +135,28 @@ mod of_this_processor {
         registers.sp
     }
 
-    /// The first argument of a function that has just been entered.
-    pub const fn argument(registers: &Registers) -> u64 {
-        registers.regs[0]
+    /// The first two arguments of a function that has just been entered.
+    pub const fn arguments(registers: &Registers) -> [u64; 2] {
+        [registers.regs[0], registers.regs[1]]
     }
 
-    /// The number of a system call that is about to be made, and its first three arguments.
-    pub const fn system_call(registers: &Registers) -> (u64, [u64; 3]) {
-        (registers.regs[8], [registers.regs[0], registers.regs[1], registers.regs[2]])
+    /// How many bytes of the stack are the address to which a function returns that has just been entered.
+    pub const RETURN: usize = 0;
+
+    /// Has such a function return `value`.
+    pub const fn return_with(value: u64, _: [u8; RETURN], registers: &mut Registers) {
+        registers.regs[0] = value;
+        registers.pc = registers.regs[30];
+    }
+
+    /// The number of a system call that is about to be made, and its first four arguments.
+    pub const fn system_call(registers: &Registers) -> (u64, [u64; 4]) {
+        let [first, second, third, fourth, ..] = registers.regs;
+        (registers.regs[8], [first, second, third, fourth])
+    }
+
+    /// Gives the system call another argument.
+    pub const fn set_argument(index: usize, value: u64, registers: &mut Registers) {
+        registers.regs[index] = value;
     }
 }

@@ -12,14 +12,15 @@ use std::{
 };
 
 use super::{
-    CLOCKS, Observed, Plan, VARIABLES,
+    CLOCK, CLOCKS, Observed, Plan, VARIABLES,
     breakpoints::Breakpoints,
+    clock::{Clock, Wait, wait_of},
     cpu::OwnCpu,
     filter, libraries,
     lookup::{Lookup, lookup},
     processor::{
-        Effect, INSTRUCTION, Registers, address_of_breakpoint, argument, execute, go_to,
-        stack_pointer,
+        Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
+        return_with, set_argument, stack_pointer, system_call,
     },
     ptrace::{self, Change, Memory, Tid},
 };
@@ -28,15 +29,22 @@ use crate::process::reap::Usage;
 /// How much of a stack is searched for functions that have not returned, in bytes.
 const STACK: usize = 1 << 20;
 
+/// How far below a stack its thread keeps nothing, in bytes.
+const UNUSED: u64 = 256;
+
 /// A program that was traced to its end.
 pub(in crate::process) struct Traced {
     pub(in crate::process) observed: Observed,
     pub(in crate::process) usage: Usage,
 }
 
-/// Runs `command` to its end and traces it.
-pub(in crate::process) fn trace(command: &mut Command, plan: &Plan) -> io::Result<Traced> {
-    let filter = filter::program();
+/// Runs `command` to its end and traces it, with a clock that is [ahead](super::Tracing::ahead).
+pub(in crate::process) fn trace(
+    command: &mut Command,
+    plan: &Plan,
+    ahead: u32,
+) -> io::Result<Traced> {
+    let filter = filter::program(ahead > 0);
     let begin = move || {
         ptrace::trace_me()?;
         filter::apply(&filter)
@@ -54,7 +62,7 @@ pub(in crate::process) fn trace(command: &mut Command, plan: &Plan) -> io::Resul
         _ => return Err(io::Error::other("the program did not stop at its start")),
     }
     ptrace::ask_for_events(process)?;
-    let mut tracer = Tracer::new(process, plan)?;
+    let mut tracer = Tracer::new(process, plan, ahead)?;
     ptrace::go_on(process, 0);
     let usage = tracer.follow()?;
     Ok(Traced { observed: tracer.observed, usage })
@@ -67,6 +75,9 @@ struct Tracer {
     /// Where the executable begins to run, when its libraries are loaded.
     entry: u64,
     clocks: BTreeSet<u64>,
+    /// Those of them that the tracer answers.
+    answered: BTreeSet<u64>,
+    clock: Clock,
     variables: BTreeSet<u64>,
     is_measuring: bool,
     /// All threads that have stopped once.
@@ -82,7 +93,7 @@ struct Tracer {
 
 impl Tracer {
     /// A tracer of a process that has stopped at its exec. All breakpoints are set.
-    fn new(process: Tid, plan: &Plan) -> io::Result<Self> {
+    fn new(process: Tid, plan: &Plan, ahead: u32) -> io::Result<Self> {
         let memory = Memory::of(process)?;
         let (entry, base) = entry_and_base(process)?;
         let program = fs::read_link(format!("/proc/{process}/exe"))?;
@@ -99,6 +110,8 @@ impl Tracer {
             breakpoints,
             entry,
             clocks: placed(&plan.clocks, base, is_other),
+            answered: placed(&plan.clock, base, is_other || ahead == 0),
+            clock: Clock::of(process, ahead),
             variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
             threads: HashSet::from([process]),
@@ -144,7 +157,7 @@ impl Tracer {
 
     fn after_event(&mut self, tid: Tid, event: i32) {
         match event {
-            libc::PTRACE_EVENT_SECCOMP => self.note_lookup(tid),
+            libc::PTRACE_EVENT_SECCOMP => self.before_call(tid),
             libc::PTRACE_EVENT_EXEC => {
                 self.memories.remove(&tid);
                 self.others.insert(tid);
@@ -157,10 +170,14 @@ impl Tracer {
         }
     }
 
-    fn note_lookup(&mut self, tid: Tid) {
+    /// Before a system call that stops.
+    fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
-            Ok(lookup(tid, &memory, &registers))
+            match wait_of(&registers) {
+                Some(wait) => self.wait_in_real_time(tid, &memory, wait, registers),
+                None => Ok(lookup(tid, &memory, &registers)),
+            }
         });
         match found {
             Ok(Lookup::Opened(path)) => note_path(path, &mut self.observed.opened),
@@ -169,6 +186,26 @@ impl Tracer {
             Ok(Lookup::Nothing) => {}
             Ok(Lookup::Unnamed) | Err(_) => self.observed.unnamed += 1,
         }
+    }
+
+    /// Has a thread wait until the point in real time that it means. Its own memory has another one.
+    fn wait_in_real_time(
+        &mut self,
+        tid: Tid,
+        memory: &Memory,
+        wait: &Wait,
+        mut registers: Registers,
+    ) -> io::Result<Lookup> {
+        let mut until = [0; 16];
+        if self.is_ours(tid) {
+            let (_, arguments) = system_call(&registers);
+            memory.read(arguments[wait.until], &mut until)?;
+            let place = stack_pointer(&registers).wrapping_sub(UNUSED);
+            memory.write(place, &self.clock.real(until))?;
+            set_argument(wait.until, place, &mut registers);
+            ptrace::set_registers(tid, &mut registers)?;
+        }
+        Ok(Lookup::Nothing)
     }
 
     fn memory(&mut self, tid: Tid) -> io::Result<Rc<Memory>> {
@@ -205,6 +242,9 @@ impl Tracer {
                 self.observed.in_set_up.insert(function);
             }
         }
+        if self.answered.contains(&address) {
+            return self.tell_time(tid, registers, address);
+        }
         if self.variables.contains(&address) {
             self.note_variable(tid, &registers);
             return self.pass(tid, registers, address);
@@ -216,9 +256,24 @@ impl Tracer {
         Ok(0)
     }
 
+    /// Answers a thread that asks for the time, in place of the C library, if it asks for one that the tracer knows.
+    fn tell_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
+        let memory = self.memory(tid)?;
+        let [clock, place] = arguments(&registers);
+        let told = self.clock.reading(clock).is_some_and(|time| memory.write(place, &time).is_ok());
+        if !told {
+            return self.pass(tid, registers, address);
+        }
+        let mut caller = [0; RETURN];
+        memory.read(stack_pointer(&registers), &mut caller)?;
+        return_with(0, caller, &mut registers);
+        ptrace::set_registers(tid, &mut registers)?;
+        Ok(0)
+    }
+
     /// Notes the name that a thread asks for.
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {
-        let name = self.memory(tid).ok().and_then(|memory| memory.string(argument(registers)));
+        let name = self.memory(tid).ok().and_then(|memory| memory.string(arguments(registers)[0]));
         match name.and_then(|name| String::from_utf8(name).ok()) {
             Some(name) => _ = self.observed.variables.insert(name),
             None => self.observed.unnamed += 1,
@@ -278,6 +333,9 @@ impl Tracer {
         {
             watched.extend(libraries::functions(tid, wanted));
         }
+        if self.clock.is_ahead() {
+            self.answered.extend(libraries::functions(tid, &[CLOCK]));
+        }
         let all: Vec<u64> = self.clocks.iter().chain(&self.variables).copied().collect();
         let memory = self.memory(tid)?;
         for address in all {
@@ -297,7 +355,7 @@ impl Tracer {
         for function in &self.observed.in_set_up {
             self.breakpoints.set_again(&memory, *function)?;
         }
-        for clock in &self.clocks {
+        for clock in self.clocks.difference(&self.answered) {
             self.breakpoints.remove(&memory, *clock)?;
         }
         Ok(())

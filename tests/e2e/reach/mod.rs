@@ -4,6 +4,7 @@
 //! gets one commit for each kind, all on top of the first; the table in `kinds.rs` says what each affects.
 
 mod kinds;
+mod patient;
 
 use serde_json::Value;
 

@@ -1,0 +1,65 @@
+//! Benchmarks whose own code asks for seconds, and one that leaves it to rbench.
+
+use std::fs;
+
+use super::LITTLE;
+use crate::support::TestProject;
+
+/// Each execution adds a line to a file: the benchmark and how many iterations it had.
+const SOURCE: &str = r#"
+use std::{fs::File, io::Write, time::Duration};
+use criterion::{criterion_group, criterion_main, Criterion};
+use fixture_criterion_0_8::sum;
+
+fn patient(criterion: &mut Criterion) {
+    for (name, seconds) in [("first", 2), ("second", 2), ("modest", 0)] {
+        let mut group = criterion.benchmark_group("group");
+        if seconds > 0 {
+            group.measurement_time(Duration::from_secs(seconds));
+        }
+        let mut iterations = 0_u64;
+        group.bench_function(name, |bencher| bencher.iter(|| { iterations += 1; sum() }));
+        if iterations > 0 {
+            let mut file = File::options().append(true).create(true).open("PATH").unwrap();
+            writeln!(file, "{name} {iterations}").unwrap();
+        }
+    }
+}
+
+criterion_group!(benches, patient);
+criterion_main!(benches);
+"#;
+
+#[test]
+#[ignore = "takes long"]
+fn a_benchmark_that_asks_for_seconds_is_traced_in_a_fraction_of_them_and_no_other_is() {
+    let project = TestProject::shared("patient", "criterion-0-8", TestProject::fetch);
+    let executed = project.beside("executed");
+    let _ = fs::remove_file(&executed);
+    // Other versions than in the last run of this test, whose traces are kept.
+    let source = SOURCE.replace("PATH", &executed.display().to_string());
+    let before = project.git(&["rev-parse", "HEAD"]);
+    project.write("benches/same.rs", &format!("{source}// Not as in {before}."));
+    project.commit("Measure for seconds");
+    project.write("README.md", &before);
+    project.commit("Change nothing that is executed");
+    let arguments = ["compare", "--format", "json", "--bench", "same"];
+    let report = project.rbench(&[&arguments, &LITTLE[..]].concat()).ok().json("compare");
+    let rows = report["benchmarks"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["verdict"] == "identical"), "{rows:#?}");
+
+    let lines = fs::read_to_string(&executed).unwrap();
+    let executions: Vec<(&str, u64)> = lines
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(name, iterations)| (name, iterations.parse().unwrap()))
+        .collect();
+    let names: Vec<&str> = executions.iter().map(|(name, _)| *name).collect();
+    // What the one before asked for is tried first.
+    let of_version = ["first", "second", "modest", "modest"];
+    assert_eq!(names, [of_version, of_version].concat());
+    for of_version in executions.chunks(4) {
+        let [first, second, tried, modest] = [0, 1, 2, 3].map(|index| of_version[index].1);
+        assert!(second < first / 5 && tried < modest, "{executions:?}");
+    }
+}
