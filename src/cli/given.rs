@@ -81,7 +81,11 @@ impl CommandLine for GivenOptions {
         };
         let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
         let carried = given.filter(|(name, _)| {
-            let replaced = options.iter().any(|(other, _)| other == name);
+            let replaced = options.iter().any(|(other, _)| {
+                // What takes so many builds may take longer.
+                let is_number = matches!(*other, "builds" | "executions");
+                other == name || *name == "budget" && is_number
+            });
             !replaced && !OWN.contains(name) && has(name)
         });
         let options = options.iter().copied().chain(carried);

@@ -103,7 +103,7 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
     let more = ["e", "f", "g"].map(|id| inconclusive(id, Repetition::Executions, 20, 0.1));
     report.rows.extend(more);
     report.command_line = given(
-        "compare main HEAD --features simd --filter . -l 10 -m 4 --manifest-path x --format json",
+        "compare main HEAD --features simd --filter . -l 10 -m 4 --budget 1min --manifest-path x --format json",
     );
     let advised: Vec<String> = report.next_steps().into_iter().map(|step| step.command).collect();
     assert_eq!(
