@@ -99,7 +99,7 @@ pub struct CriteriaOptions {
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
     /// minimum [default: minimum; for benchmarks that took turns, pairwise: the interquartile mean of the log
-    /// ratios of neighbouring measurements]
+    /// ratios of neighbouring measurements, of the fastest fifth]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,

@@ -52,7 +52,7 @@ impl From<Turns> for Interleaving {
 ///
 /// Where a version runs alone, disturbances only add time, and the smallest measurement is the least
 /// disturbed one. Versions that take turns meet the same disturbances, which are not in the ratio of neighbouring
-/// measurements of both.
+/// measurements of both; what disturbs one of them alone is seldom among the fastest neighbours.
 pub(super) fn estimator<'e>(
     criteria: &Criteria,
     executions: impl IntoIterator<Item = &'e Execution>,

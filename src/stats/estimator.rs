@@ -26,8 +26,8 @@ pub enum Estimator {
     #[default]
     Minimum,
     /// For executions that took turns with one of the other version: the trimmed mean, after the trimmed
-    /// means of both were brought to the ratio of neighbouring measurements, each by half of the way (see
-    /// [`neighbours`](super::neighbours)).
+    /// means of both were brought to the ratio of their fastest neighbouring measurements, each by half of the
+    /// way (see [`neighbours`](super::neighbours)).
     Pairwise,
 }
 

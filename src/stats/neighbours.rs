@@ -2,18 +2,39 @@
 
 use super::estimator::{Estimator, Scratch};
 
-/// The log ratio of an execution to its partner: the interquartile mean, over i, of
+/// One of so many neighbours counts: those that were fastest in both executions.
+const OF_EACH: usize = 5;
+/// At least so many count, if there are as many.
+const LEAST: usize = 3;
+
+/// The log ratio of an execution to its partner: the interquartile mean, over the fastest neighbours i, of
 /// `ln(own[i] / partner[i])`. Measurement i of both was taken at nearly the same time, so that what
-/// disturbed both is not in their ratio.
+/// disturbed both is not in their ratio. What disturbed one of them alone is seldom among the fastest: neighbours
+/// are ordered by the larger of the two ranks that they have, each within its own execution, so that a factor
+/// between both changes no order and swapping both only changes the sign.
 ///
 /// Where one has more measurements, its last ones have no neighbours. No values have no ratio: NaN.
 pub fn log_ratio(own: &[f64], partner: &[f64]) -> f64 {
-    let neighbours = own.iter().zip(partner);
-    let mut ratios: Vec<f64> = neighbours.map(|(own, partner)| (own / partner).ln()).collect();
+    let count = own.len().min(partner.len());
+    let (own, partner) = (&own[..count], &partner[..count]);
+    let ranks: Vec<usize> =
+        ranks(own).zip(ranks(partner)).map(|(own, partner)| own.max(partner)).collect();
+    let mut sorted = ranks.clone();
+    sorted.sort_unstable();
+    let slowest = sorted.into_iter().take((count / OF_EACH).max(LEAST)).last().unwrap_or(0);
+    let fastest = own.iter().zip(partner).zip(ranks).filter(|&(_, rank)| rank <= slowest);
+    let mut ratios: Vec<f64> = fastest.map(|((own, partner), _)| (own / partner).ln()).collect();
     ratios.sort_by(f64::total_cmp);
     let cut = ratios.len() / 4;
     let middle = &ratios[cut..ratios.len() - cut];
     middle.iter().sum::<f64>() / middle.len() as f64
+}
+
+/// How many of the values are smaller, for each.
+fn ranks(values: &[f64]) -> impl Iterator<Item = usize> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    values.iter().map(move |value| sorted.partition_point(|other| other < value))
 }
 
 /// What the measurements of an execution are multiplied by, so that the trimmed means of both have the
@@ -33,10 +54,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_at_each_end_is_left_out() {
-        let own: Vec<f64> = [900.0_f64, 1.0, 3.0, -900.0].map(|log| (log / 1e3).exp()).to_vec();
-        assert!((log_ratio(&own, &[1.0; 4]) - 0.002).abs() < 1e-12);
+    fn a_quarter_of_the_fastest_at_each_end_is_left_out() {
+        let ratios = [0.9, 1.01, 1.01, 1.2].repeat(5);
+        let slow = [30.0; 80];
+        let (own, partner) = ([&*ratios, &slow].concat(), [&[1.0; 20][..], &slow].concat());
+        assert!((log_ratio(&own, &partner) - 1.01_f64.ln()).abs() < 1e-12);
         assert!((log_ratio(&[2.0, 8.0], &[1.0, 1.0]) - 4.0_f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_disturbs_one_execution_for_four_of_five_measurements_does_not_count() {
+        let own = [1.02, 1.9, 1.9, 1.9, 1.9].repeat(10);
+        assert!((log_ratio(&own, &[1.0; 50]) - 1.02_f64.ln()).abs() < 1e-12);
     }
 
     #[test]
@@ -59,6 +88,18 @@ mod tests {
             };
             let (one, other) = (value(&own, &partner), value(&partner, &own));
             prop_assert!(((one / other).ln() - log_ratio(&own, &partner)).abs() < 1e-9);
+        }
+
+        #[test]
+        fn a_factor_between_both_goes_into_the_ratio_as_it_is(
+            pairs in proptest::collection::vec((1.0_f64..1e3, 1.0_f64..1e3), 1..60),
+            factor in 0.5_f64..2.0,
+        ) {
+            let (own, partner): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let scaled: Vec<f64> = own.iter().map(|value| factor * value).collect();
+            let ratio = log_ratio(&own, &partner);
+            prop_assert!((log_ratio(&scaled, &partner) - factor.ln() - ratio).abs() < 1e-9);
+            prop_assert!((log_ratio(&partner, &own) + ratio).abs() < 1e-9);
         }
 
         #[test]

@@ -7,8 +7,8 @@
 //! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
 //! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
 //! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each
-//! execution, and, as comparisons take it, by the interquartile mean of the log ratios of neighbours (of
-//! measurement i of both).
+//! execution, and, as comparisons take it, by the interquartile mean of the log ratios of the fastest neighbours
+//! (of measurement i of both).
 //!
 //! What whole comparisons gain is in the study `truth`.
 
