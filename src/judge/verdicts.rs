@@ -21,7 +21,9 @@ use crate::{
     code::Digest,
     failure::Result,
     model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
-    stats::{Assessment, Criteria, Outlook, Rates, Refusal, Summary, Verdict, judge_counts},
+    stats::{
+        Assessment, Criteria, Estimator, Outlook, Rates, Refusal, Summary, Verdict, judge_counts,
+    },
     store::MeasuredBenchmark,
 };
 
@@ -173,8 +175,8 @@ impl<'r> Judge<'r> {
     ) -> Result<JudgedRow> {
         let pairing = pairing::within_experiment(&benchmark.layouts(versions)?);
         let looks = benchmark.looks(versions);
-        let judged = |builds: SomeBuilds<'_>,
-                      rates|
+        let judged = |(builds, rates): (SomeBuilds<'_>, Rates),
+                      criteria: &Criteria|
          -> Result<Option<Result<JudgedStage, Refusal>>> {
             let Some(summaries) = summaries(benchmark, versions, builds, metric, criteria)? else {
                 return Ok(None);
@@ -192,21 +194,23 @@ impl<'r> Judge<'r> {
         // It ends at the first look that decides it, whatever was measured of it later for another metric.
         let mut first = None;
         for look in 0..looks.count() {
-            match judged(looks.builds(look), Rates::of_look(criteria, look, all))? {
+            let look = (looks.builds(look), Rates::of_look(criteria, look, all));
+            match judged(look, criteria)? {
                 None => return Ok(row(no_measurements(), Vec::new())),
                 Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new())),
                 Some(Ok(stage)) => {
                     let ends = stage.assessment.ends_first_stage(criteria);
-                    first = Some(stage);
+                    first = Some((stage, look));
                     if ends {
                         break;
                     }
                 }
             }
         }
-        let Some(first) = first else { return Ok(row(no_measurements(), Vec::new())) };
+        let Some((first, look)) = first else { return Ok(row(no_measurements(), Vec::new())) };
+        let fresh = (Stage::Second.into(), Rates::of_second_stage(criteria, all));
         let second = if first.assessment.needs_confirmation(criteria) {
-            judged(Stage::Second.into(), Rates::of_second_stage(criteria, all))?
+            judged(fresh, criteria)?
         } else {
             None
         };
@@ -224,6 +228,15 @@ impl<'r> Judge<'r> {
             .map(|outlook| outlook.with_executions_of(assessment, summaries));
         let advice = outlook.and_then(|outlook| Advice::of(&outlook, criteria.min_effect));
         let verdict = verdict.with_power(outlook.as_ref());
+        let verdict = if summaries[0].estimator() == Estimator::Pairwise {
+            let by_mean = Criteria { estimator: Some(Estimator::Mean), ..criteria.clone() };
+            match judged(if second.is_some() { fresh } else { look }, &by_mean)? {
+                Some(Ok(stage)) => verdict.checked_by_mean(stage.assessment.change, criteria),
+                _ => verdict,
+            }
+        } else {
+            verdict
+        };
         let stages = std::iter::once(first).chain(second).collect();
         Ok(JudgedRow { advice, progress, ..row(verdict, stages) })
     }

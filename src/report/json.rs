@@ -286,6 +286,11 @@ enum Ground {
     },
     NotFlagged,
     Varies,
+    SlowerChanged {
+        change_by_mean: f64,
+        low: f64,
+        high: f64,
+    },
     Small {
         min_effect: f64,
     },
@@ -384,6 +389,9 @@ impl Reason {
                 Doubt::NotFlagged => Ground::NotFlagged,
                 Doubt::Varies => Ground::Varies,
                 Doubt::Small { min_effect } => Ground::Small { min_effect },
+                Doubt::SlowerChanged { by_mean: stats::Change { estimate, low, high } } => {
+                    Ground::SlowerChanged { change_by_mean: estimate, low, high }
+                }
                 Doubt::Unconfirmed => Ground::Unconfirmed,
                 Doubt::NeedsFresh { p, needed } => Ground::NeedsFreshBuilds { p, needed },
                 Doubt::Contradicted { first } => Ground::Contradicted { first_change: first },

@@ -161,6 +161,10 @@ fn of_doubt(doubt: Doubt) -> String {
         Doubt::Small { min_effect } => {
             format!("flagged, but below the min-effect of {}", exact(min_effect))
         }
+        Doubt::SlowerChanged { by_mean } => format!(
+            "by the fastest measurements, but {} by the mean of all (--estimator mean judges that)",
+            percent(by_mean.estimate)
+        ),
         Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
         Doubt::NeedsFresh { p, needed } => {
             format!(
@@ -220,6 +224,7 @@ mod tests {
             },
             inconclusive(Doubt::NotFlagged),
             inconclusive(Doubt::Small { min_effect }),
+            inconclusive(Doubt::SlowerChanged { by_mean: change(0.2) }),
             inconclusive(Doubt::Unconfirmed),
             inconclusive(Doubt::NeedsFresh { p: 0.012, needed: 0.001 }),
             inconclusive(Doubt::Contradicted { first: -0.08 }),

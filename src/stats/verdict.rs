@@ -121,6 +121,12 @@ pub enum Doubt {
         /// The smallest change of interest.
         min_effect: f64,
     },
+    /// By the fastest measurements of executions that took turns nothing changed, but by the mean of all something
+    /// did, by more than the smallest change of interest.
+    SlowerChanged {
+        /// The change of the mean.
+        by_mean: Change,
+    },
     /// It is flagged, but fresh builds were not measured.
     Unconfirmed,
     /// It is flagged in stored results of two sessions, but not surely enough without fresh builds.
@@ -284,6 +290,21 @@ impl Verdict {
             Self::Inconclusive { change, doubt, .. } => {
                 let detectable = outlook.map(Outlook::smallest_reported);
                 Self::Inconclusive { change, detectable, doubt }
+            }
+            other => other,
+        }
+    }
+
+    /// The same verdict, unless it is that nothing changed and the mean of all measurements surely did, by more than
+    /// is of interest: what only slows the slower ones is not among the fastest.
+    #[must_use]
+    pub fn checked_by_mean(self, by_mean: Change, criteria: &Criteria) -> Self {
+        let limit = criteria.min_log_change();
+        let is_of_interest = by_mean.low.ln_1p() > limit || by_mean.high.ln_1p() < -limit;
+        match self {
+            Self::Unchanged { change, .. } if is_of_interest => {
+                let doubt = Doubt::SlowerChanged { by_mean };
+                Self::Inconclusive { change, detectable: None, doubt }
             }
             other => other,
         }

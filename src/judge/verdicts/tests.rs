@@ -5,7 +5,7 @@ use crate::{
     judge::Interleaving,
     judge::testing::{Filling, benchmark, metric, place, seeds},
     model::{Execution, Interleave, Obstacle, Throughput, Turns},
-    stats::{Estimator, Rule},
+    stats::{Doubt, Estimator, Rule},
     store::Store,
 };
 
@@ -339,6 +339,35 @@ fn each_stage_is_judged_by_the_estimator_that_suits_how_it_was_measured() {
     assert_eq!(used([TAKEN, IMPOSSIBLE], None), (vec![pairwise, minimum], obstacle));
     let median = Estimator::Median;
     assert_eq!(used([TAKEN; 2], Some(median)), (vec![[median; 2]; 2], in_turns));
+}
+
+#[test]
+fn what_only_slowed_the_slower_measurements_is_not_unchanged() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    for (version, slow) in [(0, 1.2), (1, 1.5)] {
+        let in_phases = |one: &mut Execution| {
+            one.turns = TAKEN;
+            let level = one.series[0].values[0];
+            let by = |i: u32| if i.is_multiple_of(2) { 1.0 } else { slow };
+            one.series[0].values = (0..40).map(|i| level * by(i)).collect();
+            one.series[0].iterations = vec![1; 40];
+        };
+        filling.measure_with(in_phases, "a", version, Stage::First, &[(WALL, 100.0)]);
+    }
+    let verdict = |estimator: Option<Estimator>| {
+        let criteria = Criteria { estimator, confirm: false, ..Criteria::default() };
+        judged_by(&filling, JudgeOptions::default(), &criteria).remove(0).verdict
+    };
+    let Verdict::Inconclusive { change, doubt: Doubt::SlowerChanged { by_mean }, .. } =
+        verdict(None)
+    else {
+        panic!("{:?}", verdict(None))
+    };
+    assert!(change.estimate.abs() < 1e-3, "{change:?}");
+    assert!((by_mean.estimate - (2.5 / 2.2 - 1.0)).abs() < 1e-2, "{by_mean:?}");
+    assert!(matches!(verdict(Some(Estimator::Mean)), Verdict::Regressed { .. }));
+    assert!(matches!(verdict(Some(Estimator::Minimum)), Verdict::Unchanged { .. }));
 }
 
 #[test]

@@ -60,13 +60,12 @@ impl ComparisonReport {
     /// Why what is inconclusive is so: `chance can explain 3; …`.
     pub(super) fn inconclusive_note(&self) -> Option<String> {
         let names = self.names();
-        let (mut by_chance, mut too_small, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut by_chance, mut others) = (Vec::new(), BTreeMap::<&str, Vec<&JudgedRow>>::new());
         for row in self.with_verdict(VerdictKind::Inconclusive) {
             let Verdict::Inconclusive { detectable, doubt, .. } = row.verdict else { continue };
-            match doubt {
-                Doubt::NotFlagged => by_chance.push((detectable, row)),
-                Doubt::Small { .. } | Doubt::Shrunk { .. } => too_small.push(row),
-                _ => open.push(row),
+            match of_doubt(doubt) {
+                None => by_chance.push((detectable, row)),
+                Some(reason) => others.entry(reason).or_default().push(row),
             }
         }
         let whom = |row: &JudgedRow| shorten(&visible(&name(&names, row)), LONGEST_NAME);
@@ -77,12 +76,10 @@ impl ComparisonReport {
         };
         let power = power(&by_chance, whom);
         let by_chance = what.map(|what| format!("chance can explain {what}{power}"));
-        let list = |rows: &[&JudgedRow]| list(rows.iter().map(|row| name(&names, row)));
-        let open =
-            (!open.is_empty()).then(|| format!("flagged, but not confirmed: {}", list(&open)));
-        let too_small = (!too_small.is_empty())
-            .then(|| format!("changed, but by less than the min-effect: {}", list(&too_small)));
-        let parts: Vec<String> = [by_chance, open, too_small].into_iter().flatten().collect();
+        let others = others.into_iter().map(|(reason, rows)| {
+            format!("{reason}: {}", list(rows.into_iter().map(|row| name(&names, row))))
+        });
+        let parts: Vec<String> = by_chance.into_iter().chain(others).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
@@ -224,6 +221,27 @@ const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
         | Basis::Stored { p, needed }
         | Basis::Beyond { p, needed, .. } => Some((p, needed)),
         Basis::OneStage | Basis::Counted => None,
+    }
+}
+
+/// Why what more than chance seems to have changed is inconclusive. `None`: chance can explain it.
+fn of_doubt(doubt: Doubt) -> Option<&'static str> {
+    match doubt {
+        Doubt::NotFlagged => None,
+        Doubt::Small { .. } | Doubt::Shrunk { .. } => {
+            Some("changed, but by less than the min-effect")
+        }
+        Doubt::SlowerChanged { .. } => Some(
+            "unchanged by the fastest measurements, but changed by the mean of all (--estimator \
+             mean judges that)",
+        ),
+        Doubt::Unconfirmed | Doubt::NeedsFresh { .. } => {
+            Some("flagged, but no fresh builds were measured")
+        }
+        Doubt::Contradicted { .. } | Doubt::Weak { .. } => {
+            Some("flagged, but fresh builds do not confirm it")
+        }
+        Doubt::Varies => Some("counts that overlap"),
     }
 }
 
