@@ -35,6 +35,8 @@ pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("stand_in.rs"),
     "mod page {\n",
     include_str!("page.rs"),
+    "}\nmod code {\n",
+    include_str!("code.rs"),
     "}\nmod system {\n",
     include_str!("system.rs"),
     "}\n"

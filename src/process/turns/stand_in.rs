@@ -187,7 +187,8 @@ fn take_turns(page: &Page, now: i64) {
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
     page.passed[own].fetch_add(1, Relaxed);
     stand_still(now);
-    page.began.store(now, Relaxed);
+    code::move_if_due(now);
+    page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
     pass(page);
     wait(page);
     go_on(page);
@@ -348,6 +349,7 @@ extern "C" fn join() {
         // Whoever wakes its partner is not interrupted by it, but goes on until it waits itself.
         sched_setscheduler(0, SCHED_BATCH, &0);
         stand_still(nanoseconds(CLOCK_MONOTONIC));
+        code::find();
         // A second process of the same execution joins again.
         (*page).read[own].store(0, Relaxed);
         (*page).gone[own].store(0, Release);

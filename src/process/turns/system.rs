@@ -1,7 +1,7 @@
 //! What the library that passes turns calls of libc and the kernel, without any crate.
 
 use core::{
-    ffi::{CStr, c_char, c_int, c_long, c_void},
+    ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
     mem::transmute,
     ptr::null_mut,
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
@@ -23,6 +23,7 @@ extern "C" {
     pub fn abort() -> !;
     pub fn close(file: c_int) -> c_int;
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub fn getauxval(what: c_ulong) -> c_ulong;
     pub fn getenv(name: *const c_char) -> *mut c_char;
     pub fn getpid() -> c_int;
     pub fn getrusage(who: c_int, usage: *mut [i64; 18]) -> c_int;
@@ -34,6 +35,15 @@ extern "C" {
         file: c_int,
         offset: i64,
     ) -> *mut c_void;
+    pub fn mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int;
+    pub fn mremap(
+        address: *mut c_void,
+        length: usize,
+        new_length: usize,
+        flags: c_int,
+        ...
+    ) -> *mut c_void;
+    pub fn munmap(address: *mut c_void, length: usize) -> c_int;
     pub fn pthread_self() -> usize;
     pub fn sched_setscheduler(process: c_int, policy: c_int, priority: *const c_int) -> c_int;
     pub fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int;
