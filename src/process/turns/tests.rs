@@ -22,8 +22,8 @@ use crate::process::{
 };
 
 /// The library, and a program that reads the clock until 60 ms have gone by, or as many as it is told, and then
-/// prints how long a message took that never came, for which it waited at most 20 ms, what its directory has, and on
-/// how many CPUs it may run.
+/// prints how long a message took that never came, for which it waited at most 20 ms, what its directory has, on
+/// how many CPUs it may run, and of which file its code is in memory.
 struct Built {
     directory: TempDir,
 }
@@ -48,6 +48,13 @@ fn main() {
     println!("{}", mask.iter().map(|part| part.count_ones()).sum::<u32>());
     println!("{}", std::fs::read_to_string("/proc/self/personality").unwrap_or_default().trim());
     println!("{:p} {:p} {:p}", &begin, Box::new(0), main as fn());
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let code = maps.lines().find(|line| {
+        let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        let [start, end] = [start, end].map(|at| usize::from_str_radix(at, 16).unwrap());
+        (start..end).contains(&(main as fn() as usize))
+    });
+    println!("{}", code.unwrap().split_whitespace().nth(5).unwrap_or("none"));
 }
 "#;
 
@@ -124,6 +131,21 @@ fn both_have_stack_heap_and_code_at_the_same_addresses_where_that_is_permitted()
     if u32::from_str_radix(&one[4], 16).unwrap() & libc::ADDR_NO_RANDOMIZE.unsigned_abs() != 0 {
         assert_eq!(one[5], other[5]);
     }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_code_of_processes_that_take_turns_is_moved_to_pages_of_no_file_and_stays_in_those_of_others()
+{
+    let both = ring();
+    let taking_turns = [0, 1].map(|index| member(&both, index));
+    for child in taking_turns.each_ref().map(start) {
+        assert_eq!(printed(child)[6], "none");
+    }
+    let of_file = fs::canonicalize(built().directory.path().join("program")).unwrap();
+    let library = built().directory.path().join("library");
+    let alone = Member::alone(&library, &[0], built().directory.path()).unwrap();
+    assert_eq!(printed(start(&alone))[6], of_file.to_str().unwrap());
 }
 
 #[test]
