@@ -229,7 +229,7 @@ impl<'r> Judge<'r> {
         let advice = outlook.and_then(|outlook| Advice::of(&outlook, criteria.min_effect));
         let verdict = verdict.with_power(outlook.as_ref());
         let verdict = if summaries[0].estimator() == Estimator::Pairwise {
-            let by_mean = Criteria { estimator: Some(Estimator::Mean), ..criteria.clone() };
+            let by_mean = Criteria { estimator: Some(Estimator::Mean), ..*criteria };
             match judged(if second.is_some() { fresh } else { look }, &by_mean)? {
                 Some(Ok(stage)) => verdict.checked_by_mean(stage.assessment.change, criteria),
                 _ => verdict,

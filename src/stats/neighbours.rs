@@ -21,7 +21,8 @@ pub fn log_ratio(own: &[f64], partner: &[f64]) -> f64 {
         ranks(own).zip(ranks(partner)).map(|(own, partner)| own.max(partner)).collect();
     let mut sorted = ranks.clone();
     sorted.sort_unstable();
-    let slowest = sorted.into_iter().take((count / OF_EACH).max(LEAST)).last().unwrap_or(0);
+    let counted = (count / OF_EACH).max(LEAST).min(count);
+    let Some(&slowest) = sorted[..counted].last() else { return f64::NAN };
     let fastest = own.iter().zip(partner).zip(ranks).filter(|&(_, rank)| rank <= slowest);
     let mut ratios: Vec<f64> = fastest.map(|((own, partner), _)| (own / partner).ln()).collect();
     ratios.sort_by(f64::total_cmp);
