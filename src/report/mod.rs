@@ -23,6 +23,7 @@ pub mod plan;
 mod prose;
 pub mod quantity;
 mod reach;
+mod reason;
 pub mod selftest;
 pub mod sentence;
 mod shares;

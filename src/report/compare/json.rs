@@ -15,9 +15,10 @@ use crate::{
         accepted::IdleFields,
         json::{
             self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
-            Machine, Measured, MetricFields, Reason, Version,
+            Machine, Measured, MetricFields, Version,
         },
         reach::ReachFields,
+        reason::Reason,
         shares::Shares,
         verdict::VerdictKind,
     },

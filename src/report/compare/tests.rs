@@ -26,7 +26,7 @@ use crate::{
             judged, judged_in, machine, memory, target, version,
         },
     },
-    stats::{Change, Doubt, Estimator, Measurements, Rule, Summary, Verdict},
+    stats::{Estimator, Measurements, Rule, Summary, Verdict},
 };
 
 const SCHEMA: &str = include_str!("../../../schemas/compare.json");
@@ -176,16 +176,6 @@ fn a_program_reads_everything() {
     insta::assert_snapshot!("json", report().json().unwrap());
 }
 
-/// A benchmark of which only the slower measurements changed.
-fn slower_changed(name: &str, value: f64) -> JudgedRow {
-    let mut row = judged(name, value, &[1.0], 0.01, 0.002);
-    let change = row.stages[0].assessment.change;
-    let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
-    let doubt = Doubt::SlowerChanged { by_mean };
-    row.verdict = Verdict::Inconclusive { change, detectable: None, doubt };
-    row
-}
-
 #[test]
 fn every_verdict_and_every_warning_keeps_the_schema() {
     let mut all = report();
@@ -194,7 +184,7 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
         judged("shrunk", 812.0, &[1.04, 1.008], 0.01, 0.002),
         judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
         judged("unconfirmed", 812.0, &[1.04], 0.01, 0.002),
-        slower_changed("slower", 812.0),
+        notes::slower_changed("slower", 812.0),
         failed(HOSTILE, HOSTILE),
     ]);
     all.add_disturbances([

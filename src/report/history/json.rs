@@ -10,9 +10,9 @@ use crate::{
     model::Unmeasured,
     report::{
         json::{
-            self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Reason,
-            Version,
+            self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Version,
         },
+        reason::Reason,
         verdict::VerdictKind,
     },
     stats::SessionVariance,

@@ -1,7 +1,17 @@
 //! What is said of many benchmarks at once.
 
 use super::*;
-use crate::stats::Basis;
+use crate::stats::{Basis, Change, Doubt};
+
+/// A benchmark of which only the slower measurements changed.
+pub fn slower_changed(name: &str, value: f64) -> JudgedRow {
+    let mut row = judged(name, value, &[1.0], 0.01, 0.002);
+    let change = row.stages[0].assessment.change;
+    let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
+    let doubt = Doubt::SlowerChanged { by_mean };
+    row.verdict = Verdict::Inconclusive { change, detectable: None, doubt };
+    row
+}
 
 #[test]
 fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest() {
@@ -157,5 +167,23 @@ fn all_verdicts_are_explained_where_that_is_wanted() {
     let text = plain(&report);
     for part in ["numbers/decimal: unchanged: +0.00 %", "split: inconclusive: +0.40 %"] {
         assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn what_was_not_confirmed_is_told_apart_from_what_had_no_fresh_builds() {
+    let rows = vec![
+        judged("open", 812.0, &[1.04], 0.01, 0.002),
+        judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
+        slower_changed("slower", 812.0),
+    ];
+    let text = style::plain(&ComparisonReport { rows, ..nothing() }.text(400));
+    for note in [
+        "flagged, but no fresh builds were measured: open",
+        "flagged, but fresh builds do not confirm it: weak",
+        "unchanged by the fastest measurements, but changed by the mean of all (--estimator mean judges \
+         that): slower",
+    ] {
+        assert!(text.contains(note), "{text}");
     }
 }
