@@ -3,7 +3,7 @@
 //! `cargo run --release --example turns` prints a table and the requirements, and exits with an error if one is
 //! missed.
 //!
-//! The table is about pairs of executions of the *same* executable, so that every difference is noise:
+//! The table is about pairs of executions of two copies of the *same* executable, so that every difference is noise:
 //! one whole execution after the other, and in turns, side by side in the same wall time. It has the standard
 //! deviation of the log ratio of a pair, in %: for whole executions by the minimum, and by that estimator and
 //! length of measurements whose median over the benchmarks is least; for turns by the trimmed mean of each

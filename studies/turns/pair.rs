@@ -1,6 +1,6 @@
-//! A pair of executions of one benchmark, of the same executable, in one of two ways.
+//! A pair of executions of one benchmark, of two copies of the same executable, in one of two ways.
 
-use std::{error::Error, path::Path, thread};
+use std::{error::Error, fs, io, path::Path, thread};
 
 use cargo_rbench::{
     harness::{Conditions, Executable, Harness, Outcome},
@@ -28,33 +28,49 @@ pub struct Subject<'s> {
 }
 
 impl Subject<'_> {
+    /// Two copies of the executable, as both versions of a comparison have files of their own, below this directory:
+    /// which pages of memory a file gets can decide how fast its code is. Their paths are equally long.
+    pub fn copies(&self, directory: &Path) -> io::Result<[Executable; 2]> {
+        let copy = |name: &str| -> io::Result<Executable> {
+            let path = directory.join(name);
+            fs::copy(&self.executable.path, &path)?;
+            Ok(Executable { path, ..self.executable.clone() })
+        };
+        Ok([copy("0")?, copy("1")?])
+    }
+
     /// One whole execution after the other.
     pub fn one_after_the_other(
         &self,
+        both: &[Executable; 2],
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Pair, Box<dyn Error>> {
-        Ok([self.execute(request, conditions)?, self.execute(request, conditions)?])
+        let [one, other] = both;
+        Ok([self.execute(one, request, conditions)?, self.execute(other, request, conditions)?])
     }
 
     /// Both at once on the CPU of `conditions`, taking turns.
     pub fn in_turns(
         &self,
+        both: &[Executable; 2],
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
         library: &Path,
     ) -> Result<(Pair, [Taken; 2]), Box<dyn Error>> {
         let ring = Ring::new(library, &cpus()?)?;
         let members = [ring.member(0, self.home)?, ring.member(1, self.home)?];
-        let run = |member: &Member| {
+        let run = |index: usize| {
+            let member: &Member = &members[index];
             let conditions = Conditions { member: Some(member), ..*conditions };
-            let measured = self.execute(request, &conditions).map_err(|error| error.to_string());
+            let measured = self.execute(&both[index], request, &conditions);
+            let measured = measured.map_err(|error| error.to_string());
             member.leave().map_err(|failure| failure.to_string())?;
             measured
         };
         let (one, other) = thread::scope(|scope| {
-            let other = scope.spawn(|| run(&members[1]));
-            (run(&members[0]), other.join())
+            let other = scope.spawn(|| run(1));
+            (run(0), other.join())
         });
         let other = other.map_err(|_| "a thread panicked")?;
         Ok(([one?, other?], [members[0].taken()?, members[1].taken()?]))
@@ -77,10 +93,11 @@ impl Subject<'_> {
 
     fn execute(
         &self,
+        executable: &Executable,
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Vec<f64>, Box<dyn Error>> {
-        match self.harness.execute(self.executable, self.name, request, conditions)? {
+        match self.harness.execute(executable, self.name, request, conditions)? {
             Outcome::Measured(execution) => {
                 let series = execution.series.into_iter().next().ok_or("nothing was measured")?;
                 Ok(series.values)

@@ -1,4 +1,4 @@
-//! Pairs of executions of the same executable, in both ways side by side.
+//! Pairs of executions of the same program, in both ways side by side.
 
 use std::{
     error::Error,
@@ -126,19 +126,21 @@ fn pairs_of(
     let (alone, turns) = ([Vec::new(), Vec::new()], Vec::new());
     let mut pairs = Pairs { name, alone, turns, passed: 0.0, time: 0.0 };
     let (mut time_alone, mut time_in_turns) = (Duration::ZERO, Duration::ZERO);
+    let directory = tempfile::tempdir()?;
     for number in 0..count {
+        let both = subject.copies(directory.path())?;
         let with_seed = |request: &ExecutionRequest| ExecutionRequest {
             seed: number as u64,
             ..request.clone()
         };
         let (long, short) = (with_seed(&long), with_seed(&short));
-        pairs.alone[0].push(subject.one_after_the_other(&long, &free)?);
+        pairs.alone[0].push(subject.one_after_the_other(&both, &long, &free)?);
         let begin = Instant::now();
-        pairs.alone[1].push(subject.one_after_the_other(&short, &free)?);
+        pairs.alone[1].push(subject.one_after_the_other(&both, &short, &free)?);
         time_alone += begin.elapsed();
         let begin = Instant::now();
         let pinned = Conditions { cpu: Some(number % 2), ..free };
-        let (pair, taken) = subject.in_turns(&short, &pinned, library)?;
+        let (pair, taken) = subject.in_turns(&both, &short, &pinned, library)?;
         time_in_turns += begin.elapsed();
         let passed = taken.iter().map(|taken| taken.passed).sum::<u64>();
         pairs.passed += passed as f64 / count as f64;
