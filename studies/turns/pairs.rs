@@ -23,9 +23,9 @@ use crate::{
     spread,
 };
 
-/// Measurements and the floor of one of them, in µs: as `compare --interleave executions` does, and the same
-/// time in the shorter pieces of turns.
-pub const LENGTHS: [(usize, u64); 2] = [(10, 5_000), (50, 1_000)];
+/// Measurements and the floor of one of them, in µs: as long as an execution in turns measures by default, in pieces
+/// as `compare --interleave executions` takes them, and in the shorter ones of turns.
+pub const LENGTHS: [(usize, u64); 2] = [(16, 5_000), (80, 1_000)];
 
 /// A way to measure one after the other: which length of measurements, and which estimator.
 pub type Way = (usize, Estimator);
