@@ -228,7 +228,8 @@ impl<'r> Judge<'r> {
             .map(|outlook| outlook.with_executions_of(assessment, summaries));
         let advice = outlook.and_then(|outlook| Advice::of(&outlook, criteria.min_effect));
         let verdict = verdict.with_power(outlook.as_ref());
-        let verdict = if summaries[0].estimator() == Estimator::Pairwise {
+        let is_by_fastest = summaries[0].estimator() == Estimator::Pairwise;
+        let verdict = if is_by_fastest && matches!(verdict, Verdict::Unchanged { .. }) {
             let by_mean = Criteria { estimator: Some(Estimator::Mean), ..*criteria };
             match judged(if second.is_some() { fresh } else { look }, &by_mean)? {
                 Some(Ok(stage)) => verdict.checked_by_mean(stage.assessment.change, criteria),
