@@ -56,7 +56,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let resolve = |revision| project.repository.resolve(revision);
     let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];
     let benchmarks = versions[0].benchmarks();
-    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
     let begun = runner.begin(&versions, &benchmarks, &builds)?;
 
     let start = Instant::now();

@@ -136,27 +136,67 @@ fn counts(parts: &[&Map<String, Value>]) -> Value {
     Value::Object(counts)
 }
 
-/// The geometric means, each part by how many benchmarks it has.
-fn means(parts: &[&Map<String, Value>]) -> Value {
-    let mut metrics: Vec<(String, f64, u64)> = Vec::new();
-    for mean in parts.iter().filter_map(|part| part.get("geometric_means")?.as_array()).flatten() {
-        let (Some(metric), Some(change), Some(benchmarks)) =
-            (mean["metric"].as_str(), mean["change"].as_f64(), mean["benchmarks"].as_u64())
-        else {
-            continue;
-        };
-        let logs = change.ln_1p() * benchmarks as f64;
-        match metrics.iter_mut().find(|(known, _, _)| known == metric) {
-            Some((_, sum, number)) => {
-                *sum += logs;
-                *number += benchmarks;
-            }
-            None => metrics.push((metric.to_owned(), logs, benchmarks)),
-        }
+/// A geometric mean of a part.
+struct Mean<'p> {
+    metric: &'p str,
+    /// The logarithms of the change and of the ends of its interval.
+    logs: [f64; 3],
+    benchmarks: u64,
+}
+
+impl<'p> Mean<'p> {
+    fn of(mean: &'p Value) -> Option<Self> {
+        // A range without an upper end has none in JSON.
+        let high = mean["high"].as_f64().unwrap_or(f64::INFINITY);
+        let logs = [mean["change"].as_f64()?, mean["low"].as_f64()?, high].map(f64::ln_1p);
+        let (metric, benchmarks) = (mean["metric"].as_str()?, mean["benchmarks"].as_u64()?);
+        Some(Self { metric, logs, benchmarks })
     }
-    let mean = |(metric, logs, benchmarks): &(String, f64, u64)| {
-        let change = (logs / *benchmarks as f64).exp_m1();
-        json!({ "metric": metric, "change": change, "benchmarks": benchmarks })
+
+    /// All of a part.
+    fn all(part: &'p Map<String, Value>) -> Vec<Self> {
+        let means = part.get("geometric_means").and_then(Value::as_array).into_iter().flatten();
+        means.filter_map(Self::of).collect()
+    }
+}
+
+/// The geometric means, each part by how many benchmarks it has. The logarithms of the ends of their intervals are
+/// averaged as those of the changes are, because the parts may share errors, as benchmarks of one part do.
+///
+/// A part without a change in a metric has no mean in it, but what is unaffected or identical there did not change in it
+/// either.
+fn means(parts: &[&Map<String, Value>]) -> Value {
+    let parts: Vec<(Vec<Mean<'_>>, u64)> =
+        parts.iter().map(|part| (Mean::all(part), same(part))).collect();
+    let metrics: BTreeSet<&str> =
+        parts.iter().flat_map(|(means, _)| means).map(|mean| mean.metric).collect();
+    let mean_of_all = |metric: &str| {
+        let mut sums = [0.0; 3];
+        let mut benchmarks = 0;
+        for (means, same) in &parts {
+            let Some(mean) = means.iter().find(|mean| mean.metric == metric) else {
+                benchmarks += same;
+                continue;
+            };
+            for (sum, log) in sums.iter_mut().zip(mean.logs) {
+                *sum += log * mean.benchmarks as f64;
+            }
+            benchmarks += mean.benchmarks;
+        }
+        let [change, low, high] = sums.map(|sum| (sum / benchmarks as f64).exp_m1());
+        json!({
+            "metric": metric,
+            "change": change,
+            "low": low,
+            "high": high,
+            "benchmarks": benchmarks,
+        })
     };
-    Value::Array(metrics.iter().map(mean).collect())
+    Value::Array(metrics.into_iter().map(mean_of_all).collect())
+}
+
+/// How many benchmarks of a part did not change at all.
+fn same(part: &Map<String, Value>) -> u64 {
+    let count = |name: &str| part.get("counts").and_then(|counts| counts.get(name)?.as_u64());
+    ["unaffected", "identical"].into_iter().filter_map(count).sum()
 }

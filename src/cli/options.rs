@@ -99,14 +99,16 @@ pub struct CriteriaOptions {
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
     /// minimum [default: minimum; for benchmarks that took turns, pairwise: the interquartile mean of the log
-    /// ratios of neighbouring measurements, of the fastest fifth]
+    /// ratios of neighbouring measurements, of the fastest fifth]. By minimum and pairwise, a change that the mean of
+    /// all measurements contradicts is inconclusive, and one that only the mean shows is decided by the mean of fresh
+    /// builds
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::estimator")]
     pub estimator: Option<Estimator>,
-    /// Test that flags benchmarks: overlap, a t test at the false-alarm rate, paired if both versions have
-    /// the same layouts; overlap-95 or paper, intervals of the two values that do not overlap; or
-    /// permutation, which flags nothing at 5 % with fewer than 6 such pairs of builds. By every rule, what is
-    /// flagged is confirmed by a t test on fresh builds [default: overlap]
+    /// Rule that flags benchmarks: paired, a t test at the false-alarm rate, paired by layout if both versions have
+    /// the same layouts, else Welch's; or overlap, the rule of Kalibera et al. 2006: three-level intervals of base
+    /// and head, by their (17), that do not overlap. By both rules, what is flagged is confirmed by a t test on fresh
+    /// builds [default: paired]
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "key::rule")]
     pub rule: Option<Rule>,
@@ -114,8 +116,7 @@ pub struct CriteriaOptions {
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub false_alarm_rate: Option<f64>,
-    /// Confidence level of the intervals of base and head, which overlap-95 and paper compare
-    /// [default: 95%]
+    /// Confidence level of the intervals of base and head, and of those that the rule overlap compares [default: 95%]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub confidence: Option<f64>,

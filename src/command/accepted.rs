@@ -44,8 +44,8 @@ impl<'p> Acceptances<'p> {
         Ok(())
     }
 
-    /// What was accepted of a benchmark between base and head. Several slowdowns, one after the other, may be as large
-    /// together as their ceilings; one whose commits include that of another contains it.
+    /// What was accepted of a benchmark between base and head. Several slowdowns, one after the other, share one
+    /// [`Ceiling`]; one whose commits include that of another contains it.
     fn of(
         &self,
         benchmark: &Benchmark,
@@ -60,20 +60,19 @@ impl<'p> Acceptances<'p> {
                 between.push(entry);
             }
         }
-        let (mut ceiling, mut changes) = (1.0, Vec::new());
+        let (mut ceiling, mut changes) = (Ceiling::default(), Vec::new());
         for entry in &between {
             let mut is_contained = false;
             for other in between.iter().filter(|other| other.commit != entry.commit) {
                 is_contained |= self.contains(other, &entry.commit)?;
             }
             if !is_contained {
-                ceiling *= 1.0 + entry.ceiling;
+                ceiling.add(entry);
             }
             let AcceptedEntry { commit, reason, .. } = entry;
             changes.push(AcceptedChange { commit: commit.clone(), reason: reason.clone() });
         }
-        // To hundredths of a percent, as the file has them.
-        let ceiling = (1e4 * (ceiling - 1.0)).round() / 1e4;
+        let ceiling = ceiling.together();
         Ok((!between.is_empty()).then_some(Acceptance { ceiling, changes }))
     }
 
@@ -159,6 +158,36 @@ impl<'p> Acceptances<'p> {
             }
         }
         Ok(idle)
+    }
+}
+
+/// The ceiling of several slowdowns, one after the other: what was measured multiplies, and what each ceiling leaves above
+/// that is added in quadrature. It is there because a measurement is uncertain, and errors of independent measurements
+/// partly cancel; as a product, ten entries with 1 % of it each would pass 10 % that nobody accepted.
+#[derive(Default)]
+struct Ceiling {
+    /// The sum of the logarithms of the changes.
+    changes: f64,
+    /// The sum of the squares of what the ceilings are above them, in logarithms.
+    squares: f64,
+}
+
+impl Ceiling {
+    fn add(&mut self, entry: &AcceptedEntry) {
+        let [change, ceiling] = [entry.change, entry.ceiling].map(f64::ln_1p);
+        // A ceiling that was set by hand may be below the change, and then it is the ceiling that holds.
+        let change = change.min(ceiling);
+        if ceiling.is_infinite() {
+            self.squares = f64::INFINITY;
+        } else {
+            self.changes += change;
+            self.squares += (ceiling - change).powi(2);
+        }
+    }
+
+    /// To hundredths of a percent, as the file has them.
+    fn together(&self) -> f64 {
+        (1e4 * (self.changes + self.squares.sqrt()).exp_m1()).round() / 1e4
     }
 }
 

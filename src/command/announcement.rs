@@ -100,10 +100,19 @@ fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
     format!("after {}: {decided} of {judged} done{further}", count(builds as usize, "build"))
 }
 
-/// That benchmarks whose counts differ are counted in every layout and initial state.
+/// That benchmarks whose counts differ between versions are counted in more layouts.
 pub fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
     console.line(&format!("counts of {differing} of {of} differ: counting them in {layouts}"));
+}
+
+/// That benchmarks whose counts vary within a version are counted in more layouts and initial states.
+pub fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
+    let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
+    console.line(&format!(
+        "counts of {varying} of {of} vary within a version: counting them in {layouts}, each with \
+         another initial state"
+    ));
 }
 
 /// That flagged benchmarks are measured again, and with which layouts.

@@ -196,9 +196,9 @@ impl Comparison<'_> {
             return Ok(Some(report));
         }
         let linked = chosen.linked();
-        let mut seeds = runner.first_look(&linked);
+        let mut seeds = runner.first_look(versions, &linked);
         if !verdicts.times() {
-            seeds = runner.counted_seeds().into_iter().take(1).collect();
+            seeds = runner.counted_seeds(1);
         }
         let builds = runner.link(versions, &linked, seeds)?;
         report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));

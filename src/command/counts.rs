@@ -1,13 +1,15 @@
-//! Counts what two versions execute or allocate, and judges that: first in one layout, and what differs there in all.
+//! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
+//! varies within a version in enough that ranges rarely lie apart by chance.
 
 use super::announcement;
 use crate::{
     console::Console,
-    experiment::{Begun, Builds, Counter, ListedVersion, Runner},
+    experiment::{Begun, Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
-    model::{Benchmark, Metric, Sameness},
+    judge::{Judge, JudgeOptions, JudgedRow, JudgedStage, Relation, Results, VersionRef},
+    model::{Benchmark, Metric, Sameness, Stage},
     settings::VerdictSettings,
+    stats::{Summary, counts_needed, times_counted, varies},
     store::ExperimentId,
 };
 
@@ -72,7 +74,6 @@ impl Counts<'_> {
     /// Counts all benchmarks and judges them. The experiment is still to be finished.
     pub fn measure(&self) -> Result<(Begun, Vec<JudgedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
-        let seeds = runner.counted_seeds();
         let builds = self.link(measured, 1)?;
         let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
         announcement::resumed(self.console, &begun);
@@ -80,21 +81,32 @@ impl Counts<'_> {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
         runner.count(&begun, &self.counter, versions, &builds, measured)?;
-        let rows = self.judged(begun.id, measured)?;
+        let mut rows = self.judged(begun.id, measured)?;
         let differing = differing(&rows);
         if differing.is_empty() {
             return Ok((begun, rows));
         }
-        announcement::counted(self.console, differing.len(), measured.len(), seeds.len());
-        let builds = self.link(&differing, seeds.len())?;
-        runner.count_everywhere(&mut begun, &self.counter, versions, &builds, &differing)?;
-        let rows = self.judged(begun.id, measured)?;
+        announcement::counted(self.console, differing.len(), measured.len(), COUNTED_LAYOUTS);
+        self.count_in(&mut begun, &differing, COUNTED_LAYOUTS)?;
+        rows = self.judged(begun.id, measured)?;
+        let varying = varying(&rows);
+        if !varying.is_empty() {
+            let layouts = counts_needed(measured.len() * self.counter.metrics().len());
+            announcement::varying(self.console, varying.len(), measured.len(), layouts);
+            self.count_in(&mut begun, &varying, layouts)?;
+            rows = self.judged(begun.id, measured)?;
+        }
         Ok((begun, rows))
     }
 
+    /// Counts benchmarks in this number of layouts, the same in both versions.
+    fn count_in(&self, begun: &mut Begun, benchmarks: &[Benchmark], layouts: usize) -> Result<()> {
+        let builds = self.link(benchmarks, layouts)?;
+        self.runner.count_everywhere(begun, &self.counter, self.versions, &builds, benchmarks)
+    }
+
     fn link(&self, benchmarks: &[Benchmark], layouts: usize) -> Result<Builds> {
-        let seeds = self.runner.counted_seeds().into_iter().take(layouts).collect();
-        self.runner.link(self.versions, benchmarks, seeds)
+        self.runner.link(self.versions, benchmarks, self.runner.counted_seeds(layouts))
     }
 
     /// What the experiment says of these benchmarks by now.
@@ -106,21 +118,37 @@ impl Counts<'_> {
     }
 }
 
-/// The benchmarks whose counts differ by so much that their range matters.
+/// The benchmarks whose counts differ by so much that their range matters; and those that were counted in more than the
+/// first layout before an interruption, so that both versions have the same layouts in the end.
 fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
-    let differs = |row: &&JudgedRow| {
-        row.decisive().is_some_and(|stage| {
-            let change = stage.assessment.change.estimate.abs();
-            change > 0.0 && change >= stage.assessment.min_effect / 2.0
-        })
-    };
-    let mut all: Vec<Benchmark> =
-        rows.iter().filter(differs).map(|row| row.benchmark.clone()).collect();
+    benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
+        let change = assessment.change.estimate.abs();
+        change > 0.0 && change >= assessment.min_effect / 2.0 || is_counted_beyond(1, summaries)
+    })
+}
+
+/// The benchmarks of which the counts of one version vary, so that three are too few; likewise.
+fn varying(rows: &[JudgedRow]) -> Vec<Benchmark> {
+    benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
+        summaries.iter().any(|version| varies(version, assessment.min_effect))
+            || is_counted_beyond(COUNTED_LAYOUTS, summaries)
+    })
+}
+
+/// Whether a version was counted in more layouts than these.
+fn is_counted_beyond(layouts: usize, versions: &[Summary]) -> bool {
+    versions.iter().any(|version| times_counted(version) > layouts)
+}
+
+/// The benchmarks that have a row of which this holds.
+fn benchmarks_of(rows: &[JudgedRow], holds: impl Fn(&JudgedStage) -> bool) -> Vec<Benchmark> {
+    let chosen = rows.iter().filter(|row| row.decisive().is_some_and(&holds));
+    let mut all: Vec<Benchmark> = chosen.map(|row| row.benchmark.clone()).collect();
     all.dedup();
     all
 }
 
-/// Counts benchmarks of one version, in every layout.
+/// Counts benchmarks of one version in three layouts, and those whose counts vary in more.
 pub fn of_version(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
@@ -129,12 +157,48 @@ pub fn of_version(
     console: &Console,
 ) -> Result<()> {
     for counter in counters(runner, &versions[0], verdicts, console)? {
-        let builds = runner.link(versions, benchmarks, runner.counted_seeds())?;
+        let builds = runner.link(versions, benchmarks, runner.counted_seeds(COUNTED_LAYOUTS))?;
         let mut begun = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
         runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
+        let metrics = counter.metrics();
+        let varying = varying_in_version(runner, begun.id, benchmarks, &metrics, verdicts)?;
+        if !varying.is_empty() {
+            let layouts = counts_needed(benchmarks.len() * metrics.len());
+            announcement::varying(console, varying.len(), benchmarks.len(), layouts);
+            let builds = runner.link(versions, &varying, runner.counted_seeds(layouts))?;
+            runner.count_everywhere(&mut begun, &counter, versions, &builds, &varying)?;
+        }
         runner.finish(&begun)?;
     }
     Ok(())
+}
+
+/// The benchmarks whose counts vary in the only version of an experiment: it may be compared with another one later.
+fn varying_in_version(
+    runner: &Runner<'_>,
+    id: ExperimentId,
+    benchmarks: &[Benchmark],
+    metrics: &[Metric],
+    verdicts: &VerdictSettings,
+) -> Result<Vec<Benchmark>> {
+    let results = Results::of_experiment(&runner.store, id)?;
+    let place = VersionRef { experiment: 0, version: 0 };
+    let mut varying = Vec::new();
+    for benchmark in benchmarks {
+        let counted = results.of_benchmark(benchmark, [0])?;
+        let mut does_vary = false;
+        for metric in metrics {
+            let criteria = verdicts.of(benchmark).of_metric(metric);
+            let summary = counted.summary(place, Stage::First, metric, &criteria)?;
+            does_vary |= summary.is_some_and(|one| {
+                varies(&one, criteria.min_effect) || times_counted(&one) > COUNTED_LAYOUTS
+            });
+        }
+        if does_vary && counted.unmeasured(place).is_none() {
+            varying.push(benchmark.clone());
+        }
+    }
+    Ok(varying)
 }
 
 /// What an experiment that counted two versions says of these benchmarks.
@@ -155,4 +219,45 @@ pub fn judged(
         rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::{counted, counted_in};
+
+    fn ids(benchmarks: &[Benchmark]) -> Vec<&str> {
+        benchmarks.iter().map(|one| one.name.id.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_varies_is_counted_in_more_than_three_layouts() {
+        let metric = Metric::instructions();
+        let rows = [
+            counted(&metric, "same", 1000.0, 1000.0),
+            counted(&metric, "changed", 1000.0, 1100.0),
+            counted_in(&metric, "hardly", [&[1000.0, 1001.0, 1000.0], &[1100.0; 3]]),
+            counted_in(&metric, "base", [&[1000.0, 1002.0, 1000.0], &[1100.0; 3]]),
+            counted_in(&metric, "head", [&[1000.0; 3], &[1100.0, 1100.0, 1110.0]]),
+        ];
+        assert_eq!(ids(&varying(&rows)), ["base", "head"]);
+        let allocations = Metric::allocations();
+        let [first, other] = [&metric, &allocations].map(|metric| counted(metric, "a", 9.0, 9.0));
+        let varies = counted_in(&allocations, "b", [&[9.0, 9.0, 10.0], &[9.0; 3]]);
+        let rows = [first, other, counted(&metric, "b", 9.0, 9.0), varies];
+        assert_eq!(ids(&varying(&rows)), ["b"], "in one of two metrics");
+    }
+
+    #[test]
+    fn after_an_interruption_both_versions_are_counted_in_the_same_layouts() {
+        let metric = Metric::instructions();
+        // Of one version more was counted than of the other, and what was counted does not differ by itself.
+        let rows = [
+            counted_in(&metric, "first", [&[1000.0], &[1000.0]]),
+            counted_in(&metric, "three", [&[1000.0; 2][..], &[1000.0]]),
+            counted_in(&metric, "six", [&[1000.0; 4][..], &[1000.0; 3]]),
+        ];
+        assert_eq!(ids(&differing(&rows)), ["three", "six"]);
+        assert_eq!(ids(&varying(&rows)), ["six"]);
+    }
 }

@@ -63,12 +63,12 @@ impl Planning<'_> {
         if !unknown.is_empty() {
             let outline = self.runner.outline(&versions, &unknown);
             announcement::plan(self.console, &outline, false);
-            let seeds = self.runner.first_seeds(&unknown);
+            let seeds = self.runner.first_seeds(&versions, &unknown);
             let builds = self.runner.link(&versions, &unknown, seeds)?;
             measure(self.runner, &versions, &builds, &unknown, self.console)?;
         }
         // Those of before are found in the cache, with how long their links took.
-        let seeds = self.runner.first_seeds(&benchmarks);
+        let seeds = self.runner.first_seeds(&versions, &benchmarks);
         let links = Links::of(&self.runner.link(&versions, &benchmarks, seeds)?, &benchmarks);
         let results = Results::finished(&self.runner.store)?;
         let mut planned = Vec::with_capacity(benchmarks.len());

@@ -393,11 +393,10 @@ impl Newest<'_> {
         let mut scratch = Scratch::default();
         let mut builds = Vec::with_capacity(by_seed.len());
         for (seed, executions) in by_seed {
-            let of_metric = executions.iter().filter_map(|(row, execution)| {
-                self.results.values(self.place, row, execution, metric, estimator)
-            });
+            let of_metric =
+                executions.iter().filter_map(|(_, execution)| execution.series_of(metric));
             let values: Vec<f64> =
-                of_metric.map(|values| estimator.estimate(&values, &mut scratch)).collect();
+                of_metric.map(|series| estimator.estimate(&series.values, &mut scratch)).collect();
             let build = linked.iter().find(|build| build.seed == seed);
             let resources = || executions.iter().map(|(_, execution)| &execution.resources);
             builds.push(ShownBuild {

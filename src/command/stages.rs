@@ -70,7 +70,7 @@ impl Stages<'_> {
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
-        let first = runner.first_seeds(measured);
+        let first = runner.first_seeds(versions, measured);
         let mut budget = self.budget.map(|limit| Budget::new(&runner.store, begun.id, limit));
         let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
@@ -105,7 +105,7 @@ impl Stages<'_> {
     /// Links the first builds of the benchmarks that are measured, and warns where some are the same.
     pub fn link(&self, report: &mut ComparisonReport) -> Result<Builds> {
         let Self { runner, versions, measured, .. } = *self;
-        let builds = runner.link(versions, measured, runner.first_look(measured))?;
+        let builds = runner.link(versions, measured, runner.first_look(versions, measured))?;
         report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
         Ok(builds)
     }

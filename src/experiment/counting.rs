@@ -1,5 +1,6 @@
 //! Counts what benchmarks execute or allocate, instead of timing them: one execution of each version, and where these
-//! differ, one in each of three layouts, with two initial states.
+//! differ, one in each of three layouts. Where the counts of one version vary then, more layouts follow. Each layout has
+//! another initial state.
 
 use std::{
     collections::BTreeMap,
@@ -36,12 +37,8 @@ use crate::{
     },
 };
 
-/// In how many layouts a benchmark is counted whose counts differ.
-pub const COUNTED_LAYOUTS: u32 = 3;
-
-/// In how many initial states: other random numbers, another size of the environment. Layouts have one after the other: what
-/// counts depend on is seen by fewer executions than there are pairs of both.
-const STATES: usize = 2;
+/// In how many layouts a benchmark is counted whose counts differ between versions.
+pub const COUNTED_LAYOUTS: usize = 3;
 
 /// How long one execution may take, which is some fifty times slower than otherwise.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
@@ -74,7 +71,14 @@ struct Place {
     benchmark: usize,
     version: usize,
     build: usize,
-    state: usize,
+}
+
+impl Place {
+    /// The initial state: other random numbers, another size of the environment. Each layout has another one, the same in
+    /// both versions, so that no two executions of a version share what their counts may depend on.
+    fn state(self) -> u32 {
+        u32::try_from(self.build).unwrap_or(u32::MAX)
+    }
 }
 
 /// What came of it.
@@ -98,9 +102,9 @@ impl Runner<'_> {
         Ok(Counter::Allocations(self.workshop.allocations_library(source, rustc)?))
     }
 
-    /// The layout seeds of all builds in which benchmarks are counted. The first one is that of every benchmark.
-    pub fn counted_seeds(&self) -> Vec<LayoutSeed> {
-        LayoutSeed::list(self.settings.builds.seed, COUNTED_LAYOUTS)
+    /// The layout seeds of the first builds in which benchmarks are counted. The first one is that of every benchmark.
+    pub fn counted_seeds(&self, layouts: usize) -> Vec<LayoutSeed> {
+        LayoutSeed::list(self.settings.builds.seed, u32::try_from(layouts).unwrap_or(u32::MAX))
     }
 
     /// Begins an experiment that counts these benchmarks, or resumes it.
@@ -156,7 +160,7 @@ impl Runner<'_> {
         let settings = serde_json::Value::Object(settings).to_string();
         let dimensions = Dimensions {
             first_look: None,
-            builds: COUNTED_LAYOUTS as usize,
+            builds: COUNTED_LAYOUTS,
             executions: 1,
             measurements: 1,
         };
@@ -184,7 +188,7 @@ impl Runner<'_> {
         self.count_places(begun, counter, (versions, builds), benchmarks, &wanted)
     }
 
-    /// Counts benchmarks in every layout and initial state in which they were not counted yet.
+    /// Counts benchmarks in each of these builds in which they were not counted yet.
     pub fn count_everywhere(
         &self,
         begun: &mut Begun,
@@ -223,7 +227,7 @@ impl Runner<'_> {
         for (benchmark, subject) in subjects.iter().enumerate() {
             for version in 0..subject.versions.len() {
                 for build in 0..builds.seeds.len() {
-                    let place = Place { benchmark, version, build, state: build % STATES };
+                    let place = Place { benchmark, version, build };
                     let is_done = subject.done.contains(&slot(builds, place));
                     if wanted(&place) && !is_done {
                         left.entry((build, version)).or_default().push(place);
@@ -335,7 +339,7 @@ fn count_one(
     let mut iterations = subject.request.iterations.unwrap_or(1);
     let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.
-    let seed = place.state as u64;
+    let seed = u64::from(place.state());
     let counter = match counter {
         Counter::Instructions(counter) => counter,
         Counter::Allocations(library) => {
@@ -388,7 +392,7 @@ fn slot(builds: &Builds, place: Place) -> Slot {
     Slot {
         version: place.version,
         stage: Stage::First,
-        round: u32::try_from(place.state).unwrap_or(u32::MAX),
+        round: place.state(),
         seed: builds.seeds[place.build],
     }
 }

@@ -169,7 +169,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
-        let steps = self.steps(&begun.identity, Stage::First, 1, builds.seeds.len(), wanted);
+        let steps = self.steps(&begun.identity, Stage::First, versions, builds.seeds.len(), wanted);
         let measuring = Measuring::alone(begun, builds);
         let mut subject = self.subject(versions, builds, benchmark)?;
         self.expect_what_is_known(&mut subject, begun, Stage::First, false)?;

@@ -32,7 +32,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let (identity, count) = (&begun.identity, builds.seeds.len());
-        let all = self.steps(identity, stage, versions.len(), count, benchmarks);
+        let all = self.steps(identity, stage, versions, count, benchmarks);
         let ability = self.ability_to_take_turns(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
@@ -159,19 +159,19 @@ impl Runner<'_> {
         &self,
         identity: &str,
         stage: Stage,
-        versions: usize,
+        versions: &[ListedVersion],
         builds: usize,
         benchmarks: &[Benchmark],
     ) -> Vec<Step> {
         let efforts: Vec<Effort> =
             benchmarks.iter().map(|benchmark| self.settings.efforts.of(benchmark)).collect();
         let rounds = efforts.iter().map(|effort| effort.executions as usize).max();
-        let seed = stage_seed(self.settings.builds.seed, identity, stage);
+        let seed = stage_seed(self.seed(versions), identity, stage);
         let mut steps = Vec::new();
         let mut from = 0;
         for to in self.blocks(stage, benchmarks, builds) {
             let shape = ScheduleShape {
-                versions,
+                versions: versions.len(),
                 benchmarks: benchmarks.len(),
                 builds: to - from,
                 executions: rounds.unwrap_or_default(),

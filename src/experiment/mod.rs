@@ -33,7 +33,7 @@ use std::time::SystemTime;
 
 pub use allocations::allocator_of;
 pub use builds::Builds;
-pub use counting::Counter;
+pub use counting::{COUNTED_LAYOUTS, Counter};
 pub use diagnosis::{ControlRun, Probe, ProloguePair, control_program};
 pub use listing::{ListedTarget, Listing};
 pub use observer::Observer;
@@ -41,6 +41,7 @@ pub use order::WentFirst;
 pub use plan::Outline;
 pub use probe::Trial;
 pub use resume::Begun;
+pub use seeds::experiment_seed;
 pub use settings::ExperimentSettings;
 pub use version::ListedVersion;
 

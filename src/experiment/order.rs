@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Runner;
+use super::{ListedVersion, Runner};
 use crate::model::{Benchmark, LayoutSeed, Stage};
 
 /// The versions that went first, by benchmark (its place in the list), round and build.
@@ -10,9 +10,14 @@ pub type WentFirst = HashMap<(usize, usize, LayoutSeed), usize>;
 
 impl Runner<'_> {
     /// The versions that go first in the first stage of the comparison of these benchmarks that is called so.
-    pub fn went_first(&self, identity: &str, benchmarks: &[Benchmark]) -> WentFirst {
-        let seeds = self.first_seeds(benchmarks);
-        let steps = self.steps(identity, Stage::First, 2, seeds.len(), benchmarks);
+    pub fn went_first(
+        &self,
+        identity: &str,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> WentFirst {
+        let seeds = self.first_seeds(versions, benchmarks);
+        let steps = self.steps(identity, Stage::First, versions, seeds.len(), benchmarks);
         steps
             .into_iter()
             .filter_map(|step| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{ListedVersion, Runner};
+use super::{ListedVersion, Runner, seeds::experiment_seed};
 use crate::{
     machine::this_machine,
     model::{
@@ -102,17 +102,19 @@ impl Runner<'_> {
             benchmark: benchmark.clone(),
             dimensions: self.settings.efforts.of(benchmark).dimensions(),
         };
+        let versions: Vec<PlannedVersion> =
+            versions.map(|(version, toolchain)| PlannedVersion { version, toolchain }).collect();
+        let trees: Vec<&str> =
+            versions.iter().map(|planned| planned.version.tree.as_str()).collect();
         ExperimentPlan {
-            versions: versions
-                .map(|(version, toolchain)| PlannedVersion { version, toolchain })
-                .collect(),
+            seed: experiment_seed(self.settings.builds.seed, &trees),
+            versions,
             benchmarks: benchmarks.iter().map(planned).collect(),
             machine: this_machine().into(),
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
             settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
             settings: settings.into(),
             dimensions: self.settings.efforts.common().dimensions(),
-            seed: self.settings.builds.seed,
         }
     }
 

@@ -1,10 +1,12 @@
 //! The seeds of an experiment's two stages.
 //!
-//! The layouts of the first stage follow from the seed in the settings, so that experiments share builds.
-//! Those of the second stage are drawn anew in each experiment: with the same layouts every time, a
-//! misleading layout would mislead every repetition.
+//! The layouts of the first stage follow from the seed in the settings and, where two versions are compared, from
+//! their trees: the same comparison finds its builds again and can be resumed, and another one shows other layouts. With
+//! the same five layouts in every comparison, what these hide would be hidden for ever, since only a change that they
+//! show is measured on fresh builds. Single versions keep the layouts of the seed, so that their history has the same.
+//! Those of the second stage are drawn anew in each experiment, for the same reason.
 
-use super::Runner;
+use super::{ListedVersion, Runner};
 use crate::model::{Benchmark, LayoutSeed, Looks, Stage};
 
 impl Runner<'_> {
@@ -13,16 +15,31 @@ impl Runner<'_> {
         self.settings.efforts.of(benchmark).looks
     }
 
+    /// What the layouts of the first stage of an experiment with these versions, and the order of its executions, are
+    /// drawn from.
+    pub(super) fn seed(&self, versions: &[ListedVersion]) -> u64 {
+        let trees: Vec<&str> = versions.iter().map(|listed| listed.version.tree.as_str()).collect();
+        experiment_seed(self.settings.builds.seed, &trees)
+    }
+
     /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
-    pub fn first_seeds(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
+    pub fn first_seeds(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> Vec<LayoutSeed> {
         let most = benchmarks.iter().map(|benchmark| self.looks(benchmark).most);
-        LayoutSeed::list(self.settings.builds.seed, most.max().unwrap_or_default())
+        LayoutSeed::list(self.seed(versions), most.max().unwrap_or_default())
     }
 
     /// Those of the builds that every one of these benchmarks has at its first look.
-    pub fn first_look(&self, benchmarks: &[Benchmark]) -> Vec<LayoutSeed> {
+    pub fn first_look(
+        &self,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> Vec<LayoutSeed> {
         let fewest = benchmarks.iter().map(|benchmark| self.looks(benchmark).first);
-        LayoutSeed::list(self.settings.builds.seed, fewest.min().unwrap_or_default())
+        LayoutSeed::list(self.seed(versions), fewest.min().unwrap_or_default())
     }
 
     /// So many layout seeds for the second stage of an experiment, none of which is one of the first stage.
@@ -42,15 +59,32 @@ impl Runner<'_> {
     }
 }
 
-/// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed
-/// in the settings and, from the second stage on, the identity of the experiment.
+/// What the first stage of an experiment draws its seeds from: the seed in the settings and, where it compares two
+/// versions, their trees.
+pub fn experiment_seed(seed: u64, trees: &[&str]) -> u64 {
+    match trees {
+        [base, head] => derived(
+            "cargo-rbench first stage v1",
+            &[&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()],
+        ),
+        _ => seed,
+    }
+}
+
+/// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed of the
+/// experiment and, from the second stage on, its identity.
 pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
     if stage == Stage::First {
         return seed;
     }
-    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench second stage v1");
-    hasher.update(&seed.to_le_bytes());
-    hasher.update(identity.as_bytes());
+    derived("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
+}
+
+fn derived(context: &str, parts: &[&[u8]]) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    for part in parts {
+        hasher.update(part);
+    }
     let mut bytes = [0; 8];
     hasher.finalize_xof().fill(&mut bytes);
     u64::from_le_bytes(bytes)
@@ -67,5 +101,15 @@ mod tests {
         assert_ne!(second("a"), second("b"));
         assert_ne!(second("a"), stage_seed(1, "a", Stage::First));
         assert_eq!(second("a"), second("a"), "an experiment that is resumed has the same");
+    }
+
+    #[test]
+    fn each_pair_of_versions_has_layouts_of_its_own_and_a_single_version_those_of_the_seed() {
+        let of = |trees: &[&str]| experiment_seed(1, trees);
+        assert_eq!(of(&["a", "b"]), of(&["a", "b"]), "the same comparison finds its builds again");
+        assert_ne!(of(&["a", "b"]), of(&["b", "a"]));
+        assert_ne!(of(&["a", "b"]), of(&["a", "c"]));
+        assert_ne!(of(&["a", "b"]), experiment_seed(2, &["a", "b"]));
+        assert_eq!(of(&["a"]), 1);
     }
 }

@@ -1,7 +1,6 @@
 //! One benchmark in some experiments: rows of the store as the measurements that statistics take.
 
 use std::{
-    borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, HashMap},
     time::SystemTime,
@@ -146,35 +145,23 @@ impl BenchmarkResults<'_> {
         })
     }
 
-    /// The measurements of an execution, for this estimator: those of one that took turns are brought to the
-    /// ratio of neighbouring measurements of both versions. `None` without the metric.
-    pub fn values<'r>(
-        &'r self,
-        measured: VersionRef,
-        row: &Row,
-        execution: &'r Execution,
-        metric: &Metric,
-        estimator: Estimator,
-    ) -> Option<Cow<'r, [f64]>> {
-        let own = &execution.series_of(metric)?.values;
-        let partner = || {
-            let is_partner = |place: &&VersionRef| {
-                place.experiment == measured.experiment && place.version != measured.version
-            };
+    /// What brings the estimate of an execution to the ratio of neighbouring measurements of both versions, by half of
+    /// the way; 1 if it ran alone.
+    fn factor(&self, measured: VersionRef, row: &Row, own: &[f64], metric: &Metric) -> f64 {
+        let is_partner = |place: &&VersionRef| {
+            place.experiment == measured.experiment && place.version != measured.version
+        };
+        let beside = || {
             let of_partner = self.rows(*self.rows.keys().find(is_partner)?).iter();
             let slot = |version| Slot { version, ..row.slot };
             let beside = of_partner.clone().find(|other| other.slot == slot(other.slot.version))?;
             Some(&beside.outcome.as_ref().ok()?.series_of(metric)?.values)
         };
-        let beside = if estimator == Estimator::Pairwise { partner() } else { None };
-        Some(match beside.map(|partner| neighbours::towards_ratio(own, partner)) {
-            Some(factor) => own.iter().map(|value| factor * value).collect(),
-            None => Cow::Borrowed(own),
-        })
+        beside().map_or(1.0, |partner| neighbours::towards_ratio(own, partner))
     }
 
-    /// The measurements of some builds in one metric for this estimator, each program counted as one build;
-    /// `None` if there are none.
+    /// The measurements of some builds in one metric, each program counted as one build, with what this estimator needs
+    /// to compare them with those of the version beside it; `None` if there are none.
     pub fn measurements<'s>(
         &'s self,
         measured: VersionRef,
@@ -183,21 +170,27 @@ impl BenchmarkResults<'_> {
         estimator: Estimator,
     ) -> Result<Option<Measurements>> {
         let programs = self.results.programs(measured.experiment, &self.target())?;
-        let mut by_seed: BTreeMap<u64, Vec<Cow<'_, [f64]>>> = BTreeMap::new();
+        let mut by_seed: BTreeMap<u64, Vec<&[f64]>> = BTreeMap::new();
+        let mut factors: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut starts: BTreeMap<u64, f64> = BTreeMap::new();
         let mut resolution: f64 = 0.0;
         for (row, execution) in self.executions_of(measured, builds.into()) {
             let Some(series) = execution.series_of(metric) else { continue };
-            let values = self.values(measured, row, execution, metric, estimator);
+            let values = series.values.as_slice();
             let seed = u64::from(programs.representative(row.slot.seed).get());
-            by_seed.entry(seed).or_default().extend(values);
+            by_seed.entry(seed).or_default().push(values);
+            if estimator == Estimator::Pairwise {
+                let factor = self.factor(measured, row, values, metric);
+                factors.entry(seed).or_default().push(factor);
+            }
             let start = execution.resources.start.duration_since(SystemTime::UNIX_EPOCH);
             let start = start.unwrap_or_default().as_secs_f64();
             starts.entry(seed).and_modify(|first| *first = first.min(start)).or_insert(start);
             resolution = resolution.max(series.resolution);
         }
         let measurements = Measurements::new(metric.clone(), by_seed).ok();
-        Ok(measurements.map(|all| all.with_resolution(resolution).with_starts(starts)))
+        Ok(measurements
+            .map(|all| all.with_resolution(resolution).with_starts(starts).with_factors(factors)))
     }
 
     /// How the executions of one stage were interleaved, at all of these places; `None` if there are none.

@@ -5,6 +5,7 @@
 //! [`timeline`](fn@timeline) puts stored versions in the order of the repository.
 
 mod advice;
+mod analysed;
 mod benchmark;
 pub mod fitness;
 mod interleaving;
@@ -28,6 +29,6 @@ pub use programs::{are_identical, count_builds};
 pub use progress::Progress;
 pub use relation::{Relation, VersionRef, obstacles};
 pub use results::Results;
-pub use row::{Advice, JudgedRow, JudgedStage, Repetition};
+pub use row::{Advice, ByMean, JudgedRow, JudgedStage, Repetition};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};
 pub use verdicts::{Judge, JudgeOptions, MIXED};

@@ -1,7 +1,7 @@
 //! What follows from the first stage for a benchmark that is being measured.
 
 use super::looks::TakenLooks;
-use crate::stats::{Assessment, Criteria, Rates};
+use crate::stats::{Analysis, Criteria, Rates};
 
 /// What follows from the first stage for a benchmark in one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,26 +42,27 @@ impl Progress {
     /// benchmarks.
     pub(super) fn after(
         looks: &TakenLooks,
-        last: &Assessment,
+        last: &Analysis,
         judged: usize,
         criteria: &Criteria,
     ) -> Self {
-        if last.needs_confirmation(criteria) {
-            let builds = if looks.planned.is_fixed() {
-                looks.planned.most as usize
-            } else {
-                last.confirmation_builds(judged, criteria)
-            };
-            return Self::Flagged { builds };
-        }
-        if last.ends_first_stage(criteria) {
-            return Self::Ended;
-        }
         let all = looks.planned.count();
+        let is_last = looks.count() == all;
+        if last.ends_first_stage(is_last, criteria) {
+            let nominated_by = last.nominated_by(criteria).filter(|_| criteria.confirm);
+            return nominated_by.map_or(Self::Ended, |decider| {
+                let builds = if looks.planned.is_fixed() {
+                    looks.planned.most as usize
+                } else {
+                    last.by(decider).confirmation_builds(judged, criteria)
+                };
+                Self::Flagged { builds }
+            });
+        }
         let left = looks.planned.builds().enumerate().skip(looks.count());
         let chances = left.map(|(look, builds)| {
             let rates = Rates::of_look(criteria, look, all);
-            last.chance_to_be_decided(builds as usize, rates)
+            last.chance_to_be_decided(builds as usize, rates, criteria)
         });
         chances.reduce(f64::max).map_or(Self::Ended, |chance| Self::Open { chance })
     }

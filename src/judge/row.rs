@@ -4,7 +4,7 @@ use super::{interleaving::Interleaving, progress::Progress};
 use crate::{
     model::{Benchmark, Metric, Throughput},
     reach::Reach,
-    stats::{Assessment, Summary, Verdict},
+    stats::{Assessment, Change, Summary, Verdict},
 };
 
 /// What is said of one benchmark in one metric.
@@ -20,6 +20,8 @@ pub struct JudgedRow {
     /// What was judged: the first stage and, where there was one, the second, on fresh builds. The last
     /// decides. Empty where nothing was judged.
     pub stages: Vec<JudgedStage>,
+    /// What the mean of all measurements says, where the estimator is one of the fastest measurements.
+    pub by_mean: Option<ByMean>,
     /// What to add for a smaller change to be seen, where the verdict is inconclusive.
     pub advice: Option<Advice>,
     /// What one iteration processes in base and head, where the benchmark says that it is not the same amount.
@@ -34,6 +36,15 @@ pub struct JudgedRow {
     /// What of the differences between the versions the benchmark executes or reads; absent where that is not
     /// known, as of stored results.
     pub reach: Option<Reach>,
+}
+
+/// What the mean of all measurements says of a benchmark whose estimator is one of the fastest measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ByMean {
+    /// The change of the mean in the stage that decides, with its 95 % confidence interval.
+    pub change: Change,
+    /// Whether the verdict is by the mean: only the mean showed a change. The stages are then of the mean.
+    pub decides: bool,
 }
 
 /// One stage of judging a benchmark in one metric.
@@ -73,6 +84,7 @@ impl JudgedRow {
             metric: None,
             verdict,
             stages: Vec::new(),
+            by_mean: None,
             advice: None,
             work: None,
             interleaving: None,

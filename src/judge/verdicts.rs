@@ -7,22 +7,22 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{
+    analysed::{Subject, summaries},
     benchmark::BenchmarkResults,
     interleaving::Mixed,
-    looks::SomeBuilds,
     pairing,
     programs::are_identical,
     progress::Progress,
     relation::{Relation, VersionRef},
     results::Results,
-    row::{Advice, JudgedRow, JudgedStage},
+    row::{Advice, ByMean, JudgedRow, JudgedStage},
 };
 use crate::{
     code::Digest,
     failure::Result,
     model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
     stats::{
-        Assessment, Criteria, Estimator, Outlook, Rates, Refusal, Summary, Verdict, judge_counts,
+        Assessment, Criteria, Decider, Decision, Outlook, Rates, Summary, Verdict, judge_counts,
     },
     store::MeasuredBenchmark,
 };
@@ -173,73 +173,62 @@ impl<'r> Judge<'r> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<JudgedRow> {
-        let pairing = pairing::within_experiment(&benchmark.layouts(versions)?);
-        let looks = benchmark.looks(versions);
-        let judged = |(builds, rates): (SomeBuilds<'_>, Rates),
-                      criteria: &Criteria|
-         -> Result<Option<Result<JudgedStage, Refusal>>> {
-            let Some(summaries) = summaries(benchmark, versions, builds, metric, criteria)? else {
-                return Ok(None);
-            };
-            let [base, head] = &summaries;
-            let assessment = Assessment::at(rates, base, head, pairing, criteria);
-            Ok(Some(assessment.map(|assessment| JudgedStage { summaries, assessment })))
-        };
         let row = |verdict, stages| {
             let metric = Some(metric.clone());
             let row = JudgedRow::of_benchmark(&benchmark.benchmark, verdict);
             JudgedRow { metric, stages, ..row }
         };
+        let looks = benchmark.looks(versions);
+        let subject = Subject {
+            benchmark,
+            versions,
+            metric,
+            criteria,
+            pairing: pairing::within_experiment(&benchmark.layouts(versions)?),
+        };
         let (count, all) = (self.judged_in(versions)?, looks.planned.count());
         // It ends at the first look that decides it, whatever was measured of it later for another metric.
         let mut first = None;
         for look in 0..looks.count() {
-            let look = (looks.builds(look), Rates::of_look(criteria, look, all));
-            match judged(look, criteria)? {
+            match subject.analysed(looks.builds(look), Rates::of_look(criteria, look, all))? {
                 None => return Ok(row(no_measurements(), Vec::new())),
                 Some(Err(refusal)) => return Ok(row(Verdict::refused(&refusal), Vec::new())),
                 Some(Ok(stage)) => {
-                    let ends = stage.assessment.ends_first_stage(criteria);
-                    first = Some((stage, look));
+                    let ends = stage.analysis.ends_first_stage(look + 1 == all, criteria);
+                    first = Some(stage);
                     if ends {
                         break;
                     }
                 }
             }
         }
-        let Some((first, look)) = first else { return Ok(row(no_measurements(), Vec::new())) };
-        let fresh = (Stage::Second.into(), Rates::of_second_stage(criteria, all));
-        let second = if first.assessment.needs_confirmation(criteria) {
-            judged(fresh, criteria)?
+        let Some(first) = first else { return Ok(row(no_measurements(), Vec::new())) };
+        let needs_fresh = criteria.confirm && first.analysis.nominated_by(criteria).is_some();
+        let second = if needs_fresh {
+            subject.analysed(Stage::Second.into(), Rates::of_second_stage(criteria, all))?
         } else {
             None
         };
         let second = match second.transpose() {
-            Err(refusal) => return Ok(row(Verdict::refused(&refusal), vec![first])),
+            Err(refusal) => {
+                return Ok(row(Verdict::refused(&refusal), vec![first.by(Decider::Own)]));
+            }
             Ok(second) => second,
         };
-        let confirmation = second.as_ref().map(|second| &second.assessment);
-        let verdict = Verdict::of(&first.assessment, confirmation, count, criteria);
-        let progress = Progress::after(&looks, &first.assessment, count, criteria);
-        let JudgedStage { summaries, assessment } = second.as_ref().unwrap_or(&first);
-        let outlook = matches!(verdict, Verdict::Inconclusive { .. })
-            .then(|| Outlook::of(assessment, count, criteria))
-            .flatten()
-            .map(|outlook| outlook.with_executions_of(assessment, summaries));
+        let fresh = second.as_ref().map(|second| &second.analysis);
+        let Decision { verdict, decider, by_mean } = first.analysis.decide(fresh, count, criteria);
+        let progress = Progress::after(&looks, &first.analysis, count, criteria);
+        let by_mean = by_mean.map(|change| ByMean { change, decides: decider == Decider::Mean });
+        let stages: Vec<JudgedStage> =
+            std::iter::once(first).chain(second).map(|stage| stage.by(decider)).collect();
+        let outlook = stages.last().filter(|_| matches!(verdict, Verdict::Inconclusive { .. }));
+        let outlook = outlook.and_then(|JudgedStage { summaries, assessment }| {
+            let outlook = Outlook::of(assessment, count, criteria)?;
+            Some(outlook.with_executions_of(assessment, summaries))
+        });
         let advice = outlook.and_then(|outlook| Advice::of(&outlook, criteria.min_effect));
         let verdict = verdict.with_power(outlook.as_ref());
-        let is_by_fastest = summaries[0].estimator() == Estimator::Pairwise;
-        let verdict = if is_by_fastest && matches!(verdict, Verdict::Unchanged { .. }) {
-            let by_mean = Criteria { estimator: Some(Estimator::Mean), ..*criteria };
-            match judged(if second.is_some() { fresh } else { look }, &by_mean)? {
-                Some(Ok(stage)) => verdict.checked_by_mean(stage.assessment.change, criteria),
-                _ => verdict,
-            }
-        } else {
-            verdict
-        };
-        let stages = std::iter::once(first).chain(second).collect();
-        Ok(JudgedRow { advice, progress, ..row(verdict, stages) })
+        Ok(JudgedRow { by_mean, advice, progress, ..row(verdict, stages) })
     }
 
     /// The value of a version in its experiment, and the stage that it is of: of the one that decides, so
@@ -379,18 +368,6 @@ fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Op
 
 fn no_measurements() -> Verdict {
     Verdict::Failed { reason: "it gave no measurements".to_owned() }
-}
-
-/// Some builds of base and head; `None` if one of them has no measurements.
-fn summaries(
-    benchmark: &BenchmarkResults<'_>,
-    [base, head]: [VersionRef; 2],
-    builds: SomeBuilds<'_>,
-    metric: &Metric,
-    criteria: &Criteria,
-) -> Result<Option<[Summary; 2]>> {
-    let summary = |place| benchmark.summary(place, builds, metric, criteria);
-    Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ impl From<&Assessment> for Change {
             estimate: change.estimate,
             low: change.low,
             high: change.high,
-            confidence: 1.0 - 2.0 * rates.equivalence,
+            confidence: rates.confidence,
             p: *p,
             paired: matches!(method, Method::Paired { .. }),
         }

@@ -31,7 +31,7 @@ pub mod show;
 pub mod style;
 pub mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod verdict;
 pub mod visible;
 

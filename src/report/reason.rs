@@ -28,8 +28,16 @@ enum Ground {
         difference: Option<Shown>,
     },
     NotFlagged,
-    Varies,
+    Varies {
+        /// How often ranges of that number of counts lie apart by chance; none where they overlap.
+        by_chance: Option<f64>,
+    },
     SlowerChanged {
+        change_by_mean: f64,
+        low: f64,
+        high: f64,
+    },
+    MeanDisagrees {
         change_by_mean: f64,
         low: f64,
         high: f64,
@@ -79,7 +87,7 @@ enum Ground {
 enum Shown {
     Confirmed { p: f64, needed: f64 },
     OneStage,
-    Counted,
+    Counted { by_chance: f64 },
     TwoExperiments { p: f64, needed: f64 },
     BeyondAccepted { ceiling: f64, p: f64, needed: f64 },
 }
@@ -102,7 +110,7 @@ impl From<Basis> for Shown {
         match basis {
             Basis::Confirmed { p, needed } => Self::Confirmed { p, needed },
             Basis::OneStage => Self::OneStage,
-            Basis::Counted => Self::Counted,
+            Basis::Counted { by_chance } => Self::Counted { by_chance },
             Basis::Stored { p, needed } => Self::TwoExperiments { p, needed },
             Basis::Beyond { ceiling, p, needed } => Self::BeyondAccepted { ceiling, p, needed },
         }
@@ -130,10 +138,13 @@ impl Reason {
             },
             Verdict::Inconclusive { doubt, .. } => match *doubt {
                 Doubt::NotFlagged => Ground::NotFlagged,
-                Doubt::Varies => Ground::Varies,
+                Doubt::Varies { by_chance } => Ground::Varies { by_chance },
                 Doubt::Small { min_effect } => Ground::Small { min_effect },
                 Doubt::SlowerChanged { by_mean: Change { estimate, low, high } } => {
                     Ground::SlowerChanged { change_by_mean: estimate, low, high }
+                }
+                Doubt::MeanDisagrees { by_mean: Change { estimate, low, high } } => {
+                    Ground::MeanDisagrees { change_by_mean: estimate, low, high }
                 }
                 Doubt::Unconfirmed => Ground::Unconfirmed,
                 Doubt::NeedsFresh { p, needed } => Ground::NeedsFreshBuilds { p, needed },

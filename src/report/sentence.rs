@@ -6,7 +6,7 @@ use super::{
     visible::{visible, visible_lines},
 };
 use crate::{
-    judge::{JudgedRow, JudgedStage},
+    judge::{ByMean, JudgedRow, JudgedStage},
     model::{Acceptance, AcceptedChange},
     stats::{Basis, Change, Doubt, Verdict},
 };
@@ -75,16 +75,49 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
 
 /// A verdict with its reason, and with what only the stages of judging know.
 pub fn row(row: &JudgedRow) -> String {
-    with_reason(&row.verdict, place(row)) + exaggeration(row)
+    with_reason(&row.verdict, place(row)) + &by_mean(row) + exaggeration(row)
 }
 
 /// The same without the verdict and the change.
 pub fn reason(row: &JudgedRow) -> String {
-    let reason = change_and_reason(&row.verdict).1 + exaggeration(row);
+    let reason = change_and_reason(&row.verdict).1 + &by_mean(row) + exaggeration(row);
     match place(row) {
         Some(place) => format!("in {place}: {reason}"),
         None => reason,
     }
+}
+
+/// What the mean of all measurements has to do with the verdict.
+fn by_mean(row: &JudgedRow) -> String {
+    match row.by_mean {
+        Some(ByMean { decides: true, .. }) => {
+            "; decided by the mean of all measurements, since the fastest do not show it".to_owned()
+        }
+        Some(ByMean { change, .. }) if mean_differs(row) => {
+            format!("; by the mean of all measurements {}", of_change(&change))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether the change of the mean differs from the one reported, by more than the smallest change of interest or with
+/// 95 % confidence, and the reason does not say so already.
+pub fn mean_differs(row: &JudgedRow) -> bool {
+    let names_mean = matches!(
+        row.verdict,
+        Verdict::Inconclusive {
+            doubt: Doubt::SlowerChanged { .. } | Doubt::MeanDisagrees { .. },
+            ..
+        }
+    );
+    row.by_mean.zip(row.decisive()).is_some_and(|(by_mean, JudgedStage { assessment, .. })| {
+        let reported = assessment.comparison.log_change;
+        let [estimate, low, high] =
+            [by_mean.change.estimate, by_mean.change.low, by_mean.change.high].map(f64::ln_1p);
+        let differs = (estimate - reported).abs() > assessment.min_effect.ln_1p()
+            || !(low..=high).contains(&reported);
+        !names_mean && !by_mean.decides && differs
+    })
 }
 
 fn exaggeration(row: &JudgedRow) -> &'static str {
@@ -112,7 +145,7 @@ fn of_power(detectable: f64) -> String {
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`, or `from 0`.
-fn of_change(change: &Change) -> String {
+pub fn of_change(change: &Change) -> String {
     if change.low == f64::INFINITY {
         return changed(change.estimate);
     }
@@ -134,7 +167,7 @@ fn of_basis(basis: Basis) -> String {
         Basis::Confirmed { p, needed } | Basis::Stored { p, needed } => {
             format!("{} ({})", shown_by(basis), reached(p, needed))
         }
-        Basis::OneStage | Basis::Counted => shown_by(basis).to_owned(),
+        Basis::OneStage | Basis::Counted { .. } => shown_by(basis).to_owned(),
         Basis::Beyond { ceiling, p, needed } => {
             format!("more than the {} that were accepted ({})", exact(ceiling), reached(p, needed))
         }
@@ -146,7 +179,10 @@ pub const fn shown_by(basis: Basis) -> &'static str {
     match basis {
         Basis::Confirmed { .. } => "confirmed by fresh builds",
         Basis::OneStage => "flagged by one stage, without confirmation",
-        Basis::Counted => "counted, the same in every layout",
+        Basis::Counted { by_chance } if by_chance > 0.0 => {
+            "counted, in ranges that lie apart by chance in at most 0.22 % of benchmarks"
+        }
+        Basis::Counted { .. } => "counted, the same in every layout",
         Basis::Stored { .. } => "shown by the results of two experiments",
         Basis::Beyond { .. } => "more than what was accepted",
     }
@@ -155,15 +191,24 @@ pub const fn shown_by(basis: Basis) -> &'static str {
 fn of_doubt(doubt: Doubt) -> String {
     match doubt {
         Doubt::NotFlagged => "which chance can explain".to_owned(),
-        Doubt::Varies => {
+        Doubt::Varies { by_chance: None } => {
             "but the counts of both versions vary so much that their ranges overlap".to_owned()
         }
+        Doubt::Varies { by_chance: Some(chance) } => format!(
+            "but the counts vary with layout and initial state, and ranges of these few lie apart by \
+             chance in {} of benchmarks: count them again",
+            exact(chance)
+        ),
         Doubt::Small { min_effect } => {
             format!("flagged, but below the min-effect of {}", exact(min_effect))
         }
         Doubt::SlowerChanged { by_mean } => format!(
-            "by the fastest measurements, but {} by the mean of all (--estimator mean judges that)",
-            percent(by_mean.estimate)
+            "by the fastest measurements, but {} by the mean of all, which more builds may confirm",
+            of_change(&by_mean)
+        ),
+        Doubt::MeanDisagrees { by_mean } => format!(
+            "by the fastest measurements, but the mean of all does not agree: {}",
+            of_change(&by_mean)
         ),
         Doubt::Unconfirmed => "flagged, but not yet confirmed by fresh builds".to_owned(),
         Doubt::NeedsFresh { p, needed } => {

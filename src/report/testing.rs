@@ -109,6 +109,7 @@ pub fn judged_in(
         work: None,
         interleaving: None,
         progress: Progress::Ended,
+        by_mean: None,
         unmeasured_in: None,
         reach: None,
     }
@@ -121,11 +122,17 @@ pub fn judged(id: &str, value: f64, factors: &[f64], layout: f64, noise: f64) ->
 
 /// A benchmark of which this was counted in both versions, the same in two layouts.
 pub fn counted(metric: &Metric, id: &str, base: f64, head: f64) -> JudgedRow {
-    let summary = |count: f64| {
-        let builds = (1..3).map(|seed| (seed, [[count]]));
+    counted_in(metric, id, [&[base; 2], &[head; 2]])
+}
+
+/// A benchmark of which this was counted in both versions, a count for each layout.
+pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> JudgedRow {
+    let summary = |counts: &[f64]| {
+        let builds = (1..).zip(counts).map(|(seed, count)| (seed, [[*count]]));
+        let builds: Vec<_> = builds.collect();
         Summary::of(&Measurements::new(metric.clone(), builds).unwrap(), Estimator::Mean)
     };
-    let summaries = [base, head].map(summary);
+    let summaries = versions.map(summary);
     let criteria = Criteria::default().of_metric(metric);
     let (assessment, verdict) = judge_counts(&summaries[0], &summaries[1], &criteria).unwrap();
     JudgedRow {

@@ -17,7 +17,7 @@ use super::{
 pub struct Assessment {
     /// How much the versions differ.
     pub comparison: Comparison,
-    /// The change, with the interval that decides whether it is too small to be of interest.
+    /// The change, with the interval that is reported.
     pub change: Change,
     /// How often this look may err.
     pub rates: Rates,
@@ -63,8 +63,7 @@ impl Assessment {
 
     /// Compares stored builds of two sessions.
     ///
-    /// The rule is `overlap`, whatever the criteria say: the intervals of the others know nothing of
-    /// sessions.
+    /// The rule is `paired`, whatever the criteria say: the intervals of `overlap` know nothing of sessions.
     pub fn across(
         base: &Summary,
         head: &Summary,
@@ -86,10 +85,11 @@ impl Assessment {
         is_across: bool,
         criteria: &Criteria,
     ) -> Self {
-        let change = comparison.change_at(1.0 - 2.0 * rates.equivalence);
+        let change = comparison.change_at(rates.confidence);
+        let tested = comparison.change_at(1.0 - 2.0 * rates.equivalence);
         let limit = criteria.min_log_change();
-        let equivalent = change.low.ln_1p() > -limit && change.high.ln_1p() < limit;
-        let rule = if is_across { Rule::Overlap } else { criteria.rule };
+        let equivalent = tested.low.ln_1p() > -limit && tested.high.ln_1p() < limit;
+        let rule = if is_across { Rule::Paired } else { criteria.rule };
         let min_effect = criteria.min_effect;
         Self { comparison, change, rates, rule, is_across, flag, min_effect, equivalent }
     }
@@ -110,11 +110,11 @@ impl Assessment {
     /// noncentral t distribution; 0 if the rate of false flags alone is 80 %. A verdict needs more: see
     /// [`Outlook`](super::Outlook).
     ///
-    /// It is known for the rule `overlap` alone: the others are no t tests at that rate.
+    /// It is known for the rule `paired` alone: `overlap` is no t test at that rate.
     pub fn smallest_flagged(&self) -> Option<f64> {
         let Comparison { freedom, false_alarm_rate, standard_error, .. } = self.comparison;
         // What was counted needs no power.
-        (self.rule == Rule::Overlap && self.rates.flag > 0.0)
+        (self.rule == Rule::Paired && self.rates.flag > 0.0)
             .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
     }
 }

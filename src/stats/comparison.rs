@@ -101,8 +101,6 @@ pub struct Comparison {
     rounding: Rounding,
     /// `SE_D` by the builds alone: without what differs between sessions, and whatever the steps of values.
     error_of_builds: f64,
-    /// `x[A]` and `x[B]`.
-    pub(super) logs: [Vec<f64>; 2],
 }
 
 impl Comparison {
@@ -128,7 +126,7 @@ impl Comparison {
         sessions: &SessionVariance,
         alpha: f64,
     ) -> Result<Self, Refusal> {
-        Self::within(base, head, pairing, Some(sessions), alpha)
+        Self::within(&base.by_itself(), &head.by_itself(), pairing, Some(sessions), alpha)
     }
 
     fn within(
@@ -175,7 +173,6 @@ impl Comparison {
             reach,
             rounding,
             error_of_builds,
-            logs,
         };
         comparison.p = 2.0 * comparison.survival(log_change.abs());
         Ok(comparison)
@@ -205,7 +202,6 @@ impl Comparison {
             reach: 0.0,
             rounding: Rounding { standard_error: 0.0, most: 0.0 },
             error_of_builds: 0.0,
-            logs: [Vec::new(), Vec::new()],
         }
     }
 
@@ -219,17 +215,40 @@ impl Comparison {
         self.direction().filter(|_| self.log_change.abs() > self.reach)
     }
 
+    /// How far an interval of `D` at this confidence, strictly between 0 and 1 (else NaN), reaches to each side on the
+    /// log scale. Counts have a range instead, which is the interval of their change: here it is 0.
+    pub fn half_width(&self, confidence: f64) -> f64 {
+        self.rounding.reach(confidence, self.standard_error, self.freedom)
+    }
+
     /// The change with its interval at another confidence, strictly between 0 and 1 (else NaN).
     pub(super) fn change_at(&self, confidence: f64) -> Change {
-        let reach = self.rounding.reach(confidence, self.standard_error, self.freedom);
-        Change::about(self.log_change, reach)
+        Change::about(self.log_change, self.half_width(confidence))
+    }
+
+    /// The change of all builds of two stages with its interval at a confidence. Both stages have other builds, whose
+    /// variances are pooled.
+    pub(super) fn pooled_change(&self, other: &Self, confidence: f64) -> Change {
+        let builds = [self, other].map(|one| one.builds[0].min(one.builds[1]) as f64);
+        let all = builds[0] + builds[1];
+        let weighted = |of: fn(&Self) -> f64, weights: [f64; 2]| {
+            (weights[0] * of(self) + weights[1] * of(other)) / (weights[0] + weights[1])
+        };
+        let log_change = weighted(|one| one.log_change, builds);
+        let freedom = self.freedom + other.freedom;
+        let variance =
+            |one: &Self| one.standard_error.powi(2) * one.builds[0].min(one.builds[1]) as f64;
+        let variance = weighted(variance, [self.freedom, other.freedom]);
+        let standard_error = (variance / all).sqrt().max(self.rounding.standard_error);
+        Change::about(log_change, self.rounding.reach(confidence, standard_error, freedom))
     }
 
     /// Which share of the variance of `D` comes from builds, and which from their executions, without what
     /// differs between sessions; by the summaries that were compared. None if no build has two executions, or
     /// nothing varies.
     pub fn shares(&self, [base, head]: &[Summary; 2]) -> Option<DifferenceShares> {
-        if self.logs.iter().any(Vec::is_empty) {
+        // Counts, or builds that do not vary.
+        if self.error_of_builds <= 0.0 {
             return None;
         }
         let pairing = match self.method {

@@ -1,8 +1,13 @@
-//! Judges counts: what an execution counted is the same in each repetition, so nothing is estimated.
+//! Judges counts: what an execution counted is the same in each repetition, so no time is estimated.
 //!
 //! The counts of a version differ by layouts and initial states alone. Their range is all that is uncertain: a change is
 //! one if the ranges of both versions do not overlap, and if it is at least the smallest change of interest. Its interval is
 //! the range of the changes from a count of the base to the count of the head in the same layout and initial state.
+//!
+//! Nearly all counts are the same in all of these, and then a change is certain. But some depend on the order of a hash map,
+//! and a commit can change that order without changing what is executed on average. Layouts and states are drawn, so the
+//! ranges of such counts lie apart by chance: three and three in 10 % of all cases, six and six in 0.2 %
+//! ([`apart_by_chance`]). So where the counts of a version [vary](varies), ranges of fewer than six prove nothing.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +28,47 @@ const NOTHING: f64 = 1e-15;
 
 /// A difference of logarithms above that of any two counts is a change from nothing.
 const FROM_NOTHING: f64 = 24.0;
+
+/// How many counts of each version the ranges of counts that vary need at least.
+const FEWEST_COUNTS: usize = 6;
+
+/// How often the ranges of any benchmark of a comparison may lie apart by chance.
+const ANY_APART: f64 = 0.01;
+
+/// From which share of the smallest change of interest on the counts of one version vary.
+const VARYING_SHARE: f64 = 0.25;
+
+/// How often the ranges of these numbers of counts of two versions lie apart, in either direction, although all have the same
+/// distribution: in 2 of all the ways to choose those of one version.
+pub fn apart_by_chance([base, head]: [usize; 2]) -> f64 {
+    (1..=base).fold(2.0, |chance, k| chance * k as f64 / (head + k) as f64)
+}
+
+/// In how many layouts and initial states to count each version of a benchmark whose counts vary, by the number of verdicts
+/// of the comparison: in six at least, and in as many that the ranges of any of these lie apart by chance in at most 1 % of
+/// all comparisons.
+///
+/// All verdicts count, also those on counts that do not vary: which of them vary is not known before they are counted, and a
+/// number that depended on it would favour those that seem to have changed.
+pub fn counts_needed(judged: usize) -> usize {
+    let mut counts = FEWEST_COUNTS;
+    while judged as f64 * apart_by_chance([counts; 2]) > ANY_APART {
+        counts += 1;
+    }
+    counts
+}
+
+/// Whether the counts of a version differ by more than a quarter of the smallest change of interest; where that is 0, at
+/// all.
+pub fn varies(version: &Summary, min_effect: f64) -> bool {
+    range(&counts(version))
+        .is_some_and(|range| change(range.low, range.high) > VARYING_SHARE * min_effect)
+}
+
+/// How often a version was counted: each time in another layout and initial state.
+pub fn times_counted(version: &Summary) -> usize {
+    version.builds().iter().map(|build| build.estimates.len()).sum()
+}
 
 /// The relative change that a difference of logarithms is: 0.05 is 5 % more. From nothing it is infinite.
 pub(super) fn relative(log_change: f64) -> f64 {
@@ -45,8 +91,14 @@ pub fn judge_counts(
     // Rounding must not make a change of equal counts.
     let log_change = if change.estimate == 0.0 { 0.0 } else { after - before };
     let apart = ranges[0].high < ranges[1].low || ranges[1].high < ranges[0].low;
-    let flag = Direction::of(log_change).filter(|_| apart);
     let limit = criteria.min_effect;
+    let by_chance = if varies(base, limit) || varies(head, limit) {
+        apart_by_chance([base, head].map(times_counted))
+    } else {
+        0.0
+    };
+    let is_shown = apart && by_chance <= apart_by_chance([FEWEST_COUNTS; 2]);
+    let flag = Direction::of(log_change).filter(|_| is_shown);
     // A decrease counts as much as the increase that undoes it, as with times.
     let least = -limit / (1.0 + limit);
     let equivalent = if limit > 0.0 {
@@ -58,34 +110,36 @@ pub fn judge_counts(
         [base, head].map(|one| one.builds().len()),
         change,
         log_change,
-        apart,
+        is_shown,
         ranges,
     );
     let assessment = Assessment {
         comparison,
         change,
-        rates: Rates { flag: 0.0, equivalence: 0.0 },
-        rule: Rule::Overlap,
+        rates: Rates { flag: 0.0, equivalence: 0.0, confidence: 1.0 },
+        rule: Rule::Paired,
         is_across: false,
         flag,
         min_effect: limit,
         equivalent,
     };
     let is_small = change.estimate > least && change.estimate < limit;
+    let basis = Basis::Counted { by_chance };
     let verdict = match flag {
-        _ if equivalent => Verdict::Unchanged {
-            change,
-            min_effect: limit,
-            difference: flag.map(|_| Basis::Counted),
-        },
-        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, basis: Basis::Counted },
-        Some(Direction::Better) if !is_small => Verdict::Improved { change, basis: Basis::Counted },
+        _ if equivalent => {
+            Verdict::Unchanged { change, min_effect: limit, difference: flag.map(|_| basis) }
+        }
+        Some(Direction::Worse) if !is_small => Verdict::Regressed { change, basis },
+        Some(Direction::Better) if !is_small => Verdict::Improved { change, basis },
         Some(_) => Verdict::Inconclusive {
             change,
             detectable: None,
             doubt: Doubt::Small { min_effect: limit },
         },
-        None => Verdict::Inconclusive { change, detectable: None, doubt: Doubt::Varies },
+        None => {
+            let doubt = Doubt::Varies { by_chance: apart.then_some(by_chance) };
+            Verdict::Inconclusive { change, detectable: None, doubt }
+        }
     };
     Some((assessment, verdict))
 }
@@ -156,11 +210,11 @@ mod tests {
     #[test]
     fn a_change_of_the_limit_is_a_change_and_a_smaller_one_is_told_as_a_difference() {
         let head = |count: f64| judged(&[[1000.0, 1000.0]], &[[count, count]], 0.005);
-        assert!(matches!(head(1005.0), Verdict::Regressed { basis: Basis::Counted, .. }));
+        assert!(matches!(head(1005.0), Verdict::Regressed { basis: Basis::Counted { .. }, .. }));
         assert!(matches!(head(995.0), Verdict::Improved { .. }));
         let smaller = head(1004.0);
         assert!(
-            matches!(smaller, Verdict::Unchanged { difference: Some(Basis::Counted), .. }),
+            matches!(smaller, Verdict::Unchanged { difference: Some(Basis::Counted { .. }), .. }),
             "{smaller:?}"
         );
     }
@@ -169,7 +223,10 @@ mod tests {
     fn ranges_that_overlap_show_no_change() {
         let verdict = judged(&[[1000.0, 1100.0]], &[[1050.0, 1200.0]], 0.005);
         assert!(
-            matches!(verdict, Verdict::Inconclusive { doubt: Doubt::Varies, .. }),
+            matches!(
+                verdict,
+                Verdict::Inconclusive { doubt: Doubt::Varies { by_chance: None }, .. }
+            ),
             "{verdict:?}"
         );
         let verdict = judged(
@@ -178,6 +235,74 @@ mod tests {
             0.005,
         );
         assert!(matches!(verdict, Verdict::Unchanged { .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn ranges_of_counts_that_vary_lie_apart_by_chance_more_rarely_the_more_there_are() {
+        for (counts, ways) in
+            [([1, 1], 2.0), ([3, 3], 20.0), ([2, 2], 6.0), ([3, 6], 84.0), ([6, 6], 924.0)]
+        {
+            let chance = apart_by_chance(counts);
+            assert!((chance * ways / 2.0 - 1.0).abs() < 1e-12, "{counts:?}: {chance}");
+        }
+        assert_eq!([1, 4, 5, 17, 18, 64, 65, 1000].map(counts_needed), [6, 6, 7, 7, 8, 8, 9, 11]);
+        for judged in [1, 20, 100, 5000] {
+            let chance = apart_by_chance([counts_needed(judged); 2]);
+            assert!(judged as f64 * chance <= 0.01);
+        }
+    }
+
+    #[test]
+    fn counts_vary_from_a_quarter_of_the_limit_on_and_at_all_where_that_is_nothing() {
+        let varies = |counts: [f64; 2], limit| varies(&summary(&[counts]), limit);
+        assert!(!varies([1000.0, 1001.0], 0.005));
+        assert!(varies([1000.0, 1002.0], 0.005));
+        assert!(varies([10.0, 11.0], 0.0) && varies([0.0, 1.0], 0.0));
+        assert!(!varies([10.0, 10.0], 0.0) && !varies([0.0, 0.0], 0.0));
+    }
+
+    #[test]
+    fn ranges_of_three_counts_that_vary_show_neither_a_regression_nor_an_improvement() {
+        let three = |first: f64| [0.0, 5.0, 20.0].map(|more| vec![first + more]);
+        let one_each = |counts: &[Vec<f64>]| {
+            let builds = (1..).zip(counts.iter().map(|count| vec![count.clone()]));
+            let metric = Metric::instructions();
+            let data = Measurements::new(metric, builds.collect::<Vec<_>>()).unwrap();
+            Summary::of(&data, Estimator::Mean)
+        };
+        let criteria = Criteria { min_effect: 0.005, ..Criteria::default() };
+        let verdict = |[base, head]: [&[Vec<f64>]; 2]| {
+            judge_counts(&one_each(base), &one_each(head), &criteria).unwrap()
+        };
+        let [low, high] = [three(1000.0), three(1100.0)];
+        for pair in [[&low[..], &high[..]], [&high[..], &low[..]]] {
+            let (assessment, verdict) = verdict(pair);
+            assert_eq!(assessment.flag, None);
+            let Verdict::Inconclusive { doubt: Doubt::Varies { by_chance: Some(chance) }, .. } =
+                verdict
+            else {
+                panic!("{verdict:?}");
+            };
+            assert!((chance - 0.1).abs() < 1e-12);
+        }
+        let six = |three: &[Vec<f64>; 3]| [&three[..], &three[..]].concat();
+        let [base, head] = [six(&low), six(&high)];
+        let Verdict::Regressed { basis: Basis::Counted { by_chance }, .. } =
+            verdict([&base, &head]).1
+        else {
+            panic!("six counts of each version lie apart");
+        };
+        assert!((by_chance - 2.0 / 924.0).abs() < 1e-12);
+        // A version that was counted less often does not make up for it.
+        assert!(matches!(verdict([&low, &head]).1, Verdict::Inconclusive { .. }));
+        // What does not vary needs no more than it did.
+        let same = [vec![1000.0], vec![1000.0], vec![1001.0]];
+        let more = [vec![1100.0], vec![1100.0], vec![1101.0]];
+        let verdict = verdict([&same, &more]).1;
+        assert!(
+            matches!(verdict, Verdict::Regressed { basis: Basis::Counted { by_chance: 0.0 }, .. }),
+            "{verdict:?}"
+        );
     }
 
     #[test]

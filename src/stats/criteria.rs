@@ -16,8 +16,7 @@ pub struct Criteria {
     /// How many judgements of one command share the false-alarm rate, each with as much of it: 2 where a head is
     /// judged against a release as well, else 1.
     pub judgements: usize,
-    /// The confidence of the intervals of one version, and so of the rules `overlap-95` and `paper`,
-    /// between 0 and 1.
+    /// The confidence of the intervals of one version, and so of the rule `overlap`, between 0 and 1.
     pub confidence: f64,
     /// The smallest relative change of interest: 0.01 is 1 %. At least 0.
     pub min_effect: f64,
@@ -25,7 +24,7 @@ pub struct Criteria {
     pub counts: CountLimits,
     /// Whether what is flagged is measured again from fresh builds before it counts.
     pub confirm: bool,
-    /// The seed of the rule `permutation`, where it cannot be exact.
+    /// The seed of what is estimated by chance: the bootstraps of `show`, `plan` and `diagnose`.
     pub seed: u64,
 }
 

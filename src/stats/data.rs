@@ -38,6 +38,8 @@ pub struct Measurements {
     builds: Vec<(u64, Range<usize>)>,
     /// When the first execution of each build started, by its seed.
     starts: BTreeMap<u64, f64>,
+    /// What brings each execution to the ratio of its pair, by the seed of its build and its round.
+    factors: BTreeMap<u64, Vec<f64>>,
 }
 
 /// Which values are those of an execution.
@@ -66,6 +68,7 @@ impl Measurements {
             executions: vec![],
             builds: vec![],
             starts: BTreeMap::new(),
+            factors: BTreeMap::new(),
         };
         let mut seeds = HashSet::new();
         for (seed, executions) in builds {
@@ -89,6 +92,13 @@ impl Measurements {
     #[must_use]
     pub fn with_starts(self, starts: BTreeMap<u64, f64>) -> Self {
         Self { starts, ..self }
+    }
+
+    /// The same measurements, with what the estimate of each execution is multiplied by where it is compared with the
+    /// execution beside it: by the seed of its build, in the order of rounds. 1, which it is unless set, leaves it.
+    #[must_use]
+    pub fn with_factors(self, factors: BTreeMap<u64, Vec<f64>>) -> Self {
+        Self { factors, ..self }
     }
 
     fn push<E>(&mut self, seed: u64, executions: E) -> Result<(), Misfit>
@@ -176,6 +186,14 @@ impl<'a> BuildMeasurements<'a> {
     pub fn rounds(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
         let data = self.data;
         self.executions.clone().map(move |index| data.executions[index].round)
+    }
+}
+
+impl BuildMeasurements<'_> {
+    /// What the estimate of the execution of this round is multiplied by where it is compared with the one beside it.
+    pub fn factor(&self, round: usize) -> f64 {
+        let factors = self.data.factors.get(&self.seed);
+        factors.and_then(|factors| factors.get(round)).copied().unwrap_or(1.0)
     }
 }
 

@@ -25,9 +25,8 @@ pub enum Estimator {
     /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
     #[default]
     Minimum,
-    /// For executions that took turns with one of the other version: the trimmed mean, after the trimmed
-    /// means of both were brought to the ratio of their fastest neighbouring measurements, each by half of the
-    /// way (see [`neighbours`](super::neighbours)).
+    /// For executions that were interleaved with one of the other version: the value is the trimmed mean, and a change
+    /// is that of the measurements that were fast in both (see [`neighbours`](super::neighbours)).
     Pairwise,
 }
 
@@ -50,6 +49,11 @@ impl Estimator {
             Self::Minimum => "minimum",
             Self::Pairwise => "pairwise",
         }
+    }
+
+    /// Whether the mean of all measurements has to stand beside it: it is of the fastest measurements alone.
+    pub const fn needs_mean(self) -> bool {
+        matches!(self, Self::Pairwise | Self::Minimum)
     }
 
     /// The estimate over the measurements of one execution, in their unit.

@@ -37,7 +37,7 @@ impl Interval {
     /// estimator of the summary: `Ȳ ± u_{1−α/2} · sqrt(S_E²/(lmn) + S_B²/(lm) + S_V²/l)`.
     ///
     /// It counts `B` twice and `E` three times and takes the normal quantile, so it is too wide for many
-    /// builds and too narrow for few: offered to compare methods. Where executions or measurements
+    /// builds and too narrow for few: offered as the rule `overlap`, to compare methods. Where executions or measurements
     /// are not equally many, `1/m` and `1/(mn)` are the variances of build means that they stand for,
     /// `mean_k(1/m_k)` and `mean_k(mean_j(1/n_kj)/m_k)`, and `Ȳ` is the mean of build means. A level of
     /// which nothing is known adds nothing.

@@ -67,9 +67,11 @@ impl<'s> Matched<'s> {
         Self { method: Method::Welch(why), builds }
     }
 
-    /// `x[v][k] = ln b[v][k]`.
+    /// `x[v][k] = ln b[v][k]`, by what is compared.
     pub(super) fn logs(&self) -> [Vec<f64>; 2] {
-        self.builds.each_ref().map(|builds| builds.iter().map(|build| build.value.ln()).collect())
+        self.builds
+            .each_ref()
+            .map(|builds| builds.iter().map(|build| build.compared.ln()).collect())
     }
 }
 

@@ -6,8 +6,9 @@
 //! a global random state: every random routine takes a generator that its caller seeded.
 //!
 //! From data to verdict: [`Measurements`] are read once into a [`Summary`] of each version; two summaries
-//! make an [`Assessment`] (their [`Comparison`], and whether the [`Rule`] flags it); one assessment, and a
-//! second of fresh builds where the first flags a change, make a [`Verdict`]. [`Components`] and
+//! make an [`Assessment`] (their [`Comparison`], and whether the [`Rule`] flags it); an [`Analysis`] holds the
+//! assessment by the estimator beside that by the mean; one analysis, and a second of fresh builds where the first
+//! flags a change, make a [`Verdict`]. [`Components`] and
 //! [`Interval`] describe one version; [`plan`] and [`impact`] help to choose the dimensions.
 //!
 //! `studies/validate_statistics` compares all this with simulated experiments of known truth.
@@ -39,6 +40,7 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod analysis;
 mod assessment;
 pub mod bisection;
 pub mod changes;
@@ -59,7 +61,6 @@ pub mod neighbours;
 pub mod noise;
 pub mod oracle;
 mod outlook;
-mod permutation;
 pub mod plan;
 pub mod power;
 pub mod procedure;
@@ -76,10 +77,11 @@ pub mod slow;
 mod summary;
 mod verdict;
 
+pub use analysis::{Analysis, Decider, Decision};
 pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, LayoutTest, Levels, Weights};
-pub use counted::judge_counts;
+pub use counted::{apart_by_chance, counts_needed, judge_counts, times_counted, varies};
 pub use criteria::{CountLimits, Criteria};
 pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
@@ -89,7 +91,6 @@ pub use matching::{Method, Pairing, Unpaired};
 pub use median::median;
 pub use moments::Moments;
 pub use outlook::{ABOVE_MIN_EFFECT, More, Outlook};
-pub use permutation::Permutation;
 pub use proportion::Proportion;
 pub use random::Random;
 pub use rates::Rates;

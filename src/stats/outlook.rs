@@ -80,13 +80,13 @@ enum SecondStage {
 impl Outlook {
     /// From what one look saw, where so many benchmarks are judged.
     ///
-    /// None by rules other than `overlap`: they flag by other tests than the t test at the false-alarm rate.
+    /// None by the rule `overlap`, which is no t test at the false-alarm rate.
     pub fn of(stage: &Assessment, judged: usize, criteria: &Criteria) -> Option<Self> {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
         let assured = stage.assured();
         let error = comparison.standard_error * assured;
-        (stage.rule == Rule::Overlap).then(|| Self {
+        (stage.rule == Rule::Paired).then(|| Self {
             builds,
             executions: 1.0,
             shares: None,

@@ -88,7 +88,7 @@ fn mean_over_z(x: f64, df: f64, noncentrality: f64) -> f64 {
 /// `alpha` *and* is estimated to be at least `least`, which is in standard errors, too.
 ///
 /// With `S = √(χ²/df)` it is the mean of 1 − Φ(max(t·S, least) − noncentrality) over `S`.
-pub(super) fn power_to_report(df: f64, noncentrality: f64, alpha: f64, least: f64) -> f64 {
+pub fn power_to_report(df: f64, noncentrality: f64, alpha: f64, least: f64) -> f64 {
     let critical = t_quantile(1.0 - alpha, df);
     if !(df >= 1.0 && critical.is_finite() && noncentrality.is_finite()) {
         return f64::NAN;

@@ -6,11 +6,14 @@ use super::{
     criteria::Criteria,
     distribution::{chi_squared_quantile, t_quantile, t_survival},
     power::power_to_report,
-    rates::Rates,
+    rates::{Rates, halves},
 };
 
-/// The fewest fresh builds that a change is confirmed on.
+/// The fewest fresh builds that a change is confirmed on, however strictly.
 const FEWEST: usize = 6;
+
+/// At a rate that no number of builds reaches: `2^−64` is less than chance in any experiment.
+const MOST_AT_ANY_RATE: usize = 64;
 
 /// As many times the builds of the first stage are the most fresh builds.
 const MOST: usize = 4;
@@ -72,7 +75,7 @@ impl Assessment {
             (comparison.log_change.abs() - comparison.standard_error).max(self.min_effect.ln_1p());
         let deviation = comparison.standard_error * (builds as f64).sqrt() * self.assured();
         let alpha = criteria.confirmation_rate(judged);
-        let most = (MOST * builds).max(FEWEST);
+        let most = (MOST * builds).max(fewest_at(alpha));
         fewest_builds(effect, deviation, alpha, most)
     }
 
@@ -82,6 +85,15 @@ impl Assessment {
         let freedom = self.comparison.freedom;
         (freedom / chi_squared_quantile(1.0 - ASSURANCE, freedom)).sqrt()
     }
+}
+
+/// The fewest fresh builds that can confirm a change at rate `alpha`: `log₂ 1/α`, rounded up.
+///
+/// Where just one version of each pair of builds is slow by chance, differences are `±a`: `l` of them have the same
+/// sign with probability `2^−l`, and then hardly vary, so that the t test rejects at any rate.
+pub(super) fn fewest_at(alpha: f64) -> usize {
+    let is_enough = |builds: &usize| halves(*builds) <= alpha;
+    (FEWEST..MOST_AT_ANY_RATE).find(is_enough).unwrap_or(MOST_AT_ANY_RATE)
 }
 
 /// The fewest builds, up to `most`, that show an effect with the power of the second stage by a one-sided paired
@@ -94,7 +106,7 @@ pub(super) fn fewest_builds(effect: f64, deviation: f64, alpha: f64, most: usize
         noncentrality > 40.0
             || power_to_report(l - 1.0, noncentrality, alpha, 0.0) >= SECOND_STAGE_POWER
     };
-    let numbers: Vec<usize> = (FEWEST..most).collect();
+    let numbers: Vec<usize> = (fewest_at(alpha)..most).collect();
     numbers.get(numbers.partition_point(|builds| !is_enough(builds))).copied().unwrap_or(most)
 }
 
@@ -125,11 +137,19 @@ mod tests {
     #[test]
     fn a_large_change_is_confirmed_on_few_builds_and_a_small_one_on_more() {
         let criteria = Criteria::default();
-        let builds = |look: Assessment| look.confirmation_builds(50, &criteria);
+        let builds = |look: Assessment| look.confirmation_builds(20, &criteria);
         assert_eq!(builds(look(6, 10.0, 0.5)), 6);
         assert!((7..24).contains(&builds(look(6, 2.0, 0.7))));
         assert_eq!(builds(look(6, 1.0, 5.0)), 24, "no more than four times as many");
         assert_eq!(builds(look(2, 1.0, 5.0)), 8);
+    }
+
+    #[test]
+    fn fresh_builds_have_the_same_sign_by_chance_less_often_than_the_rate() {
+        let criteria = Criteria::default();
+        let builds = |judged| look(6, 10.0, 0.5).confirmation_builds(judged, &criteria);
+        assert_eq!([1, 20, 32, 100, 1000].map(builds), [6, 6, 6, 7, 10]);
+        assert_eq!(fewest_at(0.0), MOST_AT_ANY_RATE);
     }
 
     #[test]

@@ -19,6 +19,9 @@ use super::criteria::Criteria;
 /// How often a benchmark that changed by the smallest change of interest may be called unchanged, over all looks.
 const EQUIVALENCE: f64 = 0.05;
 
+/// The confidence of the interval of fresh builds.
+const CONFIDENCE: f64 = 0.95;
+
 /// How often one look may err.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
@@ -26,6 +29,10 @@ pub struct Rates {
     pub flag: f64,
     /// In calling a benchmark unchanged that changed by the smallest change of interest.
     pub equivalence: f64,
+    /// The confidence of the interval that is reported. At an interim analysis it is that of the equivalence test: it
+    /// decides whether to measure on, so that 95 % at each would be less for the one that ends. The number of fresh
+    /// builds depends on nothing that they show, so their interval has 95 %.
+    pub confidence: f64,
 }
 
 impl Rates {
@@ -35,7 +42,8 @@ impl Rates {
     /// first one all the same.
     pub fn of_look(criteria: &Criteria, look: usize, looks: usize) -> Self {
         let flag = criteria.flag_rate() * halves(looks.saturating_sub(look.max(1)));
-        Self { flag, equivalence: EQUIVALENCE * halves(look + 1) }
+        let equivalence = EQUIVALENCE * halves(look + 1);
+        Self { flag, equivalence, confidence: 1.0 - 2.0 * equivalence }
     }
 
     /// Of the only look of a first stage.
@@ -43,13 +51,20 @@ impl Rates {
         Self::of_look(criteria, 0, 1)
     }
 
+    /// With a share of the rate at which it flags, where two estimates flag and share `α₁`.
+    #[must_use]
+    pub fn flagging_with(self, share: f64) -> Self {
+        Self { flag: self.flag * share, ..self }
+    }
+
     /// Of the second stage after a first stage of so many looks.
     pub fn of_second_stage(criteria: &Criteria, looks: usize) -> Self {
-        Self { flag: criteria.flag_rate(), equivalence: EQUIVALENCE * halves(looks) }
+        let equivalence = EQUIVALENCE * halves(looks);
+        Self { flag: criteria.flag_rate(), equivalence, confidence: CONFIDENCE }
     }
 }
 
 /// `½ⁿ`.
-fn halves(n: usize) -> f64 {
+pub(super) fn halves(n: usize) -> f64 {
     0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX))
 }

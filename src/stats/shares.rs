@@ -45,14 +45,14 @@ impl DifferenceShares {
 fn differences((base, head): (&&BuildSummary, &&BuildSummary)) -> Vec<f64> {
     let difference = |head: &ExecutionEstimate| {
         let base = base.estimates.iter().find(|base| base.round == head.round)?;
-        Some((head.value / base.value).ln())
+        Some((head.compared / base.compared).ln())
     };
     head.estimates.iter().filter_map(difference).collect()
 }
 
 /// `ln f[j]` of a build.
 fn logs(build: &BuildSummary) -> Vec<f64> {
-    build.estimates.iter().map(|estimate| estimate.value.ln()).collect()
+    build.estimates.iter().map(|estimate| estimate.compared.ln()).collect()
 }
 
 /// What executions add to the variance of the mean over builds: `S_e² · mean_k(1 / m_k) / l`.

@@ -29,6 +29,8 @@ pub struct BuildSummary {
     pub start: Option<f64>,
     /// `b[k]`: the mean of the estimates of the executions, in the metric's unit.
     pub value: f64,
+    /// The mean of what the executions are [compared](ExecutionEstimate::compared) by.
+    pub compared: f64,
     /// The mean of the means of the executions, in the metric's unit: `value` if the estimator is the
     /// mean.
     pub mean: f64,
@@ -53,6 +55,10 @@ pub struct ExecutionEstimate {
     pub round: usize,
     /// `f[j]`: the estimate over its measurements, in the metric's unit.
     pub value: f64,
+    /// What stands for it where it is compared with the execution beside it: its estimate, moved half of the way
+    /// towards the ratio of neighbouring measurements where both were interleaved (see
+    /// [`neighbours`](super::neighbours)); else the estimate itself.
+    pub compared: f64,
 }
 
 impl Summary {
@@ -84,6 +90,20 @@ impl Summary {
     /// The builds, in the order of their seeds.
     pub fn builds(&self) -> &[BuildSummary] {
         &self.builds
+    }
+
+    /// The same, compared by what each version measured by itself: versions of two experiments have no pairs of
+    /// executions.
+    #[must_use]
+    pub fn by_itself(&self) -> Self {
+        let mut alone = self.clone();
+        for build in &mut alone.builds {
+            build.compared = build.value;
+            for estimate in &mut build.estimates {
+                estimate.compared = estimate.value;
+            }
+        }
+        alone
     }
 
     /// Number, mean (`g`) and spread of the build values `b[k]`.
@@ -131,14 +151,18 @@ impl Workspace {
                 Estimator::Mean => moments.mean,
                 other => other.estimate(values, &mut self.scratch),
             };
-            estimates.push(ExecutionEstimate { round, value });
+            let compared = value * build.factor(round);
+            estimates.push(ExecutionEstimate { round, value, compared });
         }
         let between = Moments::of(&self.means);
-        let total: f64 = estimates.iter().map(|estimate| estimate.value).sum();
+        let mean_of = |part: fn(&ExecutionEstimate) -> f64| {
+            estimates.iter().map(part).sum::<f64>() / estimates.len() as f64
+        };
         BuildSummary {
             seed: build.seed(),
             start: build.start(),
-            value: total / estimates.len() as f64,
+            value: mean_of(|estimate| estimate.value),
+            compared: mean_of(|estimate| estimate.compared),
             mean: between.mean,
             executions: between.count,
             measurements,
@@ -170,15 +194,16 @@ mod tests {
                 seed: 8,
                 start: None,
                 value: 4.0, // (6 + 2) / 2
-                mean: 4.5,  // (6 + 3) / 2
+                compared: 4.0,
+                mean: 4.5, // (6 + 3) / 2
                 executions: 2,
                 measurements: 6,
                 inverse_measurements: 0.375, // (1/2 + 1/4) / 2
                 squares_within_executions: 2.0 + 22.0,
                 squares_between_executions: 4.5, // 2 · 1.5²
                 estimates: vec![
-                    ExecutionEstimate { round: 0, value: 6.0 },
-                    ExecutionEstimate { round: 1, value: 2.0 },
+                    ExecutionEstimate { round: 0, value: 6.0, compared: 6.0 },
+                    ExecutionEstimate { round: 1, value: 2.0, compared: 2.0 },
                 ],
             }
         );

@@ -97,7 +97,10 @@ pub enum Basis {
         needed: f64,
     },
     /// It was counted, and the ranges of both versions lie apart.
-    Counted,
+    Counted {
+        /// How often ranges of that number of counts lie apart by chance, where the counts of a version vary; else 0.
+        by_chance: f64,
+    },
     /// A slowdown was accepted, and this one is larger for sure.
     Beyond {
         /// The largest relative change that is accepted: 0.05 is 5 % more than the base.
@@ -114,17 +117,26 @@ pub enum Basis {
 pub enum Doubt {
     /// The rule does not flag it.
     NotFlagged,
-    /// It was counted, and the counts of both versions vary so much that their ranges overlap.
-    Varies,
+    /// It was counted, and the counts of a version vary so much that both ranges overlap, or may lie apart by chance.
+    Varies {
+        /// How often ranges of that number of counts lie apart by chance; none where they overlap.
+        by_chance: Option<f64>,
+    },
     /// It is flagged, but its estimate is below the smallest change of interest.
     Small {
         /// The smallest change of interest.
         min_effect: f64,
     },
-    /// By the fastest measurements of executions that took turns nothing changed, but by the mean of all something
-    /// did, by more than the smallest change of interest.
+    /// By the fastest measurements nothing changed, but by the mean of all something did, by more than the smallest
+    /// change of interest.
     SlowerChanged {
-        /// The change of the mean.
+        /// The change of the mean, with its 95 % confidence interval.
+        by_mean: Change,
+    },
+    /// The fastest measurements changed, but the mean of all is shown to be unchanged, or to have changed in the other
+    /// direction.
+    MeanDisagrees {
+        /// The change of the mean, with its 95 % confidence interval.
         by_mean: Change,
     },
     /// It is flagged, but fresh builds were not measured.
@@ -244,7 +256,7 @@ impl Verdict {
         let needed = match basis {
             Basis::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
             Basis::OneStage => stage.rates.flag / 2.0,
-            Basis::Counted => 0.0,
+            Basis::Counted { .. } => 0.0,
             Basis::Stored { needed, .. } | Basis::Beyond { needed, .. } => needed,
         };
         let ceiling = acceptance.ceiling;
@@ -274,7 +286,11 @@ impl Verdict {
         }
     }
 
-    fn unchanged(stage: &Assessment, difference: Option<Basis>, criteria: &Criteria) -> Self {
+    pub(super) fn unchanged(
+        stage: &Assessment,
+        difference: Option<Basis>,
+        criteria: &Criteria,
+    ) -> Self {
         let change = stage.change;
         Self::Unchanged { change, min_effect: criteria.min_effect, difference }
     }
@@ -295,19 +311,9 @@ impl Verdict {
         }
     }
 
-    /// The same verdict, unless it is that nothing changed and the mean of all measurements surely did, by more than
-    /// is of interest: what only slows the slower ones is not among the fastest.
-    #[must_use]
-    pub fn checked_by_mean(self, by_mean: Change, criteria: &Criteria) -> Self {
-        let limit = criteria.min_log_change();
-        let is_of_interest = by_mean.low.ln_1p() > limit || by_mean.high.ln_1p() < -limit;
-        match self {
-            Self::Unchanged { change, .. } if is_of_interest => {
-                let doubt = Doubt::SlowerChanged { by_mean };
-                Self::Inconclusive { change, detectable: None, doubt }
-            }
-            other => other,
-        }
+    /// Whether it reports a change.
+    pub const fn is_change(&self) -> bool {
+        matches!(self, Self::Regressed { .. } | Self::Improved { .. })
     }
 
     /// The one word for the verdict, as reports and stored results write it.

@@ -1,12 +1,14 @@
 //! What change points in histories rest on: the prices of the calibration, how often changes of known size are found, what
-//! ties between sessions give, and how long it takes.
+//! ties between sessions give, how long it takes, and what looking every night makes of the rate of false suspicions.
 //!
-//! `cargo run --release --example change_points` prints all of it in about ten minutes of processor time; one word,
-//! `prices`, `found`, `ties` or `time`, selects a part.
+//! `cargo run --release --example change_points` prints all of it in about a quarter of an hour of processor time; one word,
+//! `prices`, `found`, `ties`, `time` or `nights`, selects a part.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::time::Instant;
+
+mod nights;
 
 use cargo_rbench::stats::{
     Random,
@@ -39,6 +41,9 @@ fn main() {
     }
     if is_wanted("time") {
         time();
+    }
+    if is_wanted("nights") {
+        nights::nights();
     }
 }
 

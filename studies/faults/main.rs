@@ -162,7 +162,8 @@ impl Trials {
         let [base, head] = revisions;
         let versions = [runner.list(base?)?, runner.list(head?)?];
         let benchmarks = versions[0].benchmarks();
-        let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
+        let builds =
+            runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
         let mut executables = Vec::new();
         for (version, builds) in versions.iter().zip(&builds.versions) {
             let listed = version.listing.targets.first().ok_or("no target")?;

@@ -147,6 +147,7 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Against
         verdict: Verdict::of(&assessment, None, 1, &criteria),
         stages: vec![JudgedStage { summaries: [base, head], assessment }],
         progress: Progress::Ended,
+        by_mean: None,
         ..row
     };
     Against { version, relation: Relation::SameExperiment, row }

@@ -101,6 +101,7 @@ pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> Judged
         verdict: verdict.with_power(outlook.as_ref()),
         stages,
         progress: Progress::Ended,
+        by_mean: None,
         ..JudgedRow::of_benchmark(&benchmark(id), Verdict::Identical)
     }
 }
@@ -120,6 +121,7 @@ pub fn counted(id: &str, base: f64, change: f64) -> JudgedRow {
         metric: Some(Metric::instructions()),
         stages: vec![JudgedStage { summaries, assessment }],
         progress: Progress::Ended,
+        by_mean: None,
         ..JudgedRow::of_benchmark(&benchmark(id), verdict)
     }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use cargo_rbench::{
+    experiment::experiment_seed,
     judge::{BenchmarkResults, Results, VersionRef},
     machine::state::MANY_SWITCHES,
     model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
@@ -63,7 +64,8 @@ pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>
     let experiment = experiment(&store, report, seed)?;
     let planned: Vec<Benchmark> =
         experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
-    let first_look = LayoutSeed::list(seed, experiment.plan.dimensions.looks().first);
+    let first_look =
+        LayoutSeed::list(experiment.plan.seed, experiment.plan.dimensions.looks().first);
     let results = Results::new(&store, vec![experiment]);
     let mut subjects = Vec::new();
     for benchmark in planned {
@@ -85,8 +87,11 @@ fn experiment(
 ) -> Result<StoredExperiment, Box<dyn Error>> {
     let versions = [&report.base.commit, &report.head.commit];
     let is_wanted = |experiment: &StoredExperiment| {
-        let planned = experiment.plan.versions.iter().map(|planned| &planned.version.commit);
-        experiment.finished.is_some() && experiment.plan.seed == seed && planned.eq(versions)
+        let planned = || experiment.plan.versions.iter().map(|planned| &planned.version);
+        let trees: Vec<&str> = planned().map(|version| version.tree.as_str()).collect();
+        experiment.finished.is_some()
+            && experiment.plan.seed == experiment_seed(seed, &trees)
+            && planned().map(|version| &version.commit).eq(versions)
     };
     let mut experiments = store.experiments()?.into_iter().rev();
     experiments.find(is_wanted).ok_or_else(|| format!("seed {seed} is not in the store").into())

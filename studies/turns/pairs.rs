@@ -91,7 +91,7 @@ pub fn measure(
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];
     let benchmarks = versions[0].benchmarks();
-    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
     let library = runner.turns_library(&versions[0])?;
     let mut all = Vec::new();
     for listed in &versions[0].listing.targets {

@@ -6,6 +6,7 @@ use cargo_rbench::{
 };
 
 use super::{
+    power::welch_power,
     sheet::{Sheet, Target},
     simulation::{Drift, Order, Shape, Simulation},
 };
@@ -13,7 +14,7 @@ use super::{
 /// The criteria of the checks: means, so that the truth is known.
 const CRITERIA: Criteria = Criteria {
     estimator: None,
-    rule: Rule::Overlap,
+    rule: Rule::Paired,
     false_alarm_rate: 0.05,
     judgements: 1,
     confidence: 0.95,
@@ -22,6 +23,9 @@ const CRITERIA: Criteria = Criteria {
     confirm: true,
     seed: 2006,
 };
+
+/// The numbers of builds for which both rules are compared.
+const FEW: [usize; 4] = [2, 3, 5, 10];
 
 /// Whether the rule flags a simulated pair of versions.
 pub fn flagged(
@@ -40,13 +44,18 @@ fn flagged_by(
     rule: Rule,
     random: &mut Random,
 ) -> Option<bool> {
-    let [base, head] = simulation.two(random).ok()?.map(|data| Summary::of(&data, estimator));
-    let comparison = Comparison::new(&base, &head, pairing, CRITERIA.false_alarm_rate).ok()?;
-    Some(rule.flags(&base, &head, &comparison, &CRITERIA).ok()?.is_some())
+    let versions = simulation.two(random).ok()?.map(|data| Summary::of(&data, estimator));
+    flags(&versions, pairing, rule)
+}
+
+/// Whether the rule flags a pair of versions. Nothing if it refuses them.
+pub fn flags([base, head]: &[Summary; 2], pairing: Pairing, rule: Rule) -> Option<bool> {
+    let comparison = Comparison::new(base, head, pairing, CRITERIA.false_alarm_rate).ok()?;
+    Some(rule.flags(base, head, &comparison, &CRITERIA).ok()?.is_some())
 }
 
 /// The default rule, at its nominal 5 %.
-pub fn overlap(sheet: &mut Sheet) {
+pub fn paired(sheet: &mut Sheet) {
     let nominal = Target::Between(0.045, 0.055);
     let bounded = Target::AtMost(0.055);
     let shapes = [
@@ -68,9 +77,9 @@ pub fn overlap(sheet: &mut Sheet) {
                 (simulation.shape, simulation.correlation) = (shape, correlation);
                 let estimate = sheet
                     .trials(40_000)
-                    .rate(|random| flagged(&simulation, pairing, Rule::Overlap, random));
+                    .rate(|random| flagged(&simulation, pairing, Rule::Paired, random));
                 let check =
-                    format!("false alarms, overlap at 5 %, {method}, {name} builds, l={builds}");
+                    format!("false alarms, t test at 5 %, {method}, {name} builds, l={builds}");
                 sheet.estimated(check, target, estimate);
             }
         }
@@ -83,61 +92,39 @@ pub fn minimum(sheet: &mut Sheet) {
     let truth = Levels { execution: 1.0, build: 0.2, version: 0.2 };
     let simulation = Simulation { correlation: 0.5, ..Simulation::new(truth, dimensions) };
     let estimate = sheet.trials(40_000).rate(|random| {
-        flagged_by(Estimator::Minimum, &simulation, Pairing::BySeed, Rule::Overlap, random)
+        flagged_by(Estimator::Minimum, &simulation, Pairing::BySeed, Rule::Paired, random)
     });
-    let check = "false alarms, overlap at 5 %, paired, minimum of 10, l=10 m=2".to_owned();
+    let check = "false alarms, t test at 5 %, paired, minimum of 10, l=10 m=2".to_owned();
     sheet.estimated(check, Target::Between(0.045, 0.055), estimate);
 }
 
-/// The intervals (17) with few builds. The targets are exact, as those of `overlap-95`.
-pub fn paper(sheet: &mut Sheet) {
-    for (builds, expected) in [(2, 0.1324), (3, 0.0604), (5, 0.0280), (10, 0.0137)] {
-        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
-        let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
-        let simulation = Simulation::new(truth, dimensions);
-        let estimate = sheet
-            .trials(40_000)
-            .rate(|random| flagged(&simulation, Pairing::Unpaired, Rule::Paper, random));
-        let check = format!("false alarms, paper, only builds vary, l={builds}");
-        sheet.estimated(check, Target::Rounded(expected, 1e-4), estimate);
+/// The default rule without pairs, under the same conditions as [`overlap`].
+pub fn unpaired(sheet: &mut Sheet) {
+    for builds in FEW {
+        let expected = (welch_power(builds, 0.0) * 1e4).round() / 1e4;
+        let check = format!("false alarms, t test at 5 %, Welch, only builds vary, l={builds}");
+        only_builds_vary(sheet, check, builds, Rule::Paired, expected);
     }
 }
 
-/// The permutation test has exactly the rate that its few arrangements allow, whatever the shape.
-pub fn permutation(sheet: &mut Sheet) {
-    let cases = [
-        (Pairing::BySeed, "paired", 8, 12.0 / 256.0),
-        (Pairing::Unpaired, "unpaired", 5, 12.0 / 252.0),
-    ];
-    for (pairing, method, builds, exact) in cases {
-        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
-        let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
-        let simulation = Simulation { shape: Shape::Skewed, ..Simulation::new(truth, dimensions) };
-        let estimate = sheet
-            .trials(40_000)
-            .rate(|random| flagged(&simulation, pairing, Rule::Permutation, random));
-        let check =
-            format!("false alarms, permutation at 5 %, {method}, skewed builds, l={builds}");
-        let exact = (exact * 1e4_f64).round() / 1e4;
-        sheet.estimated(check, Target::Rounded(exact, 1e-4), estimate);
-    }
-}
-
-/// Two separate 95 % intervals.
+/// The rule of the paper: two intervals (17) that do not overlap, with few builds.
 ///
 /// The targets are exact: with `s` the standard errors of both versions, which are chi distributed,
-/// the mean of `2 Φ(−t_{.975, l−1} (s_1 + s_2) / √2)`, by quadrature over both.
-pub fn overlap_95(sheet: &mut Sheet) {
-    for (builds, expected) in [(3, 0.004_76), (5, 0.005_32), (10, 0.005_52), (30, 0.005_57)] {
-        let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
-        let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
-        let simulation = Simulation::new(truth, dimensions);
-        let estimate = sheet
-            .trials(150_000)
-            .rate(|random| flagged(&simulation, Pairing::Unpaired, Rule::Overlap95, random));
-        let check = format!("false alarms, overlap-95, only builds vary, l={builds}");
-        sheet.estimated(check, Target::Rounded(expected, 1e-5), estimate);
+/// the mean of `2 Φ(−u_{.975} (s_1 + s_2) / √2)`, by quadrature over both.
+pub fn overlap(sheet: &mut Sheet) {
+    for (builds, expected) in FEW.into_iter().zip([0.1324, 0.0604, 0.0280, 0.0137]) {
+        let check = format!("false alarms, overlap, only builds vary, l={builds}");
+        only_builds_vary(sheet, check, builds, Rule::Overlap, expected);
     }
+}
+
+fn only_builds_vary(sheet: &mut Sheet, check: String, builds: usize, rule: Rule, expected: f64) {
+    let dimensions = Dimensions { first_look: None, builds, executions: 1, measurements: 1 };
+    let truth = Levels { execution: 0.0, build: 0.0, version: 1.0 };
+    let simulation = Simulation::new(truth, dimensions);
+    let estimate =
+        sheet.trials(40_000).rate(|random| flagged(&simulation, Pairing::Unpaired, rule, random));
+    sheet.estimated(check, Target::Rounded(expected, 1e-4), estimate);
 }
 
 /// Rounds keep the rate whatever the machine does; one version after the other does not.
@@ -159,7 +146,7 @@ pub fn drifts(sheet: &mut Sheet) {
                 (simulation.drift, simulation.order) = (drift, order);
                 let estimate = sheet
                     .trials(30_000)
-                    .rate(|random| flagged(&simulation, pairing, Rule::Overlap, random));
+                    .rate(|random| flagged(&simulation, pairing, Rule::Paired, random));
                 let check = format!("false alarms, {name}, {what}, {method}, l=10 m=3");
                 let target = if order == Order::Rounds { held } else { broken };
                 sheet.estimated(check, target, estimate);

@@ -3,8 +3,8 @@
 use cargo_rbench::{
     model::{Looks, Metric},
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Random, Rates, Summary,
-        Verdict, procedure::WORTHWHILE,
+        Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements, Outlook, Pairing,
+        Random, Rates, Summary, Verdict, procedure::WORTHWHILE,
     },
 };
 
@@ -15,7 +15,7 @@ use super::{
 };
 
 /// The looks of a comparison by default.
-const LOOKS: Looks = Looks { first: 5, most: 20 };
+pub const LOOKS: Looks = Looks { first: 5, most: 20 };
 
 /// Benchmarks judged together.
 const SUITE: usize = 50;
@@ -28,78 +28,132 @@ struct Pairs {
     deviation: f64,
 }
 
-/// What came of a benchmark.
-struct Decided {
-    verdict: Verdict,
-    /// Builds of each version, in both stages.
-    builds: usize,
-    /// Whether the interval that is told contains the true change.
-    covers: bool,
+/// The difference of the logarithms of one pair of builds.
+#[derive(Clone, Copy)]
+pub struct Drawn {
+    /// By the estimator.
+    pub own: f64,
+    /// By the mean of all measurements, where the estimator is one of the fastest.
+    pub mean: Option<f64>,
 }
 
-impl Pairs {
-    fn draw(self, count: usize, random: &mut Random) -> Vec<f64> {
-        (0..count).map(|_| self.change + self.deviation * random.normal()).collect()
-    }
+/// What came of a benchmark.
+pub struct Decided {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Builds of each version, in both stages.
+    pub builds: usize,
+    /// The change reported, with its interval.
+    pub change: Change,
+}
 
-    /// Measures and judges it as `compare` does.
-    fn compare(self, looks: Looks, criteria: &Criteria, random: &mut Random) -> Option<Decided> {
-        let all = looks.count();
-        let mut differences = Vec::new();
-        let mut first = None;
-        for (look, builds) in looks.builds().enumerate() {
-            differences.extend(self.draw(builds as usize - differences.len(), random));
-            let assessed = assess(&differences, Rates::of_look(criteria, look, all), criteria)?;
-            let later = looks.builds().enumerate().skip(look + 1);
-            let chance = later.map(|(look, builds)| {
-                let rates = Rates::of_look(criteria, look, all);
-                assessed.chance_to_be_decided(builds as usize, rates)
-            });
-            let goes_on = !assessed.ends_first_stage(criteria)
-                && chance.reduce(f64::max).is_some_and(|chance| chance >= WORTHWHILE);
-            first = Some(assessed);
-            if !goes_on {
-                break;
-            }
+impl Decided {
+    /// Whether the interval that is reported contains the true change, a logarithm.
+    fn covers(&self, change: f64) -> bool {
+        (self.change.low..=self.change.high).contains(&change.exp_m1())
+    }
+}
+
+/// The first stage of a benchmark.
+pub struct FirstStage {
+    /// The analysis that ended it.
+    pub analysis: Analysis,
+    /// Builds of each version.
+    pub builds: usize,
+    /// The estimate that sends it to the second stage, if one does.
+    pub nominated_by: Option<Decider>,
+}
+
+/// Measures the first stage of a benchmark as `compare` does, with pairs of builds that are drawn.
+pub fn first_stage(
+    looks: Looks,
+    criteria: &Criteria,
+    mut draw: impl FnMut(usize) -> Vec<Drawn>,
+) -> Option<FirstStage> {
+    let all = looks.count();
+    let mut pairs = Vec::new();
+    let mut first = None;
+    for (look, builds) in looks.builds().enumerate() {
+        pairs.extend(draw(builds as usize - pairs.len()));
+        let analysis = analyse(&pairs, Rates::of_look(criteria, look, all), criteria)?;
+        let later = looks.builds().enumerate().skip(look + 1);
+        let chance = later.map(|(look, builds)| {
+            let rates = Rates::of_look(criteria, look, all);
+            analysis.chance_to_be_decided(builds as usize, rates, criteria)
+        });
+        let ends = analysis.ends_first_stage(look + 1 == all, criteria);
+        let goes_on = !ends && chance.reduce(f64::max).is_some_and(|chance| chance >= WORTHWHILE);
+        first = Some((analysis, ends));
+        if !goes_on {
+            break;
         }
-        let first = first?;
-        let mut builds = differences.len();
-        let mut second = None;
-        if first.needs_confirmation(criteria) {
+    }
+    let (analysis, ends) = first?;
+    let nominated_by = analysis.nominated_by(criteria).filter(|_| ends && criteria.confirm);
+    Some(FirstStage { analysis, builds: pairs.len(), nominated_by })
+}
+
+/// Measures and judges one of `judged` benchmarks as `compare` does, with pairs of builds that are drawn.
+pub fn compare(
+    looks: Looks,
+    criteria: &Criteria,
+    judged: usize,
+    draw: impl Fn(&mut Random) -> Drawn,
+    random: &mut Random,
+) -> Option<Decided> {
+    let mut draw = |count: usize| -> Vec<Drawn> { (0..count).map(|_| draw(random)).collect() };
+    let FirstStage { analysis: first, mut builds, nominated_by } =
+        first_stage(looks, criteria, &mut draw)?;
+    let second = match nominated_by {
+        None => None,
+        Some(decider) => {
             let fresh = if looks.is_fixed() {
                 looks.most as usize
             } else {
-                first.confirmation_builds(SUITE, criteria)
+                first.by(decider).confirmation_builds(judged, criteria)
             };
             builds += fresh;
-            let rates = Rates::of_second_stage(criteria, all);
-            second = Some(assess(&self.draw(fresh, random), rates, criteria)?);
+            let rates = Rates::of_second_stage(criteria, looks.count());
+            Some(analyse(&draw(fresh), rates, criteria)?)
         }
-        let interval = second.as_ref().unwrap_or(&first).change;
-        let truth = self.change.exp_m1();
-        let covers = interval.low <= truth && truth <= interval.high;
-        let verdict = Verdict::of(&first, second.as_ref(), SUITE, criteria);
-        Some(Decided { verdict, builds, covers })
+    };
+    let Decision { verdict, decider, .. } = first.decide(second.as_ref(), judged, criteria);
+    let change = second.as_ref().unwrap_or(&first).by(decider).change;
+    Some(Decided { verdict, builds, change })
+}
+
+impl Pairs {
+    fn draw(self, random: &mut Random) -> Drawn {
+        Drawn { own: self.change + self.deviation * random.normal(), mean: None }
+    }
+
+    fn compare(self, looks: Looks, criteria: &Criteria, random: &mut Random) -> Option<Decided> {
+        compare(looks, criteria, SUITE, |random| self.draw(random), random)
     }
 }
 
-/// Builds that differ by these logarithms.
-fn assess(differences: &[f64], rates: Rates, criteria: &Criteria) -> Option<Assessment> {
-    let version = |is_head: bool| {
+/// What pairs of builds that differ so much say.
+fn analyse(pairs: &[Drawn], rates: Rates, criteria: &Criteria) -> Option<Analysis> {
+    let version = |differences: &[f64], is_head: bool| {
         let value = |difference: &f64| if is_head { 100.0 * difference.exp() } else { 100.0 };
         let builds = (0..).zip(differences.iter().map(|difference| [[value(difference)]]));
         Some(Summary::of(&Measurements::new(Metric::wall(), builds).ok()?, Estimator::Mean))
     };
-    Assessment::at(rates, &version(false)?, &version(true)?, Pairing::BySeed, criteria).ok()
+    let versions =
+        |differences: Vec<f64>| Some([version(&differences, false)?, version(&differences, true)?]);
+    let own = versions(pairs.iter().map(|pair| pair.own).collect())?;
+    let mean: Option<Vec<f64>> = pairs.iter().map(|pair| pair.mean).collect();
+    let mean = mean.and_then(versions);
+    Analysis::at(rates, &own, mean.as_ref(), Pairing::BySeed, criteria).ok()
 }
 
 /// What is counted of a benchmark.
-fn counted(decided: &Decided) -> [f64; 4] {
+fn counted(decided: &Decided, change: f64) -> [f64; 4] {
     [
         f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),
         f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
         decided.builds as f64,
-        f64::from(decided.covers),
+        f64::from(decided.covers(change)),
     ]
 }
 
@@ -113,7 +167,7 @@ pub fn without_change(sheet: &mut Sheet) {
         let trials = sheet.trials(20_000);
         let estimates: [Estimate; 5] = trials.means(|random| {
             let decided = pairs.compare(LOOKS, &criteria, random)?;
-            let [unchanged, regressed, builds, covers] = counted(&decided);
+            let [unchanged, regressed, builds, covers] = counted(&decided, 0.0);
             let early = f64::from(decided.builds == LOOKS.first as usize);
             Some([unchanged, regressed, builds, covers, early])
         });
@@ -142,9 +196,10 @@ pub fn with_change(sheet: &mut Sheet) {
     {
         for (share, least) in [0.5, 1.0].into_iter().zip(least) {
             let pairs = Pairs { change: change * unit, deviation: share * unit };
-            let [unchanged, regressed, _, covers]: [Estimate; 4] = sheet
-                .trials(20_000)
-                .means(|random| Some(counted(&pairs.compare(LOOKS, &criteria, random)?)));
+            let [unchanged, regressed, _, covers]: [Estimate; 4] =
+                sheet.trials(20_000).means(|random| {
+                    Some(counted(&pairs.compare(LOOKS, &criteria, random)?, pairs.change))
+                });
             let check = |what: &str| {
                 format!("looks 5..20, change {change}, sd of d {share} min-effects: {what}")
             };
@@ -162,7 +217,7 @@ pub fn without_min_effect(sheet: &mut Sheet) {
     let pairs = |effect: f64| Pairs { change: effect * 0.01, deviation: 0.01 };
     let [_, alarms, builds, _]: [Estimate; 4] = sheet
         .trials(400_000)
-        .means(|random| Some(counted(&pairs(0.0).compare(LOOKS, &criteria, random)?)));
+        .means(|random| Some(counted(&pairs(0.0).compare(LOOKS, &criteria, random)?, 0.0)));
     let check = |what: &str| format!("looks 5..20, G=50, no min-effect, no change: {what}");
     sheet.estimated(check("regressed"), Target::AtMost(0.001), alarms);
     sheet.estimated(check("P(any regressed)"), Target::AtMost(0.05), any_of_suite(alarms));
@@ -195,9 +250,10 @@ pub fn advice(sheet: &mut Sheet) {
     for share in [1.0, 2.0] {
         let deviation = share * criteria.min_effect.ln_1p();
         let reported = sheet.trials(4_000).rate(|random| {
-            let pilot = Pairs { change: 0.0, deviation }.draw(10, random);
-            let pilot = assess(&pilot, Rates::of_only_look(&criteria), &criteria)?;
-            let promised = Outlook::of(&pilot, SUITE, &criteria)?.with_builds(20).ln_1p();
+            let pilot: Vec<Drawn> =
+                (0..10).map(|_| Pairs { change: 0.0, deviation }.draw(random)).collect();
+            let pilot = analyse(&pilot, Rates::of_only_look(&criteria), &criteria)?;
+            let promised = Outlook::of(&pilot.own, SUITE, &criteria)?.with_builds(20).ln_1p();
             let decided = Pairs { change: promised, deviation }.compare(
                 Looks::fixed(20),
                 &criteria,

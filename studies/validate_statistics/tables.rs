@@ -1,28 +1,8 @@
-//! What is computed exactly: smallest p values of the permutation test, t quantiles.
+//! What is computed exactly: t quantiles.
 
-use cargo_rbench::stats::{Permutation, Random, distribution::t_quantile};
+use cargo_rbench::stats::distribution::t_quantile;
 
 use super::sheet::{Sheet, Target};
-
-/// `2 / C(2l, l)`, which the most extreme split reaches.
-pub fn permutation(sheet: &mut Sheet) {
-    let table = [
-        (3, 0.1, 1e-3),
-        (4, 0.0286, 1e-4),
-        (5, 0.0079, 1e-4),
-        (6, 0.0022, 1e-4),
-        (7, 0.00058, 1e-5),
-        (8, 0.000_155, 1e-6),
-    ];
-    for (builds, expected, unit) in table {
-        // Any two groups that do not overlap are the most extreme split of all values.
-        let low: Vec<f64> = (0..builds).map(|k| 1.0 + 0.001 * f64::from(k * k)).collect();
-        let high: Vec<f64> = low.iter().map(|value| value + 1.0).collect();
-        let p = Permutation::splits(&low, &high, &mut Random::new(1)).p;
-        let check = format!("permutation, smallest p, l={builds}");
-        sheet.exact(check, Target::Rounded(expected, unit), p);
-    }
-}
 
 /// The published quantiles of Student's t.
 pub fn t_quantiles(sheet: &mut Sheet) {

@@ -90,7 +90,7 @@ fn several_files_of_one_comparison_say_the_same() {
     assert_eq!(json["counts"]["added"], 1);
     assert_eq!(json["added"][0]["id"], "new");
     assert_eq!(json["dimensions"]["builds"], 4);
-    assert_eq!(json["criteria"]["rule"], "overlap");
+    assert_eq!(json["criteria"]["rule"], "paired");
     assert!(json["machine"]["cores"].as_u64().unwrap() > 0);
     assert!(json["functions"][0]["changed"].as_u64().unwrap() > 0, "{}", json["functions"]);
     let rows = json["benchmarks"].as_array().unwrap();

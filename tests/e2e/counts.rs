@@ -77,6 +77,34 @@ fn hash_maps_are_counted_in_the_same_states_so_that_equal_work_has_equal_counts(
 
 #[test]
 #[ignore = "takes long"]
+fn counts_that_follow_the_order_of_a_hash_map_are_compared_in_six_states_of_each_version() {
+    let project = TestProject::of("executed");
+    let text = project.read("src/lib.rs");
+    let begin = text.find("fn map(").unwrap();
+    let (before, own) = text.split_at(begin);
+    for least in [0, 2000] {
+        let units = format!(
+            "let found = known.keys().take_while(|key| **key != 7).count() as u64;\n    \
+             (0..{least} + UNITS + 40 * found)"
+        );
+        project.write("src/lib.rs", &format!("{before}{}", own.replacen("(0..UNITS)", &units, 1)));
+        project.commit("More work that depends on the order");
+    }
+    let only = ["--filter", "^map$", "--format", "json"];
+    let outcome = project.rbench(&[&COUNT[..], &only[..]].concat()).run().assert_exit(1);
+    let stored = ["compare", "--stored", "--metric", "instructions"];
+    let stored = project.rbench(&[&stored[..], &only[..]].concat()).run().assert_exit(1);
+    for outcome in [outcome, stored] {
+        let rows = rows(&outcome);
+        let reason = &row(&rows, "map")["reason"];
+        assert_eq!(reason["kind"], "counted", "{reason:#}");
+        let by_chance = reason["by_chance"].as_f64().unwrap();
+        assert!((by_chance - 2.0 / 924.0).abs() < 1e-9, "{by_chance}");
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
 fn a_history_of_counts_has_exact_steps_and_a_search_by_counts_names_the_commit() {
     let project = project("fold", "400 + 0");
     more_work(&project, "fold", "420");

@@ -28,21 +28,48 @@ fn merged(parts: &[Value]) -> Result<Value, String> {
 
 #[test]
 fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
-    let mut first = part(1, 2, &[row("a", "regressed", 0.05)]);
+    let first = part(1, 2, &[row("a", "regressed", 0.05)]);
     let mut second = part(2, 2, &[row("b", "unchanged", 0.0), row("c", "regressed", 0.1)]);
-    first["geometric_means"] = json!([{ "metric": "wall", "change": 0.21, "benchmarks": 1 }]);
-    second["geometric_means"] = json!([{ "metric": "wall", "change": 0.0, "benchmarks": 1 }]);
     second["machine"] = json!({ "cpu": "another" });
     let merged = merged(&[second, first]).unwrap();
     assert_eq!(merged["benchmarks"].as_array().unwrap().len(), 3);
     assert_eq!(merged["counts"], json!({ "regressed": 2, "failed_targets": 1 }));
     assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(merged["machine"], Value::Null);
-    let mean = &merged["geometric_means"][0];
-    assert!((mean["change"].as_f64().unwrap() - 0.1).abs() < 1e-12 && mean["benchmarks"] == 2);
     assert!(merged.get("partition").is_none());
     let comparison = Comparison::parse(&merged.to_string()).unwrap();
     assert_eq!(comparison.exit(false, false), Exit::Regression);
+}
+
+#[test]
+fn a_geometric_mean_is_of_the_benchmarks_of_all_parts_also_of_those_without_any_change() {
+    let mean = |change: f64, low: f64, high: f64| {
+        let values = json!({ "change": change, "low": low, "high": high });
+        let mut mean = json!({ "metric": "wall", "benchmarks": 1 });
+        mean.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
+        json!([mean])
+    };
+    let mut parts = [1, 2, 3].map(|number| part(number, 3, &[]));
+    parts[0]["geometric_means"] = mean(0.4641, 0.21, 1.0736);
+    parts[1]["geometric_means"] = mean(0.0, -0.1, f64::INFINITY);
+    assert_eq!(parts[1]["geometric_means"][0]["high"], Value::Null);
+    // Of which there is no mean.
+    parts[2]["counts"]["unaffected"] = json!(1);
+    parts[2]["counts"]["identical"] = json!(1);
+    let merged = |parts: &[Value]| merged(parts).unwrap()["geometric_means"].clone();
+    let means = merged(&parts);
+    let value = |means: &Value, name: &str| means[0][name].as_f64().unwrap();
+    assert_eq!(means[0]["benchmarks"], 4);
+    assert!((value(&means, "change") - 0.1).abs() < 1e-12, "{means}");
+    assert!((value(&means, "low") - (1.21_f64 * 0.9).powf(0.25) + 1.0).abs() < 1e-12, "{means}");
+    assert_eq!(means[0]["high"], Value::Null);
+    parts[1]["geometric_means"] = mean(0.0, -0.1, 0.0);
+    let means = merged(&parts);
+    assert!((value(&means, "high") - 0.2).abs() < 1e-9, "{means}");
+    for part in &mut parts {
+        part["geometric_means"] = json!([]);
+    }
+    assert_eq!(merged(&parts), json!([]));
 }
 
 #[test]

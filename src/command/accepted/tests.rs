@@ -92,14 +92,44 @@ fn an_entry_that_was_measured_over_more_commits_excuses_nothing_in_fewer() {
 }
 
 #[test]
-fn ceilings_of_commits_one_after_the_other_add_up_and_one_within_another_does_not() {
+fn changes_of_commits_one_after_the_other_multiply_and_their_slack_is_added_in_quadrature() {
     let commits = Commits::new();
     let two = [commits.entry([0, 1], 0.10), commits.entry([2, 3], 0.10)];
-    assert_eq!(commits.ceiling(&two, [0, 4]).as_deref(), Some("21.0"));
+    // 1.05² and √2 times the 4.76 % from 1.05 to 1.10, instead of 21 %.
+    assert_eq!(commits.ceiling(&two, [0, 4]).as_deref(), Some("17.8"));
+    let without = [commits.entry([0, 1], 0.05), commits.entry([2, 3], 0.10)];
+    assert_eq!(commits.ceiling(&without, [0, 4]).as_deref(), Some("15.5"), "1.05 x 1.10");
     assert_eq!(commits.ceiling(&two, [1, 4]).as_deref(), Some("10.0"));
     let nested = [commits.entry([0, 1], 0.10), commits.entry([0, 3], 0.15)];
     assert_eq!(commits.ceiling(&nested, [0, 4]).as_deref(), Some("15.0"));
     assert_eq!(commits.ceiling(&nested, [0, 2]).as_deref(), Some("10.0"));
+}
+
+#[test]
+fn ten_entries_with_one_percent_of_slack_each_have_three_together() {
+    let commits = Commits::new();
+    let mut ceiling = Ceiling::default();
+    for _ in 0..10 {
+        ceiling.add(&AcceptedEntry { change: 0.0, ..commits.entry([0, 1], 0.01) });
+    }
+    assert!((ceiling.together() - 0.032).abs() < 1e-9, "{}", ceiling.together());
+}
+
+#[test]
+fn a_ceiling_that_was_set_below_the_change_holds_and_one_of_any_size_is_of_any_size() {
+    let together = |entries: &[[f64; 2]]| {
+        let commits = Commits::new();
+        let mut sum = Ceiling::default();
+        for [change, ceiling] in entries {
+            sum.add(&AcceptedEntry { change: *change, ..commits.entry([0, 1], *ceiling) });
+        }
+        format!("{:.2}", 100.0 * sum.together())
+    };
+    assert_eq!(together(&[[0.05, 0.04]]), "4.00");
+    assert_eq!(together(&[[0.05, 0.04], [0.05, 0.04]]), "8.16");
+    let infinite = f64::INFINITY;
+    assert_eq!(together(&[[infinite, infinite], [0.05, 0.06]]), "inf");
+    assert_eq!(together(&[[0.05, infinite]]), "inf");
 }
 
 /// Rows of `a`, whose head takes so many times as long.

@@ -107,7 +107,7 @@ fn examine(
     }
     let benchmarks = versions[0].benchmarks();
     check_few(&benchmarks, args)?;
-    let seeds = runner.first_seeds(&benchmarks);
+    let seeds = runner.first_seeds(&versions, &benchmarks);
     let builds = runner.link(&versions, &benchmarks, seeds)?;
     let mut load = Load::start(args.effort.load)?;
     let effort = &args.effort;

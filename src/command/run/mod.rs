@@ -103,7 +103,8 @@ impl Run<'_> {
             console.line(&format!("warning: {target}: {failure}"));
         }
         if !benchmarks.is_empty() && self.verdicts.times() {
-            let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&benchmarks))?;
+            let builds =
+                runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
             measure(runner, &versions, &builds, &benchmarks, console)?;
         }
         if !benchmarks.is_empty() {

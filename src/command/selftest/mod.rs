@@ -105,7 +105,7 @@ impl<'a> Selftest<'a> {
         let ways = ways(project, args);
         // It is the default rule that promises a rate, and reports are of changes that fresh builds confirm.
         let criteria = CriteriaOptions {
-            rule: Some(Rule::Overlap),
+            rule: Some(Rule::Paired),
             confirm: Some(true),
             ..CriteriaOptions::default()
         };
@@ -220,7 +220,7 @@ impl<'a> Selftest<'a> {
     fn observed(&self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
         let experiments = self.runner.store.experiments()?;
         let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
-        let went_first = self.runner.went_first(&newest.identity, &self.measured);
+        let went_first = self.runner.went_first(&newest.identity, &self.versions, &self.measured);
         let mut observed = Vec::with_capacity(self.measured.len());
         for (index, benchmark) in self.measured.iter().enumerate() {
             let Some(row) = rows.iter().find(|row| row.benchmark == *benchmark) else { continue };

@@ -125,7 +125,7 @@ fn pairs(
                 Some(Pair {
                     begun: *begun.get(&(one.round, seed))?,
                     is_head_second: went_first(one.round, seed)? == BASE,
-                    log_ratio: (beside.value / one.value).ln(),
+                    log_ratio: (beside.compared / one.compared).ln(),
                 })
             };
             pairs.extend(pair());

@@ -5,6 +5,8 @@
 //! turn for long enough, it passes the turn and waits until it comes back. The time that it waits is not part of
 //! the time that it sees. The executables are not changed.
 
+#[cfg(test)]
+mod own_time;
 mod page;
 
 use std::{
@@ -33,7 +35,9 @@ use crate::failure::{Exit, OrFail, Result};
 /// The source of the library: for rustc with these [flags](LIBRARY_FLAGS), without any dependency.
 pub const LIBRARY_SOURCE: &str = concat!(
     include_str!("stand_in.rs"),
-    "mod page {\n",
+    "mod own_time {\n",
+    include_str!("own_time.rs"),
+    "}\nmod page {\n",
     include_str!("page.rs"),
     "}\nmod code {\n",
     include_str!("code.rs"),

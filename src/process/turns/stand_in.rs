@@ -19,14 +19,9 @@ use core::{
     },
 };
 
+use own_time::{Clocks, OwnTime, State};
 use page::{Page, READINGS};
 use system::*;
-
-/// A shorter time between two readings has no interruption that would be worth asking for, in ns.
-const SHORTEST_EXAMINED: i64 = 50_000;
-
-/// Clocks that differ by less, in ns, only were not read at the same time.
-const LEAST_TAKEN: i64 = 2_000;
 
 static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 /// Which of the two processes this is.
@@ -36,20 +31,11 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// The thread that passes the turn: the first one, as the kernel and as libc call it. Others run on.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
-/// Twice what was waited up to now; or, while the process waits, one more than twice the time at which it
-/// stands still. In one number, so that other threads never see time go back.
-static TIME: AtomicI64 = AtomicI64::new(0);
-/// Whether the process takes turns at this moment: a signal handler may read the clock meanwhile.
-static TAKES_TURNS: AtomicBool = AtomicBool::new(false);
+static TIME: OwnTime = OwnTime::new();
+/// Whether the time is changed at this moment: a signal handler may read the clock meanwhile.
+static IS_CHANGING: AtomicBool = AtomicBool::new(false);
 /// When the present turn began, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
-/// When the first thread read the clock last, by the real clock.
-static LAST: AtomicI64 = AtomicI64::new(0);
-/// When the CPU time of the first thread was asked for, by the real clock, and what it was.
-static ASKED: AtomicI64 = AtomicI64::new(0);
-static CPU_TIME: AtomicI64 = AtomicI64::new(0);
-/// How often the first thread had given up the CPU of its own accord, when that was asked for.
-static WAITS: AtomicI64 = AtomicI64::new(0);
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -81,30 +67,28 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     let id = exact(id);
     // SAFETY: the mapping lasts as long as the process.
     let page = unsafe { &*page };
-    let is_owner = is_owner();
-    if is_owner {
+    if is_owner() {
         let mut now = nanoseconds(CLOCK_MONOTONIC);
-        leave_out_interruptions(now);
-        if now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
+        let is_over = now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
             && page.gone[partner()].load(Acquire) == 0
-            && thread() == OWNER.load(Relaxed)
-            && !TAKES_TURNS.swap(true, Acquire)
-        {
-            take_turns(page, now);
-            TAKES_TURNS.store(false, Release);
-            now = nanoseconds(CLOCK_MONOTONIC);
+            && thread() == OWNER.load(Relaxed);
+        // Both happen after the end of a measurement is known, and before the next one begins.
+        if (is_over || TIME.is_due(now)) && !IS_CHANGING.swap(true, Acquire) {
+            TIME.settle(now, &Own);
+            now = if is_over { take_turns(page, now) } else { TIME.go_on(&Own) };
+            IS_CHANGING.store(false, Release);
         }
-        let time = TIME.load(Relaxed);
         // It stands still for a signal handler that interrupts a change of turns.
-        if id == CLOCK_MONOTONIC && time & 1 == 0 {
-            let reading = now - (time >> 1);
-            keep(page, reading);
+        if let Some(reading) = TIME.read(now) {
+            if id == CLOCK_MONOTONIC {
+                keep(page, reading);
+            }
             // SAFETY: the caller has a place for the time there.
-            unsafe { *out = Timespec::of(reading) };
+            unsafe { *out = Timespec::of(reading + ahead(id)) };
             return 0;
         }
     }
-    let mut time = TIME.load(Acquire);
+    let mut state = TIME.state();
     loop {
         // SAFETY: as above.
         let status = unsafe { real_clock()(id, out) };
@@ -112,61 +96,58 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
             return status;
         }
         // Had the process stood still or gone on meanwhile, time would go back.
-        let after = TIME.load(Acquire);
-        if after == time {
+        let after = TIME.state();
+        if after == state {
             break;
         }
-        time = after;
+        state = after;
     }
     // SAFETY: the call has written the time there.
     let out = unsafe { &mut *out };
-    *out = Timespec::of(if time & 1 == 0 {
-        out.total() - (time >> 1)
-    } else if id == CLOCK_MONOTONIC {
-        time >> 1
-    } else {
-        // Clocks differ by what they show, and not by how fast they go.
-        (time >> 1) + out.total() - nanoseconds(CLOCK_MONOTONIC)
+    *out = Timespec::of(match state {
+        State::Behind(left_out) => out.total() - left_out,
+        State::Still(stood) => stood + ahead(id),
     });
     0
 }
 
-/// Leaves out of the process's own time what others took of the CPU since the clock was read last. By the kernel's
-/// account, that is no CPU time of the thread; nor is what the thread waited of its own accord, for a lock, a disk or a
-/// timer, which stays. All of this happens after the end of a measurement is known, and before the next one begins.
-fn leave_out_interruptions(now: i64) {
-    let last = LAST.swap(now, Relaxed);
-    if now - last < SHORTEST_EXAMINED {
-        return;
+/// How much more a clock shows than the monotonic one: clocks differ by that, and not by how fast they go.
+fn ahead(id: c_int) -> i64 {
+    const LONGEST_PAIR: i64 = 1_000;
+    if id == CLOCK_MONOTONIC {
+        return 0;
     }
-    let cpu_time = nanoseconds(CLOCK_THREAD_CPUTIME);
-    let passed = now - ASKED.swap(now, Relaxed);
-    let taken = passed - (cpu_time - CPU_TIME.swap(cpu_time, Relaxed));
-    if taken < LEAST_TAKEN {
-        return;
+    let mut before = nanoseconds(CLOCK_MONOTONIC);
+    // An interruption between the two would be part of the difference. Some machines never are as fast.
+    for _ in 0..10 {
+        let time = nanoseconds(id);
+        let after = nanoseconds(CLOCK_MONOTONIC);
+        if after - before < LONGEST_PAIR {
+            return time - after;
+        }
+        before = after;
     }
-    let waits = waits();
-    if waits == WAITS.swap(waits, Relaxed) {
-        // Never more than has passed since the last reading: time does not go back.
-        TIME.fetch_add(taken.min(now - last) << 1, Release);
-    }
+    nanoseconds(id) - nanoseconds(CLOCK_MONOTONIC)
 }
 
-/// Begins to count anew what others take.
-fn forget_interruptions() {
-    WAITS.store(waits(), Relaxed);
-    CPU_TIME.store(nanoseconds(CLOCK_THREAD_CPUTIME), Relaxed);
-    let now = nanoseconds(CLOCK_MONOTONIC);
-    ASKED.store(now, Relaxed);
-    LAST.store(now, Relaxed);
-}
+/// The clocks of the first thread.
+struct Own;
 
-/// How often this thread has given up the CPU of its own accord.
-fn waits() -> i64 {
-    let mut usage = [0; 18];
-    // SAFETY: the place is as large as the type that libc fills.
-    unsafe { getrusage(RUSAGE_THREAD, addr_of_mut!(usage)) };
-    usage[VOLUNTARY_SWITCHES]
+impl Clocks for Own {
+    fn now(&self) -> i64 {
+        nanoseconds(CLOCK_MONOTONIC)
+    }
+
+    fn cpu_time(&self) -> i64 {
+        nanoseconds(CLOCK_THREAD_CPUTIME)
+    }
+
+    fn waits(&self) -> i64 {
+        let mut usage = [0; 18];
+        // SAFETY: the place is as large as the type that libc fills.
+        unsafe { getrusage(RUSAGE_THREAD, addr_of_mut!(usage)) };
+        usage[VOLUNTARY_SWITCHES]
+    }
 }
 
 /// Keeps what the first thread has read. A process that it forks writes there too.
@@ -177,8 +158,8 @@ fn keep(page: &Page, reading: i64) {
     page.read[own].store(index + 1, Relaxed);
 }
 
-/// Passes the turn and waits until it comes back.
-fn take_turns(page: &Page, now: i64) {
+/// Passes the turn and waits until it comes back, which is told by the real clock. The time stands still already.
+fn take_turns(page: &Page, now: i64) -> i64 {
     let own = MEMBER.load(Relaxed);
     // SAFETY: libc has a place for each thread.
     let error = unsafe { __errno_location() };
@@ -186,29 +167,22 @@ fn take_turns(page: &Page, now: i64) {
     let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
     page.passed[own].fetch_add(1, Relaxed);
-    stand_still(now);
     code::move_if_due(now);
     page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
     pass(page);
     wait(page);
-    go_on(page);
+    let now = go_on(page);
     // SAFETY: as above.
     unsafe { *error = before };
-}
-
-fn stand_still(now: i64) {
-    let waited = TIME.load(Relaxed) >> 1;
-    TIME.store(((now - waited) << 1) | 1, Release);
+    now
 }
 
 /// Goes on from the time at which it stood still.
-fn go_on(page: &Page) {
-    let stood = TIME.load(Relaxed) >> 1;
-    forget_interruptions();
-    let now = nanoseconds(CLOCK_MONOTONIC);
-    TIME.store((now - stood) << 1, Release);
+fn go_on(page: &Page) -> i64 {
+    let now = TIME.go_on_after_wait(&Own);
     BEGAN.store(now, Relaxed);
     page.began.store(now, Relaxed);
+    now
 }
 
 fn pass(page: &Page) {
@@ -255,9 +229,10 @@ fn thread() -> u32 {
 
 /// The same point in the real time.
 fn in_real_time(point: &Timespec) -> Timespec {
-    let time = TIME.load(Acquire);
-    let waited =
-        if time & 1 == 0 { time >> 1 } else { nanoseconds(CLOCK_MONOTONIC) - (time >> 1) };
+    let waited = match TIME.state() {
+        State::Behind(left_out) => left_out,
+        State::Still(stood) => nanoseconds(CLOCK_MONOTONIC) - stood,
+    };
     Timespec::of(point.total().saturating_add(waited))
 }
 
@@ -348,7 +323,7 @@ extern "C" fn join() {
         let page = page.cast::<Page>();
         // Whoever wakes its partner is not interrupted by it, but goes on until it waits itself.
         sched_setscheduler(0, SCHED_BATCH, &0);
-        stand_still(nanoseconds(CLOCK_MONOTONIC));
+        TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
         code::find();
         // A second process of the same execution joins again.
         (*page).read[own].store(0, Relaxed);

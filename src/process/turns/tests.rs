@@ -1,5 +1,7 @@
 //! Processes that take turns, and processes whose partner does not.
 
+mod own_time;
+
 use std::{
     fs,
     process::{Child, Stdio},

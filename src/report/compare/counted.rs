@@ -46,7 +46,7 @@ impl ComparisonReport {
         let limits = limits.collect::<Vec<_>>().join(", ");
         let layouts = stages().map(|stage| stage.summaries[0].builds().len()).max().unwrap_or(1);
         let more = if layouts > 1 {
-            format!(", and where counts differ in {}", count(layouts, "layout"))
+            format!(", and where counts differ in up to {}", count(layouts, "layout"))
         } else {
             String::new()
         };

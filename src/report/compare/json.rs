@@ -3,13 +3,12 @@
 use serde::Serialize;
 
 use super::{
-    ComparisonReport, StoredExperiment, Warning, WarningFields,
-    advice::NextStep,
-    summary::{Counts, GeometricMean},
+    ComparisonReport, StoredExperiment, Warning, WarningFields, advice::NextStep,
+    overall::GeometricMean, summary::Counts,
 };
 use crate::{
     failure::Result,
-    judge::{Advice, JudgedRow, JudgedStage, Repetition},
+    judge::{Advice, ByMean, JudgedRow, JudgedStage, Repetition},
     model::{Dimensions, Partition},
     report::{
         accepted::IdleFields,
@@ -22,7 +21,7 @@ use crate::{
         shares::Shares,
         verdict::VerdictKind,
     },
-    stats::{Direction, Method},
+    stats::{self, Direction, Method},
 };
 
 /// A comparison; that with a release has the same shape.
@@ -86,6 +85,8 @@ struct Row<'r> {
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
+    /// Absent where the estimator is none of the fastest measurements.
+    by_mean: Option<ByMeanFields>,
     /// Present where it does not affect the exit code: counts beside times.
     #[serde(skip_serializing_if = "Option::is_none")]
     decides: Option<bool>,
@@ -93,6 +94,17 @@ struct Row<'r> {
     advice: Option<AdviceFields>,
     /// The first, and the second where there was one. The last one decides.
     stages: Vec<Stage>,
+}
+
+/// The change of the mean of all measurements. Changes are relative: 0.05 is 5 % more than the base.
+#[derive(Serialize)]
+struct ByMeanFields {
+    estimate: f64,
+    /// The 95 % confidence interval.
+    low: f64,
+    high: f64,
+    /// Whether the verdict is by the mean.
+    decides: bool,
 }
 
 #[derive(Serialize)]
@@ -196,6 +208,7 @@ impl ComparisonReport {
             base: value(0),
             head: value(1),
             change: Change::of(row),
+            by_mean: row.by_mean.map(ByMeanFields::from),
             decides: (!self.decides(row)).then_some(false),
             reach: row.reach.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
@@ -235,6 +248,12 @@ impl ComparisonReport {
 impl<'r> From<&'r StoredExperiment> for Stored<'r> {
     fn from(StoredExperiment { identity, begun, dimensions }: &'r StoredExperiment) -> Self {
         Self { identity, begun_seconds: json::seconds(*begun), dimensions: *dimensions }
+    }
+}
+
+impl From<ByMean> for ByMeanFields {
+    fn from(ByMean { change: stats::Change { estimate, low, high }, decides }: ByMean) -> Self {
+        Self { estimate, low, high, decides }
     }
 }
 

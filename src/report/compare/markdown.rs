@@ -163,7 +163,8 @@ impl ComparisonReport {
         let notes = notes.into_iter().filter_map(|(kind, note)| Some((kind.name(), note?)));
         let notes = self.ground_notes().into_iter().chain(notes);
         let notes = notes.map(|(head, note)| item(head, &note));
-        let items: Vec<String> = notes.chain(benchmarks).chain(targets).collect();
+        let means = self.mean_notes().into_iter().map(|note| format!("- {}", message(&note)));
+        let items: Vec<String> = notes.chain(means).chain(benchmarks).chain(targets).collect();
         if items.is_empty() {
             return String::new();
         }

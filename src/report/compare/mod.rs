@@ -7,6 +7,7 @@ mod html;
 mod json;
 mod markdown;
 mod notes;
+mod overall;
 mod reach;
 mod summary;
 mod text;
@@ -17,7 +18,8 @@ use std::{rc::Rc, time::SystemTime};
 pub use advice::NextStep;
 pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
-pub use summary::{Counts, GeometricMean};
+pub use overall::GeometricMean;
+pub use summary::Counts;
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
 use super::{CommandLine, Report, explain::ExplainReport};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{ComparisonReport, summary::name};
 use crate::{
     code::{ChangedFunction, FunctionDiff, SizedFunction},
-    judge::JudgedRow,
+    judge::{ByMean, JudgedRow},
     model::{Benchmark, Obstacle},
     report::{
         diff::label,
@@ -90,13 +90,36 @@ impl ComparisonReport {
             let Verdict::Unchanged { change, difference, .. } = &row.verdict else { return None };
             let confirmed = match difference.as_ref()? {
                 Basis::Confirmed { .. } => ", confirmed",
-                Basis::Counted => ", counted",
+                Basis::Counted { .. } => ", counted",
                 Basis::OneStage | Basis::Stored { .. } | Basis::Beyond { .. } => "",
             };
             Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
         });
         let changes = list(changes);
         (!changes.is_empty()).then(|| format!("differences below the min-effect: {changes}"))
+    }
+
+    /// Which changes are those of the mean of all measurements, and where the mean differs from the change reported by
+    /// more than the smallest change of interest.
+    pub(super) fn mean_notes(&self) -> Vec<String> {
+        let names = self.names();
+        let named = |of: &dyn Fn(&JudgedRow, ByMean) -> Option<String>| {
+            list(
+                self.rows
+                    .iter()
+                    .filter_map(|row| Some(name(&names, row) + &of(row, row.by_mean?)?)),
+            )
+        };
+        let decided = named(&|_, by_mean| by_mean.decides.then(String::new));
+        let differs = named(&|row, ByMean { change, .. }| {
+            sentence::mean_differs(row).then(|| format!(" ({})", sentence::of_change(&change)))
+        });
+        let notes = [
+            ("decided by the mean of all measurements, since the fastest do not show it", decided),
+            ("the mean of all measurements changed otherwise", differs),
+        ];
+        let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());
+        notes.map(|(what, rows)| format!("{what}: {rows}")).collect()
     }
 
     /// Why benchmarks were not measured in turns, although that was asked for: each obstacle with those that
@@ -220,7 +243,7 @@ const fn p_and_needed(basis: Basis) -> Option<(f64, f64)> {
         Basis::Confirmed { p, needed }
         | Basis::Stored { p, needed }
         | Basis::Beyond { p, needed, .. } => Some((p, needed)),
-        Basis::OneStage | Basis::Counted => None,
+        Basis::OneStage | Basis::Counted { .. } => None,
     }
 }
 
@@ -232,16 +255,22 @@ fn of_doubt(doubt: Doubt) -> Option<&'static str> {
             Some("changed, but by less than the min-effect")
         }
         Doubt::SlowerChanged { .. } => Some(
-            "unchanged by the fastest measurements, but changed by the mean of all (--estimator \
-             mean judges that)",
+            "unchanged by the fastest measurements, but changed by the mean of all; more builds may \
+             confirm it",
         ),
+        Doubt::MeanDisagrees { .. } => {
+            Some("changed by the fastest measurements, but the mean of all does not agree")
+        }
         Doubt::Unconfirmed | Doubt::NeedsFresh { .. } => {
             Some("flagged, but no fresh builds were measured")
         }
         Doubt::Contradicted { .. } | Doubt::Weak { .. } => {
             Some("flagged, but fresh builds do not confirm it")
         }
-        Doubt::Varies => Some("counts that overlap"),
+        Doubt::Varies { by_chance: None } => Some("counts that overlap"),
+        Doubt::Varies { by_chance: Some(_) } => {
+            Some("counts that vary, in too few layouts and initial states to rule out chance")
+        }
     }
 }
 

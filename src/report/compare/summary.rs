@@ -1,6 +1,4 @@
-//! The summary of a comparison: counts, mean changes, the order of benchmarks, and the exit code.
-
-use std::collections::BTreeMap;
+//! The summary of a comparison: counts, the order of benchmarks, and the exit code.
 
 use serde::Serialize;
 
@@ -14,7 +12,6 @@ use crate::{
         quantity,
         verdict::VerdictKind,
     },
-    stats::Verdict,
 };
 
 /// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
@@ -46,20 +43,6 @@ pub struct Counts {
     pub removed: usize,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: usize,
-}
-
-/// The geometric mean of the changes of all benchmarks that were judged in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GeometricMean {
-    /// The metric's name.
-    pub metric: String,
-    /// 0.05 is 5 % more than the base.
-    pub change: f64,
-    /// How many benchmarks.
-    pub benchmarks: usize,
-    /// How many others had nothing in one of the versions: that has no ratio.
-    #[serde(skip)]
-    pub left_out: usize,
 }
 
 impl Counts {
@@ -179,49 +162,6 @@ impl ComparisonReport {
     /// release counts as much as that with the base.
     pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
         Counts::exit(self.both().map(Self::deciding_counts), advisory, inconclusive_counts)
-    }
-
-    /// The geometric mean of the changes in each metric.
-    pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
-        let mut logs: BTreeMap<&Metric, (Vec<f64>, usize)> = BTreeMap::new();
-        let is_judged = |row: &&JudgedRow| {
-            !matches!(row.verdict, Verdict::Failed { .. } | Verdict::NotComparable { .. })
-        };
-        for row in self.rows.iter().filter(is_judged) {
-            if let (Some(metric), Some(stage)) = (&row.metric, row.decisive()) {
-                let (logs, left_out) = logs.entry(metric).or_default();
-                let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
-                if (base > 0.0) == (head > 0.0) {
-                    logs.push(stage.assessment.comparison.log_change);
-                } else {
-                    *left_out += 1;
-                }
-            }
-        }
-        let mean = |(metric, (logs, left_out)): (&Metric, (Vec<f64>, usize))| GeometricMean {
-            metric: metric.name.clone(),
-            change: (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1(),
-            benchmarks: logs.len(),
-            left_out,
-        };
-        logs.into_iter().filter(|(_, (logs, _))| !logs.is_empty()).map(mean).collect()
-    }
-
-    /// The geometric means of more than one benchmark, each as a sentence.
-    pub(super) fn mean_texts(&self) -> impl Iterator<Item = String> {
-        let means = self.geometric_means().into_iter().filter(|mean| mean.benchmarks > 1);
-        means.map(|GeometricMean { metric, change, benchmarks, left_out }| {
-            let metric =
-                if metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
-            let change = quantity::percent(change);
-            let without = match left_out {
-                0 => String::new(),
-                some => format!(", without {some} that had or has none"),
-            };
-            format!(
-                "geometric mean of the {benchmarks} benchmarks judged{metric}{without}: {change}"
-            )
-        })
     }
 
     /// The smallest change of interest in a benchmark: its own, if it was judged by one.

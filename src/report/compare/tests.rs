@@ -5,6 +5,7 @@ mod advice;
 mod comment;
 mod counts;
 mod notes;
+mod overall;
 mod page;
 mod reach;
 mod release;
@@ -17,7 +18,7 @@ use super::*;
 use crate::{
     code::{Cause, ChangedFunction, Name, SizedFunction},
     failure::Exit,
-    judge::{Interleaving, Repetition},
+    judge::{ByMean, Interleaving, Repetition},
     model::{Interleave, Metric, Obstacle},
     report::{
         PLAIN_COLUMNS, style,
@@ -26,7 +27,7 @@ use crate::{
             judged, judged_in, machine, memory, target, version,
         },
     },
-    stats::{Estimator, Measurements, Rule, Summary, Verdict},
+    stats::{Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
 };
 
 const SCHEMA: &str = include_str!("../../../schemas/compare.json");
@@ -264,7 +265,7 @@ fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
         plain(&nothing()),
         "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
-         compared, so a regression would not have been found\n\nrule overlap, false-alarm-rate 5 %, \
+         compared, so a regression would not have been found\n\nrule paired (t test), false-alarm-rate 5 %, \
          min-effect 1 %, confirmed on fresh builds\n"
     );
     assert!(nothing().markdown().starts_with("### Benchmarks: nothing to compare\n"));
@@ -281,10 +282,8 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     };
     let confirmed = "false-alarm-rate 0.1 %, min-effect 1 %, confirmed on fresh builds";
     for (rule, words) in [
-        (Rule::Overlap, "overlap"),
-        (Rule::Permutation, "permutation"),
-        (Rule::Overlap95, "overlap-95 at 95 %"),
-        (Rule::Paper, "paper at 95 %"),
+        (Rule::Paired, "paired (t test)"),
+        (Rule::Overlap, "overlap (Kalibera et al. 2006, at 95 %)"),
     ] {
         let rows = vec![identical("a")];
         let report = ComparisonReport { criteria: criteria(rule), rows, ..nothing() };
@@ -293,13 +292,18 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
     let mut across = judged("a", 240.8, &[1.0], 0.02, 0.003);
     across.stages[0].assessment.is_across = true;
     let mut report =
-        ComparisonReport { criteria: criteria(Rule::Paper), rows: vec![across], ..nothing() };
-    assert_eq!(line(&report), "rule overlap, false-alarm-rate 0.1 %, min-effect 1 %");
+        ComparisonReport { criteria: criteria(Rule::Overlap), rows: vec![across], ..nothing() };
+    assert_eq!(line(&report), "rule paired (t test), false-alarm-rate 0.1 %, min-effect 1 %");
     let mut within = judged("b", 240.8, &[1.0], 0.02, 0.003);
-    within.stages[0].assessment.rule = Rule::Paper;
+    within.stages[0].assessment.rule = Rule::Overlap;
     report.rows.push(within);
-    let between = "between experiments: rule overlap, not confirmed on fresh builds";
-    assert_eq!(line(&report), format!("rule paper at 95 %, {confirmed}\n{between}"));
+    let between = "between experiments: rule paired (t test), not confirmed on fresh builds";
+    let within = "rule overlap (Kalibera et al. 2006, at 95 %)";
+    assert_eq!(line(&report), format!("{within}, {confirmed}\n{between}"));
+    report.rows[0].stages[0].assessment.comparison.method = Method::Welch(Unpaired::ByDesign);
+    let welch = "rule paired (t test, Welch's where layouts are not matched)";
+    let between = format!("between experiments: {welch}, not confirmed on fresh builds");
+    assert_eq!(line(&report), format!("{within}, {confirmed}\n{between}"));
 }
 
 #[test]
@@ -330,7 +334,7 @@ fn identical_versions_need_no_table_and_no_next_step() {
     let rows = (0..12).map(|index| identical(&format!("bench{index}"))).collect();
     let text = plain(&ComparisonReport { rows, ..nothing() });
     let expected = "12 identical\n\nidentical machine code, not measured: bench0, bench1, bench2, \
-                    bench3, bench4, bench5, bench6, bench7\n  and 4 more\n\nrule overlap";
+                    bench3, bench4, bench5, bench6, bench7\n  and 4 more\n\nrule paired (t test)";
     assert!(text.contains(expected), "{text}");
 }
 

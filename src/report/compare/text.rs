@@ -27,11 +27,11 @@ use crate::{
         verdict::VerdictKind,
         visible::{visible, visible_lines},
     },
-    stats::{Interval, Rule, Summary},
+    stats::{Interval, Method, Rule, Summary},
 };
 
-/// How often the interval of a change contains the true change, whichever look is the last. That of an only look
-/// has just this confidence, and those of later looks a higher one: docs/validation.md has what it comes to.
+/// The confidence of the interval of a change by fresh builds, or by the first interim analysis. Those of later ones
+/// have a higher one: docs/validation.md has what it comes to.
 const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
@@ -145,21 +145,25 @@ impl ComparisonReport {
     /// How the results were judged.
     fn judged(&self) -> Vec<String> {
         let criteria = &self.criteria;
-        let rule = |rule: Rule| {
-            let level = match rule {
-                Rule::Overlap | Rule::Permutation => String::new(),
-                Rule::Overlap95 | Rule::Paper => format!(" at {}", exact(criteria.confidence)),
-            };
-            format!("rule {}{level}", rule.name())
-        };
         let stages = || self.rows.iter().filter_map(JudgedRow::decisive);
+        let rule = |rule: Rule, across: bool| {
+            let mut of_these = stages().filter(|stage| stage.assessment.is_across == across);
+            let what = match rule {
+                Rule::Paired if of_these.any(is_unpaired) => {
+                    "t test, Welch's where layouts are not matched".to_owned()
+                }
+                Rule::Paired => "t test".to_owned(),
+                Rule::Overlap => format!("Kalibera et al. 2006, at {}", exact(criteria.confidence)),
+            };
+            format!("rule {} ({what})", rule.name())
+        };
         let across = stages().find(|stage| stage.assessment.is_across);
         let is_within = across.is_none() || stages().any(|stage| !stage.assessment.is_across);
-        let across = across.map(|stage| rule(stage.assessment.rule));
+        let across = across.map(|stage| rule(stage.assessment.rule, true));
         let (within, confirmed) = match &across {
             Some(across) if !is_within => (across.clone(), ""),
-            _ if criteria.confirm => (rule(criteria.rule), ", confirmed on fresh builds"),
-            _ => (rule(criteria.rule), ""),
+            _ if criteria.confirm => (rule(criteria.rule, false), ", confirmed on fresh builds"),
+            _ => (rule(criteria.rule, false), ""),
         };
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
@@ -183,7 +187,10 @@ impl ComparisonReport {
     fn estimators(&self) -> Option<String> {
         let used = self.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
             let took = row.interleaving.map(|all| all.interleave);
-            Some((took == Some(Interleave::Turns), row.decisive()?.summaries[0].estimator().name()))
+            let estimator = row.decisive()?.summaries[0].estimator();
+            // A note names the benchmarks that the mean decided.
+            let is_own = !row.by_mean.is_some_and(|by_mean| by_mean.decides);
+            is_own.then_some((took == Some(Interleave::Turns), estimator.name()))
         });
         // What took turns is last.
         let used: BTreeSet<(bool, &str)> = used.collect();
@@ -202,8 +209,15 @@ impl ComparisonReport {
         let of_value = format!("± ({})", exact(self.criteria.confidence));
         // What is counted has no interval of confidence.
         let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
-        let of_change =
-            if is_counted { "range".to_owned() } else { format!("{} interval", exact(INTERVAL)) };
+        let is_wider = |row: &&JudgedRow| {
+            row.decisive().is_some_and(|stage| stage.assessment.rates.confidence > INTERVAL + 1e-9)
+        };
+        let at_least = if rows.iter().any(is_wider) { "≥ " } else { "" };
+        let of_change = if is_counted {
+            "range".to_owned()
+        } else {
+            format!("{at_least}{} interval", exact(INTERVAL))
+        };
         let range = Column::right(of_change);
         let mut table = Table::new([
             Column::left("benchmark").names(),
@@ -287,6 +301,9 @@ impl ComparisonReport {
         for note in self.time_and_counts() {
             text += &filled(&note, columns);
         }
+        for note in self.mean_notes() {
+            text += &filled(&note, columns);
+        }
         for note in self.obstacle_notes() {
             text += &filled(&note, columns);
         }
@@ -348,6 +365,11 @@ impl ComparisonReport {
 /// Whether a row has what was timed, or anything else that is not counted.
 fn is_timed(row: &JudgedRow) -> bool {
     is_of(row, |metric| !metric.is_counted())
+}
+
+/// Whether the builds of the versions could not be set against each other in pairs.
+fn is_unpaired(stage: &JudgedStage) -> bool {
+    matches!(stage.assessment.comparison.method, Method::Welch(_))
 }
 
 /// The metric of all rows, where a reader must be told it and there is one alone.

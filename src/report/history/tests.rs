@@ -20,7 +20,7 @@ const SCHEMA: &str = include_str!("../../../schemas/history.json");
 
 const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
-    rule: crate::stats::Rule::Overlap,
+    rule: crate::stats::Rule::Paired,
     false_alarm_rate: 0.05,
     judgements: 1,
     confidence: 0.95,
@@ -55,6 +55,7 @@ fn judged(id: &str, base: f64, head: f64) -> JudgedRow {
     let assessment = Assessment::new(base, head, Pairing::BySeed, &CRITERIA).unwrap();
     JudgedRow {
         progress: crate::judge::Progress::Ended,
+        by_mean: None,
         benchmark: benchmark(id),
         metric: Some(Metric::wall()),
         verdict: Verdict::of(&assessment, None, 1, &CRITERIA),

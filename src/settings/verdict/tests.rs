@@ -17,10 +17,10 @@ fn benchmark(id: &str) -> Benchmark {
 
 #[test]
 fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
-    let file = file("[verdict]\nrule = 'paper'\nconfirm = false\nmetrics = ['wall', 'user']\n");
-    let flags = CriteriaOptions { rule: Some("overlap-95".parse().unwrap()), ..Default::default() };
+    let file = file("[verdict]\nrule = 'overlap'\nconfirm = false\nmetrics = ['wall', 'user']\n");
+    let flags = CriteriaOptions { rule: Some("paired".parse().unwrap()), ..Default::default() };
     let settings = VerdictSettings::resolve(&file, &flags).unwrap();
-    assert_eq!(settings.criteria.rule.to_string(), "overlap-95");
+    assert_eq!(settings.criteria.rule.to_string(), "paired");
     assert!(!settings.criteria.confirm);
     assert_eq!(settings.criteria.estimator, Criteria::default().estimator);
     assert!(settings.includes(&metric("wall")) && !settings.includes(&metric("system")));

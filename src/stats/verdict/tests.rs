@@ -11,7 +11,7 @@ use crate::{
 const SINGLE: Criteria = Criteria { confirm: false, ..DEFAULT };
 const DEFAULT: Criteria = Criteria {
     estimator: None,
-    rule: Rule::Overlap,
+    rule: Rule::Paired,
     false_alarm_rate: 0.05,
     judgements: 1,
     confidence: 0.95,
@@ -257,7 +257,7 @@ proptest! {
         base in prop::collection::vec(0.9..1.1, 2..9),
         head in prop::collection::vec(0.9..1.1, 2..9),
         shift in 0.8..1.2,
-        rule in prop::sample::select(&[Rule::Overlap, Rule::Overlap95, Rule::Permutation]),
+        rule in prop::sample::select(&Rule::ALL),
         min_effect in 0.0..0.3,
         paired in any::<bool>(),
     ) {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::report::{sentence, testing::counted_in};
 
 /// Allocations of some benchmarks: their ids, and how many base and head make.
 fn allocations(all: &[(&str, f64, f64)]) -> ComparisonReport {
@@ -16,8 +17,8 @@ fn a_change_from_nothing_has_no_percentage_in_any_format() {
     let report = allocations(&[("a", 0.0, 3.0), ("b", 10.0, 11.0), ("c", 10.0, 11.0)]);
     let text = plain(&report);
     assert!(text.contains("from 0 "), "{text}");
-    let mean =
-        "of the 2 benchmarks judged in allocations, without 1 that had or has none: +10.00 %";
+    let mean = "overall in allocations (geometric mean of 2, without 1 that had or has none): \
+                +10.00 %\n";
     assert!(text.contains(mean), "{text}");
     let markdown = report.markdown();
     assert!(markdown.contains("| from 0 |  | **regressed** |"), "{markdown}");
@@ -34,6 +35,49 @@ fn a_change_from_nothing_has_no_percentage_in_any_format() {
     assert_eq!(
         json["benchmarks"][0]["reason"]["text"],
         "regressed: from 0, counted, the same in every layout"
+    );
+}
+
+#[test]
+fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
+    let [low, high] = [0.0, 100.0].map(|more| [1000.0, 1010.0, 1020.0].map(|count| count + more));
+    let six = [[low, low].concat(), [high, high].concat()];
+    let metric = Metric::instructions();
+    let rows = vec![
+        counted_in(&metric, "six", [&six[0], &six[1]]),
+        counted_in(&metric, "three", [&low, &high]),
+        counted_in(&metric, "overlap", [&low, &[1005.0, 1015.0, 1050.0]]),
+        counted(&metric, "same", 1000.0, 1100.0),
+    ];
+    let report = ComparisonReport { rows, ..nothing() };
+    assert_keeps(SCHEMA, &report);
+    let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let of = |id: &str| {
+        let rows = json["benchmarks"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["id"] == id).unwrap();
+        let by_chance = row["reason"]["by_chance"].as_f64().map(|share| format!("{share:.4}"));
+        let kind = row["reason"]["kind"].as_str().unwrap().to_owned();
+        (row["verdict"].as_str().unwrap().to_owned(), kind, by_chance)
+    };
+    let expected = |verdict: &str, kind: &str, by_chance: Option<&str>| {
+        (verdict.to_owned(), kind.to_owned(), by_chance.map(str::to_owned))
+    };
+    assert_eq!(of("six"), expected("regressed", "counted", Some("0.0022")));
+    assert_eq!(of("three"), expected("inconclusive", "varies", Some("0.1000")));
+    assert_eq!(of("overlap"), expected("inconclusive", "varies", None));
+    assert_eq!(of("same"), expected("regressed", "counted", Some("0.0000")));
+    let text = plain(&report);
+    for words in [
+        "in ranges that lie apart by chance in at most 0.22 % of benchmarks",
+        "counts that vary, in too few layouts and initial states to rule out chance: three",
+        "counts that overlap: overlap",
+    ] {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
+    }
+    let sentence = sentence::verdict(&report.rows[1].verdict);
+    assert!(
+        sentence.contains("of these few lie apart by chance in 10 % of benchmarks"),
+        "{sentence}"
     );
 }
 

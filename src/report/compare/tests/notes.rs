@@ -48,19 +48,39 @@ fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest(
 }
 
 #[test]
-fn a_mean_is_a_sentence_of_its_own_in_markdown() {
-    let markdown = report().markdown();
-    assert!(markdown.contains(" bench target. Geometric mean of the 6 benchmarks"), "{markdown}");
-}
-
-#[test]
-fn what_could_not_be_judged_in_the_end_has_no_part_in_the_mean() {
-    let judged = |id: &str| judged(id, 812.0, &[1.4, 1.38], 0.01, 0.01);
-    let reason = "fresh builds took other numbers of measurements".to_owned();
-    let refused = JudgedRow { verdict: Verdict::NotComparable { reason }, ..judged("print") };
-    let text_of = |rows| ComparisonReport { rows, ..nothing() }.text(100);
-    assert!(text_of(vec![judged("parse"), judged("lex")]).contains("mean of the 2 benchmarks"));
-    assert!(!text_of(vec![judged("parse"), refused]).contains("mean of the"));
+fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() {
+    let with_mean = |id: &str, estimate: f64, decides: bool| {
+        let change = Change { estimate, low: estimate - 0.01, high: estimate + 0.01 };
+        let by_mean = Some(ByMean { change, decides });
+        JudgedRow { by_mean, ..judged(id, 812.0, &[1.2, 1.2], 0.01, 0.01) }
+    };
+    let rows = vec![
+        with_mean("decided", 0.2, true),
+        with_mean("differs", 0.26, false),
+        with_mean("same", 0.2, false),
+    ];
+    let report = ComparisonReport { rows, ..nothing() };
+    let notes = [
+        "decided by the mean of all measurements, since the fastest do not show it: decided\n",
+        "the mean of all measurements changed otherwise: differs (+26.00 % ",
+    ];
+    for text in [style::plain(&report.text(120)), report.markdown()] {
+        for note in notes {
+            assert!(text.contains(note), "{text}");
+        }
+    }
+    let page = report.html().unwrap();
+    let sentences = [
+        "; decided by the mean of all measurements, since the fastest do not show it",
+        "; by the mean of all measurements +26.00 % ",
+    ];
+    for sentence in sentences {
+        assert_eq!(page.matches(sentence).count(), 1, "{sentence}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let decides = [0, 1, 2].map(|row| json["benchmarks"][row]["by_mean"]["decides"].as_bool());
+    assert_eq!(decides, [Some(true), Some(false), Some(false)]);
+    assert_eq!(json["benchmarks"][1]["by_mean"]["estimate"], 0.26);
 }
 
 #[test]
@@ -181,8 +201,8 @@ fn what_was_not_confirmed_is_told_apart_from_what_had_no_fresh_builds() {
     for note in [
         "flagged, but no fresh builds were measured: open",
         "flagged, but fresh builds do not confirm it: weak",
-        "unchanged by the fastest measurements, but changed by the mean of all (--estimator mean judges \
-         that): slower",
+        "unchanged by the fastest measurements, but changed by the mean of all; more builds may \
+         confirm it: slower",
     ] {
         assert!(text.contains(note), "{text}");
     }

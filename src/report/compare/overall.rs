@@ -1,0 +1,161 @@
+//! The overall change: the geometric mean of the changes of all benchmarks that were compared.
+//!
+//! A benchmark that is unaffected or identical did not change, so it counts with a change of exactly 0: without it, the
+//! mean of a comparison that measures only what a commit touched would be that of the touched benchmarks, and would be
+//! read as that of all. What failed, skipped itself or could not be compared says nothing, and is left out.
+//!
+//! # The interval
+//!
+//! On logs, the mean reaches to each side by the mean of what the 95 % intervals of the single changes reach. Errors of
+//! benchmarks that were measured together are not independent: they share layouts, the machine and the minutes in which
+//! they ran, and nobody knows how much. But the standard deviation of a sum is never more than the sum of the standard
+//! deviations, whatever the correlations are, and equal to it where all errors are proportional. So this interval is not
+//! too narrow, whatever benchmarks have in common. Where benchmarks have nothing in common, it is too wide, by up to the square root of their number. A
+//! change of exactly 0 adds no error.
+//!
+//! It takes 95 % of every row, also where the interval of the row has a higher confidence because there were several
+//! looks: no verdict depends on the mean. That a benchmark stops at a look that its values choose is not in it. This
+//! matters only where all errors are common and all true changes alike: in simulations of three looks, the interval then
+//! contains the true mean in 91 % of all cases at worst (near the smallest change of interest), and otherwise in 94 % or
+//! more.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::ComparisonReport;
+use crate::{
+    judge::JudgedStage,
+    model::Metric,
+    report::quantity::{bare_percent, exact, percent},
+    stats::Verdict,
+};
+
+/// The confidence of the interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// The geometric mean of the changes of all benchmarks that were compared, in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeometricMean {
+    /// The metric's name.
+    pub metric: String,
+    /// 0.05 is 5 % more than the base.
+    pub change: f64,
+    /// The lower end of its interval; for what is counted, of its range.
+    pub low: f64,
+    /// The upper end; infinite where a count may come from nothing.
+    pub high: f64,
+    /// How many benchmarks, with those that are unaffected or identical.
+    pub benchmarks: usize,
+    /// How many others had nothing in one of the versions: that has no ratio.
+    #[serde(skip)]
+    pub left_out: usize,
+    /// Whether the metric is counted, so that it has a range and no confidence.
+    #[serde(skip)]
+    pub is_counted: bool,
+}
+
+/// Sums of logarithms.
+#[derive(Default)]
+struct Sums {
+    change: f64,
+    low: f64,
+    high: f64,
+    benchmarks: usize,
+    left_out: usize,
+}
+
+impl Sums {
+    fn add(&mut self, metric: &Metric, stage: &JudgedStage) {
+        let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
+        if (base > 0.0) != (head > 0.0) {
+            self.left_out += 1;
+            return;
+        }
+        let assessment = &stage.assessment;
+        let change = assessment.comparison.log_change;
+        let [low, high] = if metric.is_counted() {
+            [assessment.change.low, assessment.change.high].map(f64::ln_1p)
+        } else {
+            let reach = assessment.comparison.half_width(CONFIDENCE);
+            [change - reach, change + reach]
+        };
+        self.change += change;
+        self.low += low;
+        self.high += high;
+        self.benchmarks += 1;
+    }
+
+    /// The mean of these and of `same` changes of exactly 0.
+    fn mean(&self, metric: &Metric, same: usize) -> GeometricMean {
+        let benchmarks = self.benchmarks + same;
+        let [change, low, high] =
+            [self.change, self.low, self.high].map(|sum| (sum / benchmarks as f64).exp_m1());
+        GeometricMean {
+            metric: metric.name.clone(),
+            change,
+            low,
+            high,
+            benchmarks,
+            left_out: self.left_out,
+            is_counted: metric.is_counted(),
+        }
+    }
+}
+
+impl GeometricMean {
+    /// `overall (geometric mean of 6): +0.38 % (95 % CI +0.10 to +0.66)`.
+    fn text(&self) -> String {
+        let Self { metric, change, low, high, benchmarks, left_out, is_counted } = self;
+        let metric =
+            if *metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
+        let without = match left_out {
+            0 => String::new(),
+            some => format!(", without {some} that had or has none"),
+        };
+        let [from, to] = [*low, *high].map(bare_percent);
+        let interval = match (is_counted, from == to) {
+            // Counts that do not vary are certain.
+            (true, true) => String::new(),
+            (true, false) => format!(" (range {from} to {to})"),
+            (false, _) => format!(" ({} CI {from} to {to})", exact(CONFIDENCE)),
+        };
+        let change = percent(*change);
+        format!("overall{metric} (geometric mean of {benchmarks}{without}): {change}{interval}")
+    }
+}
+
+impl ComparisonReport {
+    /// The geometric mean of the changes in each metric in which there is a change. A benchmark that is unaffected or
+    /// identical has no metric, and counts in each of them: it changed in none.
+    pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
+        let mut sums: BTreeMap<&Metric, Sums> = BTreeMap::new();
+        let mut same = 0;
+        for row in &self.rows {
+            match (&row.verdict, &row.metric, row.decisive()) {
+                (Verdict::Unaffected | Verdict::Identical, ..) => same += 1,
+                (
+                    Verdict::Failed { .. }
+                    | Verdict::NotComparable { .. }
+                    | Verdict::Skipped { .. },
+                    ..,
+                ) => {}
+                (_, Some(metric), Some(stage)) => {
+                    sums.entry(metric).or_default().add(metric, stage);
+                }
+                _ => {}
+            }
+        }
+        let judged = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
+        judged.map(|(metric, sums)| sums.mean(metric, same)).collect()
+    }
+
+    /// The geometric means of more than one benchmark, each as a sentence.
+    pub(super) fn mean_texts(&self) -> impl Iterator<Item = String> {
+        let mut means = self.geometric_means();
+        means.retain(|mean| mean.benchmarks > 1);
+        // The name of wall time is left out: behind those of other metrics it would read as that of all metrics.
+        means.sort_by_key(|mean| mean.metric != Metric::wall().name);
+        means.into_iter().map(|mean| mean.text())
+    }
+}

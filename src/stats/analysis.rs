@@ -1,0 +1,222 @@
+//! An interim analysis by two estimates: that of the fastest measurements, and the mean of all.
+//!
+//! The fastest measurements (of an interleaved pair, or the minimum of executions that run alone) are the sharpest
+//! estimate of a change that multiplies every measurement. They are blind to what happens to the slow ones, and a
+//! version that only varies less looks slower by them. The mean is what a user pays on average, and is wider. So the
+//! fastest decide, and the mean limits them:
+//!
+//! - **It vetoes**: `regressed` and `improved` are withdrawn where the mean points the other way, with 95 % confidence
+//!   or by more than the smallest change of interest, or is shown to be unchanged; `unchanged` where the mean surely
+//!   changed by more than that. A veto only weakens a verdict, so it costs nothing of the error budget.
+//! - **It nominates**: a change that only the mean shows is measured again on fresh builds and decided by their mean.
+//!   It flags with a [share](MEAN_SHARE) of `α₁`, and the fastest with the rest, so that both together send a benchmark
+//!   that did not change to the second stage no more often than one estimate alone did.
+//! - **It keeps the first stage open** while it contradicts what the fastest would conclude and an interim analysis is
+//!   left.
+//!
+//! Nothing here measures or reads the store.
+
+use super::{
+    assessment::Assessment,
+    comparison::{Change, Direction},
+    criteria::Criteria,
+    matching::Pairing,
+    rates::Rates,
+    refusal::Refusal,
+    summary::Summary,
+    verdict::{Doubt, Verdict},
+};
+
+/// The share of `α₁` at which the mean nominates. It looks for changes that are several times the smallest one of
+/// interest, so a small share is enough, and costs the fastest measurements little of their power.
+const MEAN_SHARE: f64 = 0.2;
+
+/// The mean contradicts a conclusion early where its own direction has a one-sided p value of at most this.
+const CONTRADICTION: f64 = 0.1;
+
+/// The confidence of a veto.
+const VETO_CONFIDENCE: f64 = 0.95;
+
+/// The builds of one stage, assessed by the estimator of the benchmark and by the mean of all measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// By the estimator.
+    pub own: Assessment,
+    /// By the mean; absent where the estimator is one that all measurements, or their middle, have a part in.
+    pub mean: Option<Assessment>,
+}
+
+/// The estimate that decides a benchmark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decider {
+    /// The estimator of the benchmark.
+    #[default]
+    Own,
+    /// The mean of all measurements.
+    Mean,
+}
+
+impl Analysis {
+    /// Compares the builds of one interim analysis that may err so often: base and head by the estimator, and by the
+    /// mean where the estimator [needs it](Estimator::needs_mean).
+    pub fn at(
+        rates: Rates,
+        own: &[Summary; 2],
+        mean: Option<&[Summary; 2]>,
+        pairing: Pairing,
+        criteria: &Criteria,
+    ) -> Result<Self, Refusal> {
+        let assessed = |[base, head]: &[Summary; 2], share: f64| {
+            Assessment::at(rates.flagging_with(share), base, head, pairing, criteria)
+        };
+        Ok(match mean {
+            None => Self { own: assessed(own, 1.0)?, mean: None },
+            Some(mean) => Self {
+                own: assessed(own, 1.0 - MEAN_SHARE)?,
+                mean: Some(assessed(mean, MEAN_SHARE)?),
+            },
+        })
+    }
+
+    /// The assessment by one of the two estimates; by the only one where there is no other.
+    pub fn by(&self, decider: Decider) -> &Assessment {
+        match (decider, &self.mean) {
+            (Decider::Mean, Some(mean)) => mean,
+            _ => &self.own,
+        }
+    }
+
+    /// The estimate that nominates the benchmark for fresh builds, if one does; where nothing is confirmed, the one
+    /// that flags a change of interest.
+    ///
+    /// The mean does where it flags a change of interest in a direction in which the estimator flags none.
+    pub fn nominated_by(&self, criteria: &Criteria) -> Option<Decider> {
+        if self.mean_flags_alone(criteria) {
+            return Some(Decider::Mean);
+        }
+        (self.own.flag.is_some() && !self.own.equivalent).then_some(Decider::Own)
+    }
+
+    /// Whether no further interim analysis of the first stage is needed; `is_last` if none is planned.
+    pub fn ends_first_stage(&self, is_last: bool, criteria: &Criteria) -> bool {
+        self.mean_flags_alone(criteria)
+            || (is_last || !self.is_contested(criteria)) && self.own.ends_first_stage(criteria)
+    }
+
+    /// Whether the mean speaks against what the estimator would conclude now: that nothing changed, or a change in
+    /// the other direction.
+    pub fn is_contested(&self, criteria: &Criteria) -> bool {
+        let Some((mean, direction)) = self.mean_of_interest(criteria) else { return false };
+        let contradicts = self.own.equivalent || self.own.flag.is_some_and(|own| own != direction);
+        contradicts && mean.comparison.p_one_sided(direction) <= CONTRADICTION
+    }
+
+    /// How likely the analysis after so many builds, which may err so often, decides the benchmark, if its change is
+    /// what this one estimates: by the mean where that contradicts the estimator.
+    pub fn chance_to_be_decided(&self, builds: usize, rates: Rates, criteria: &Criteria) -> f64 {
+        match &self.mean {
+            None => self.own.chance_to_be_decided(builds, rates),
+            Some(mean) if self.is_contested(criteria) => {
+                mean.chance_to_be_decided(builds, rates.flagging_with(MEAN_SHARE))
+            }
+            Some(_) => self.own.chance_to_be_decided(builds, rates.flagging_with(1.0 - MEAN_SHARE)),
+        }
+    }
+
+    fn mean_flags_alone(&self, criteria: &Criteria) -> bool {
+        self.mean_of_interest(criteria).is_some_and(|(mean, direction)| {
+            let is_shown = !self.own.equivalent && self.own.flag == Some(direction);
+            mean.flag == Some(direction) && !mean.equivalent && !is_shown
+        })
+    }
+
+    /// The mean and its direction, where its estimate is at least the smallest change of interest.
+    fn mean_of_interest(&self, criteria: &Criteria) -> Option<(&Assessment, Direction)> {
+        let mean = self.mean.as_ref()?;
+        let is_of_interest = mean.comparison.log_change.abs() >= criteria.min_log_change();
+        mean.comparison.direction().filter(|_| is_of_interest).map(|direction| (mean, direction))
+    }
+
+    /// The verdict on one of `judged` benchmarks. `self` is the first stage at the analysis that ends it, `second` the
+    /// fresh builds.
+    pub fn decide(&self, second: Option<&Self>, judged: usize, criteria: &Criteria) -> Decision {
+        let nominated_by = self.nominated_by(criteria);
+        if nominated_by == Some(Decider::Mean) {
+            let mean = self.by(Decider::Mean);
+            let Some(fresh) = second else {
+                let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
+                let verdict = Verdict::of(mean, None, judged, criteria);
+                return Decision { verdict, decider: Decider::Mean, by_mean };
+            };
+            return self.decide_by_fresh_mean(fresh, judged, criteria);
+        }
+        let second = second.filter(|_| nominated_by.is_some());
+        let verdict = Verdict::of(&self.own, second.map(|fresh| &fresh.own), judged, criteria);
+        // What the estimator nominated is not selected by its mean, and more builds make a veto surer.
+        let by_mean =
+            self.mean.as_ref().map(|mean| match second.and_then(|fresh| fresh.mean.as_ref()) {
+                Some(fresh) => mean.comparison.pooled_change(&fresh.comparison, VETO_CONFIDENCE),
+                None => mean.comparison.change_at(VETO_CONFIDENCE),
+            });
+        Decision { verdict, decider: Decider::Own, by_mean }.vetoed(criteria)
+    }
+
+    /// What fresh builds say of a change that only the mean showed in the first stage.
+    fn decide_by_fresh_mean(&self, fresh: &Self, judged: usize, criteria: &Criteria) -> Decision {
+        let [first, mean] = [self, fresh].map(|stage| stage.by(Decider::Mean));
+        let by_mean = Some(mean.comparison.change_at(VETO_CONFIDENCE));
+        let verdict = Verdict::of(first, Some(mean), judged, criteria);
+        if !verdict.is_change() && fresh.own.equivalent {
+            // The mean is not confirmed, so the same builds are judged by the estimator.
+            let verdict = Verdict::unchanged(&fresh.own, None, criteria);
+            return Decision { verdict, decider: Decider::Own, by_mean }.vetoed(criteria);
+        }
+        let verdict = match verdict {
+            Verdict::Unchanged { change, .. } => {
+                let doubt = Doubt::Contradicted { first: first.change.estimate };
+                Verdict::Inconclusive { change, detectable: None, doubt }
+            }
+            verdict => verdict,
+        };
+        Decision { verdict, decider: Decider::Mean, by_mean }
+    }
+}
+
+/// A verdict, and what the mean has to do with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The estimate that decided.
+    pub decider: Decider,
+    /// The change of the mean with a 95 % confidence interval, where the estimator is one of the fastest measurements:
+    /// of the fresh builds where the mean decides, else of all builds of both stages.
+    pub by_mean: Option<Change>,
+}
+
+impl Decision {
+    /// The same verdict, unless the mean contradicts it.
+    fn vetoed(self, criteria: &Criteria) -> Self {
+        let Self { verdict, decider, by_mean: Some(by_mean) } = self else { return self };
+        let limit = criteria.min_log_change();
+        let (low, high) = (by_mean.low.ln_1p(), by_mean.high.ln_1p());
+        let estimate = by_mean.estimate.ln_1p();
+        let is_unchanged = low > -limit && high < limit;
+        let is_better = high < 0.0 || estimate < -limit;
+        let is_worse = low > 0.0 || estimate > limit;
+        let vetoed = |change, doubt| Verdict::Inconclusive { change, detectable: None, doubt };
+        let verdict = match verdict {
+            Verdict::Unchanged { change, .. } if low > limit || high < -limit => {
+                vetoed(change, Doubt::SlowerChanged { by_mean })
+            }
+            Verdict::Regressed { change, .. } if is_better || is_unchanged => {
+                vetoed(change, Doubt::MeanDisagrees { by_mean })
+            }
+            Verdict::Improved { change, .. } if is_worse || is_unchanged => {
+                vetoed(change, Doubt::MeanDisagrees { by_mean })
+            }
+            verdict => verdict,
+        };
+        Self { verdict, decider, by_mean: Some(by_mean) }
+    }
+}
