@@ -41,7 +41,6 @@ pub use order::WentFirst;
 pub use plan::Outline;
 pub use probe::Trial;
 pub use resume::Begun;
-pub use seeds::experiment_seed;
 pub use settings::ExperimentSettings;
 pub use version::ListedVersion;
 

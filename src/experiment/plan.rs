@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{ListedVersion, Runner, seeds::experiment_seed};
+use super::{ListedVersion, Runner};
 use crate::{
     machine::this_machine,
     model::{
@@ -102,13 +102,11 @@ impl Runner<'_> {
             benchmark: benchmark.clone(),
             dimensions: self.settings.efforts.of(benchmark).dimensions(),
         };
-        let versions: Vec<PlannedVersion> =
-            versions.map(|(version, toolchain)| PlannedVersion { version, toolchain }).collect();
-        let trees: Vec<&str> =
-            versions.iter().map(|planned| planned.version.tree.as_str()).collect();
         ExperimentPlan {
-            seed: experiment_seed(self.settings.builds.seed, &trees),
-            versions,
+            seed: self.settings.builds.seed,
+            versions: versions
+                .map(|(version, toolchain)| PlannedVersion { version, toolchain })
+                .collect(),
             benchmarks: benchmarks.iter().map(planned).collect(),
             machine: this_machine().into(),
             rbench: env!("CARGO_PKG_VERSION").to_owned(),

@@ -7,7 +7,7 @@
 //! Those of the second stage are drawn anew in each experiment, for the same reason.
 
 use super::{ListedVersion, Runner};
-use crate::model::{Benchmark, LayoutSeed, Looks, Stage};
+use crate::model::{Benchmark, LayoutSeed, Looks, Stage, first_stage_seed};
 
 impl Runner<'_> {
     /// After how many builds a benchmark is judged.
@@ -19,7 +19,7 @@ impl Runner<'_> {
     /// drawn from.
     pub(super) fn seed(&self, versions: &[ListedVersion]) -> u64 {
         let trees: Vec<&str> = versions.iter().map(|listed| listed.version.tree.as_str()).collect();
-        experiment_seed(self.settings.builds.seed, &trees)
+        first_stage_seed(self.settings.builds.seed, &trees)
     }
 
     /// The layout seeds of the first stage: as many as any of these benchmarks has builds.
@@ -59,18 +59,6 @@ impl Runner<'_> {
     }
 }
 
-/// What the first stage of an experiment draws its seeds from: the seed in the settings and, where it compares two
-/// versions, their trees.
-pub fn experiment_seed(seed: u64, trees: &[&str]) -> u64 {
-    match trees {
-        [base, head] => derived(
-            "cargo-rbench first stage v1",
-            &[&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()],
-        ),
-        _ => seed,
-    }
-}
-
 /// What the layouts (in the second stage) and the order of executions of a stage are drawn from: the seed of the
 /// experiment and, from the second stage on, its identity.
 pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
@@ -101,15 +89,5 @@ mod tests {
         assert_ne!(second("a"), second("b"));
         assert_ne!(second("a"), stage_seed(1, "a", Stage::First));
         assert_eq!(second("a"), second("a"), "an experiment that is resumed has the same");
-    }
-
-    #[test]
-    fn each_pair_of_versions_has_layouts_of_its_own_and_a_single_version_those_of_the_seed() {
-        let of = |trees: &[&str]| experiment_seed(1, trees);
-        assert_eq!(of(&["a", "b"]), of(&["a", "b"]), "the same comparison finds its builds again");
-        assert_ne!(of(&["a", "b"]), of(&["b", "a"]));
-        assert_ne!(of(&["a", "b"]), of(&["a", "c"]));
-        assert_ne!(of(&["a", "b"]), experiment_seed(2, &["a", "b"]));
-        assert_eq!(of(&["a"]), 1);
     }
 }

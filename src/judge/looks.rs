@@ -60,7 +60,7 @@ impl BenchmarkResults<'_> {
         if planned.is_fixed() {
             return TakenLooks { planned, seeds: Vec::new(), taken: Vec::new() };
         }
-        let seeds = LayoutSeed::list(plan.seed, planned.most);
+        let seeds = LayoutSeed::list(plan.first_stage_seed(), planned.most);
         let executed = versions.map(|place| -> HashSet<LayoutSeed> {
             self.executions(place, Stage::First).map(|(row, _)| row.slot.seed).collect()
         });

@@ -103,7 +103,8 @@ impl<'s> Filling<'s> {
     /// longer, give or take what is said, by turns.
     pub fn measure_builds(&self, builds: Range<usize>, change: f64, spread: f64) {
         let most = u32::try_from(builds.end).unwrap();
-        for (number, seed) in LayoutSeed::list(1, most).into_iter().enumerate().skip(builds.start) {
+        let seeds = LayoutSeed::list(plan(&["base", "head"], "key").first_stage_seed(), most);
+        for (number, seed) in seeds.into_iter().enumerate().skip(builds.start) {
             for version in [0, 1] {
                 self.build(version, seed, &format!("{version} {seed}"));
                 let sign = if number.is_multiple_of(2) { 1.0 } else { -1.0 };

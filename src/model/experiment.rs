@@ -4,7 +4,9 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benchmark, LayoutSeed, Looks, Machine, Version, settings::settings_difference};
+use super::{
+    Benchmark, LayoutSeed, Looks, Machine, Version, first_stage_seed, settings::settings_difference,
+};
 
 /// `l × m × n`: builds, executions of each, measurements of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,11 +93,18 @@ pub struct ExperimentPlan {
     pub settings_key: Arc<str>,
     /// l, m and n, as far as no benchmark has its own.
     pub dimensions: Dimensions,
-    /// What all seeds are drawn from.
+    /// The seed in the settings, as it is typed: other seeds are drawn from it.
     pub seed: u64,
 }
 
 impl ExperimentPlan {
+    /// What the layouts of the first stage are drawn from, and the order of its executions.
+    pub fn first_stage_seed(&self) -> u64 {
+        let trees: Vec<&str> =
+            self.versions.iter().map(|planned| planned.version.tree.as_str()).collect();
+        first_stage_seed(self.seed, &trees)
+    }
+
     /// What makes this another experiment than `other`, for people; nothing if one can continue the
     /// other. Files decide, not what they were called: two revisions of one tree are the same.
     pub fn differences(&self, other: &Self) -> Vec<String> {

@@ -64,6 +64,19 @@ pub enum Strategy {
     Rebuild,
 }
 
+/// What the first stage of an experiment draws its seeds from: the seed in the settings and, where it compares two
+/// versions, their trees.
+pub fn first_stage_seed(seed: u64, trees: &[&str]) -> u64 {
+    let [base, head] = trees else { return seed };
+    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench first stage v1");
+    for part in [&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()] {
+        hasher.update(part);
+    }
+    let mut bytes = [0; 8];
+    hasher.finalize_xof().fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
 /// The seed of one layout: 1 ..= 2³² − 2, the range in which linkers take a seed as it is (0 and
 /// 2³² − 1 mean "random" and "reverse" to LLD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -185,5 +198,15 @@ mod tests {
         assert!("0".parse::<LayoutSeed>().is_err());
         assert!("4294967295".parse::<LayoutSeed>().is_err());
         assert_eq!("4294967294".parse::<LayoutSeed>().unwrap().get(), u32::MAX - 1);
+    }
+
+    #[test]
+    fn each_pair_of_versions_has_layouts_of_its_own_and_a_single_version_those_of_the_seed() {
+        let of = |trees: &[&str]| first_stage_seed(1, trees);
+        assert_eq!(of(&["a", "b"]), of(&["a", "b"]), "the same comparison finds its builds again");
+        assert_ne!(of(&["a", "b"]), of(&["b", "a"]));
+        assert_ne!(of(&["a", "b"]), of(&["a", "c"]));
+        assert_ne!(of(&["a", "b"]), first_stage_seed(2, &["a", "b"]));
+        assert_eq!(of(&["a"]), 1);
     }
 }

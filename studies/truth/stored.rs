@@ -8,7 +8,6 @@ use std::{
 };
 
 use cargo_rbench::{
-    experiment::experiment_seed,
     judge::{BenchmarkResults, Results, VersionRef},
     machine::state::MANY_SWITCHES,
     model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
@@ -64,8 +63,10 @@ pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>
     let experiment = experiment(&store, report, seed)?;
     let planned: Vec<Benchmark> =
         experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
-    let first_look =
-        LayoutSeed::list(experiment.plan.seed, experiment.plan.dimensions.looks().first);
+    let first_look = LayoutSeed::list(
+        experiment.plan.first_stage_seed(),
+        experiment.plan.dimensions.looks().first,
+    );
     let results = Results::new(&store, vec![experiment]);
     let mut subjects = Vec::new();
     for benchmark in planned {
@@ -88,9 +89,8 @@ fn experiment(
     let versions = [&report.base.commit, &report.head.commit];
     let is_wanted = |experiment: &StoredExperiment| {
         let planned = || experiment.plan.versions.iter().map(|planned| &planned.version);
-        let trees: Vec<&str> = planned().map(|version| version.tree.as_str()).collect();
         experiment.finished.is_some()
-            && experiment.plan.seed == experiment_seed(seed, &trees)
+            && experiment.plan.seed == seed
             && planned().map(|version| &version.commit).eq(versions)
     };
     let mut experiments = store.experiments()?.into_iter().rev();
