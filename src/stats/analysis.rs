@@ -58,7 +58,7 @@ pub enum Decider {
 
 impl Analysis {
     /// Compares the builds of one interim analysis that may err so often: base and head by the estimator, and by the
-    /// mean where the estimator [needs it](Estimator::needs_mean).
+    /// mean where the estimator [needs it](super::Estimator::needs_mean).
     pub fn at(
         rates: Rates,
         own: &[Summary; 2],
