@@ -145,7 +145,7 @@ struct Mean<'p> {
 }
 
 impl<'p> Mean<'p> {
-    fn of(mean: &'p Value) -> Option<Self> {
+    fn parse(mean: &'p Value) -> Option<Self> {
         // A range without an upper end has none in JSON.
         let high = mean["high"].as_f64().unwrap_or(f64::INFINITY);
         let logs = [mean["change"].as_f64()?, mean["low"].as_f64()?, high].map(f64::ln_1p);
@@ -156,7 +156,7 @@ impl<'p> Mean<'p> {
     /// All of a part.
     fn all(part: &'p Map<String, Value>) -> Vec<Self> {
         let means = part.get("geometric_means").and_then(Value::as_array).into_iter().flatten();
-        means.filter_map(Self::of).collect()
+        means.filter_map(Self::parse).collect()
     }
 }
 

@@ -123,21 +123,21 @@ impl Counts<'_> {
 fn differing(rows: &[JudgedRow]) -> Vec<Benchmark> {
     benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
         let change = assessment.change.estimate.abs();
-        change > 0.0 && change >= assessment.min_effect / 2.0 || is_counted_beyond(1, summaries)
+        change > 0.0 && change >= assessment.min_effect / 2.0
+            || summaries.iter().any(|version| times_counted(version) > 1)
     })
 }
 
 /// The benchmarks of which the counts of one version vary, so that three are too few; likewise.
 fn varying(rows: &[JudgedRow]) -> Vec<Benchmark> {
     benchmarks_of(rows, |JudgedStage { summaries, assessment }| {
-        summaries.iter().any(|version| varies(version, assessment.min_effect))
-            || is_counted_beyond(COUNTED_LAYOUTS, summaries)
+        summaries.iter().any(|version| needs_more_layouts(version, assessment.min_effect))
     })
 }
 
-/// Whether a version was counted in more layouts than these.
-fn is_counted_beyond(layouts: usize, versions: &[Summary]) -> bool {
-    versions.iter().any(|version| times_counted(version) > layouts)
+/// Whether three layouts are too few for the counts of a version, or more were counted before an interruption.
+fn needs_more_layouts(version: &Summary, min_effect: f64) -> bool {
+    varies(version, min_effect) || times_counted(version) > COUNTED_LAYOUTS
 }
 
 /// The benchmarks that have a row of which this holds.
@@ -190,9 +190,7 @@ fn varying_in_version(
         for metric in metrics {
             let criteria = verdicts.of(benchmark).of_metric(metric);
             let summary = counted.summary(place, Stage::First, metric, &criteria)?;
-            does_vary |= summary.is_some_and(|one| {
-                varies(&one, criteria.min_effect) || times_counted(&one) > COUNTED_LAYOUTS
-            });
+            does_vary |= summary.is_some_and(|one| needs_more_layouts(&one, criteria.min_effect));
         }
         if does_vary && counted.unmeasured(place).is_none() {
             varying.push(benchmark.clone());

@@ -7,7 +7,7 @@
 //! Those of the second stage are drawn anew in each experiment, for the same reason.
 
 use super::{ListedVersion, Runner};
-use crate::model::{Benchmark, LayoutSeed, Looks, Stage, first_stage_seed};
+use crate::model::{Benchmark, LayoutSeed, Looks, Stage, derive_seed, first_stage_seed};
 
 impl Runner<'_> {
     /// After how many builds a benchmark is judged.
@@ -65,17 +65,7 @@ pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
     if stage == Stage::First {
         return seed;
     }
-    derived("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
-}
-
-fn derived(context: &str, parts: &[&[u8]]) -> u64 {
-    let mut hasher = blake3::Hasher::new_derive_key(context);
-    for part in parts {
-        hasher.update(part);
-    }
-    let mut bytes = [0; 8];
-    hasher.finalize_xof().fill(&mut bytes);
-    u64::from_le_bytes(bytes)
+    derive_seed("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
 }
 
 #[cfg(test)]

@@ -68,8 +68,16 @@ pub enum Strategy {
 /// versions, their trees.
 pub fn first_stage_seed(seed: u64, trees: &[&str]) -> u64 {
     let [base, head] = trees else { return seed };
-    let mut hasher = blake3::Hasher::new_derive_key("cargo-rbench first stage v1");
-    for part in [&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()] {
+    derive_seed(
+        "cargo-rbench first stage v1",
+        &[&seed.to_le_bytes(), base.as_bytes(), b" ", head.as_bytes()],
+    )
+}
+
+/// A seed that follows from these parts alone; another context gives another one.
+pub fn derive_seed(context: &str, parts: &[&[u8]]) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    for part in parts {
         hasher.update(part);
     }
     let mut bytes = [0; 8];

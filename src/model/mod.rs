@@ -31,7 +31,7 @@ pub use dependency::DependencyChange;
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
 pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
-pub use layout::{Layout, LayoutSeed, Strategy, first_stage_seed};
+pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use looks::Looks;
 pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};

@@ -87,12 +87,14 @@ pub fn reason(row: &JudgedRow) -> String {
     }
 }
 
+/// That only the mean showed the change that is reported.
+pub const DECIDED_BY_MEAN: &str =
+    "decided by the mean of all measurements, since the fastest do not show it";
+
 /// What the mean of all measurements has to do with the verdict.
 fn by_mean(row: &JudgedRow) -> String {
     match row.by_mean {
-        Some(ByMean { decides: true, .. }) => {
-            "; decided by the mean of all measurements, since the fastest do not show it".to_owned()
-        }
+        Some(ByMean { decides: true, .. }) => format!("; {DECIDED_BY_MEAN}"),
         Some(ByMean { change, .. }) if mean_differs(row) => {
             format!("; by the mean of all measurements {}", of_change(&change))
         }

@@ -22,7 +22,7 @@ pub trait Clocks {
     fn now(&self) -> i64;
     /// How much CPU time this thread had.
     fn cpu_time(&self) -> i64;
-    /// How often this thread has given up the CPU of its own accord.
+    /// How many voluntary context switches this thread has made.
     fn waits(&self) -> i64;
 }
 
@@ -37,7 +37,7 @@ pub struct OwnTime {
     known: AtomicI64,
     /// How much CPU time the thread had then.
     cpu_time: AtomicI64,
-    /// How often the thread had given up the CPU of its own accord, when that was asked for.
+    /// How many voluntary context switches the thread had made, when that was read.
     waits: AtomicI64,
 }
 
@@ -88,8 +88,8 @@ impl OwnTime {
     }
 
     /// Stands still from `now` on, and leaves out what others took of the CPU since the clock was read last. By the
-    /// kernel's account, that is no CPU time of the thread; nor is what the thread waited of its own accord, for a
-    /// lock, a disk or a timer, which stays.
+    /// kernel's account, that is no CPU time of the thread; nor is what the thread waited for a lock, a
+    /// disk or a timer, which stays.
     pub fn settle(&self, now: i64, clocks: &impl Clocks) {
         let cpu_time = clocks.cpu_time();
         let needed = cpu_time - self.cpu_time.swap(cpu_time, Relaxed);

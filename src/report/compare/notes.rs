@@ -115,7 +115,7 @@ impl ComparisonReport {
             sentence::mean_differs(row).then(|| format!(" ({})", sentence::of_change(&change)))
         });
         let notes = [
-            ("decided by the mean of all measurements, since the fastest do not show it", decided),
+            (sentence::DECIDED_BY_MEAN, decided),
             ("the mean of all measurements changed otherwise", differs),
         ];
         let notes = notes.into_iter().filter(|(_, rows)| !rows.is_empty());

@@ -10,8 +10,8 @@
 //! benchmarks that were measured together are not independent: they share layouts, the machine and the minutes in which
 //! they ran, and nobody knows how much. But the standard deviation of a sum is never more than the sum of the standard
 //! deviations, whatever the correlations are, and equal to it where all errors are proportional. So this interval is not
-//! too narrow, whatever benchmarks have in common. Where benchmarks have nothing in common, it is too wide, by up to the square root of their number. A
-//! change of exactly 0 adds no error.
+//! too narrow, whatever benchmarks have in common. Where benchmarks have nothing in common, it is too wide, by up to the
+//! square root of their number. A change of exactly 0 adds no error.
 //!
 //! It takes 95 % of every row, also where the interval of the row has a higher confidence because there were several
 //! looks: no verdict depends on the mean. That a benchmark stops at a look that its values choose is not in it. This

@@ -35,7 +35,7 @@ impl World {
         self.cpu_time.set(self.cpu_time.get() + time);
     }
 
-    /// The process gives up the CPU of its own accord.
+    /// The process makes a voluntary context switch.
     fn wait(&self, time: i64) {
         self.waits.set(self.waits.get() + 1);
         self.now.set(self.now.get() + time);
