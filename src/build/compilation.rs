@@ -67,8 +67,7 @@ pub struct CompilationRecord {
     pub milliseconds: u64,
     /// The bench targets.
     pub targets: Vec<CompiledTarget>,
-    /// The build scripts that were run. Records of older versions, which are still donors, have none.
-    #[serde(default)]
+    /// The build scripts that were run.
     pub scripts: Vec<BuildScript>,
 }
 

@@ -67,8 +67,7 @@ impl Workspace {
     }
 
     /// What was [kept](Self::keep) of the workspace that was compiled in `home`: cargo would say the same
-    /// again, since all that decides it is part of the compilation's key. Compilations made by older versions
-    /// have nothing.
+    /// again, since all that decides it is part of the compilation's key.
     pub fn kept(home: &Path) -> Option<Self> {
         Some(Self { metadata: files::read_json(&home.join(KEPT))? })
     }

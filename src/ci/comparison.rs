@@ -6,14 +6,12 @@ use crate::{
     failure::{Exit, Failure, Result},
     model::{Benchmark, Metric, Partition, Unit},
     report::{
+        SCHEMA_VERSION,
         compare::Counts,
         names::{Names, with_metric},
         verdict::VerdictKind,
     },
 };
-
-/// The shape that is known: `schemas/compare.json`.
-const SCHEMA_VERSION: u32 = 2;
 
 /// The largest document, in bytes.
 pub const LARGEST: usize = 64 << 20;
@@ -32,7 +30,6 @@ pub struct Comparison {
     pub(super) head: Version,
     pub(super) criteria: Criteria,
     pub(super) warnings: Vec<Warning>,
-    #[serde(default)]
     pub(super) partition: Option<Partition>,
     pub(super) benchmarks: Vec<Row>,
     pub(super) added: Vec<Benchmark>,
@@ -54,7 +51,6 @@ pub(super) struct Criteria {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Warning {
-    #[serde(default)]
     pub kind: String,
     pub text: String,
 }

@@ -72,7 +72,7 @@ pub fn row(id: &str, verdict: &str, change: f64) -> Value {
 
 pub fn document(rows: &[Value]) -> Value {
     json!({
-        "schema_version": 2,
+        "schema_version": 1,
         "rbench": "0.1.0",
         "base": version('a'),
         "head": version('b'),

@@ -211,7 +211,7 @@ fn what_compare_does_not_write_is_refused() {
     };
     for (change, reason) in [
         (
-            &(|it: &mut Value| it["schema_version"] = json!(3)) as &dyn Fn(&mut Value),
+            &(|it: &mut Value| it["schema_version"] = json!(2)) as &dyn Fn(&mut Value),
             "schema version",
         ),
         (&|it| it["head"]["commit"] = json!("main"), "hexadecimal"),

@@ -174,11 +174,6 @@ impl<'s> Shown<'s> {
         for stored in &self.results.experiments {
             let planned = stored.plan.benchmarks.iter().map(|planned| planned.benchmark.clone());
             let mut of_experiment: Vec<Benchmark> = planned.collect();
-            // Plans of older versions of rbench do not name their benchmarks.
-            if of_experiment.is_empty() {
-                let measured = self.store.measured_metrics(stored.id)?;
-                of_experiment.extend(measured.into_iter().map(|measured| measured.benchmark));
-            }
             let unmeasured = self.store.unmeasured(stored.id)?;
             of_experiment.extend(unmeasured.into_iter().map(|(benchmark, _)| benchmark));
             of_experiment.retain(|benchmark| !benchmarks.contains(benchmark));

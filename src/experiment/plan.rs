@@ -54,7 +54,7 @@ struct Settings<'a> {
     /// Left out where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     lanes: Option<u32>,
-    /// Left out where executions ran alone: these can be compared with results from before there were turns.
+    /// Left out where executions run alone, as those of one version do.
     #[serde(skip_serializing_if = "Option::is_none")]
     interleave: Option<Interleave>,
     /// What is measured to be looked at is no part of what is compared.

@@ -19,10 +19,10 @@ pub struct ExecutionRequest {
     /// n: how many measurements to take.
     pub measurements: usize,
     /// How long to run before the first measurement.
-    #[serde(rename = "warm_up_ns", alias = "warm_up", with = "nanoseconds::duration")]
+    #[serde(rename = "warm_up_ns", with = "nanoseconds::duration")]
     pub warm_up: Duration,
     /// How long one measurement shall last at least, when iterations are tuned.
-    #[serde(rename = "floor_ns", alias = "floor", with = "nanoseconds::duration")]
+    #[serde(rename = "floor_ns", with = "nanoseconds::duration")]
     pub floor: Duration,
     /// Iterations of every measurement; tuned by the harness when absent.
     pub iterations: Option<u64>,
@@ -51,7 +51,6 @@ pub struct Series {
     pub iterations: Vec<u64>,
     /// The smallest step between two values, in the metric's unit per iteration: what rounding, or a
     /// coarse clock, hides. 0 if it is unknown or far below the values.
-    #[serde(default)]
     pub resolution: f64,
 }
 
@@ -93,21 +92,21 @@ impl Series {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     /// When it was started.
-    #[serde(rename = "start_ns", alias = "start", with = "nanoseconds::time")]
+    #[serde(rename = "start_ns", with = "nanoseconds::time")]
     pub start: SystemTime,
     /// From the start until its end was noticed.
-    #[serde(rename = "wall_ns", alias = "wall", with = "nanoseconds::duration")]
+    #[serde(rename = "wall_ns", with = "nanoseconds::duration")]
     pub wall: Duration,
     /// CPU time in user mode.
-    #[serde(rename = "user_ns", alias = "user", with = "nanoseconds::duration")]
+    #[serde(rename = "user_ns", with = "nanoseconds::duration")]
     pub user: Duration,
     /// CPU time in the kernel.
-    #[serde(rename = "system_ns", alias = "system", with = "nanoseconds::duration")]
+    #[serde(rename = "system_ns", with = "nanoseconds::duration")]
     pub system: Duration,
     /// The most memory it had resident, in bytes. Absent where it cannot be told from the memory of
     /// rbench itself, which a child's account starts with. Of a process that a launcher started it is
     /// always there, and at least what the launcher itself needs.
-    #[serde(rename = "peak_memory_bytes", alias = "peak_memory")]
+    #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Option<u64>,
     /// Times it gave up its CPU to wait.
     pub voluntary_switches: u64,
@@ -159,7 +158,7 @@ impl fmt::Display for Incident {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
     /// What was asked.
-    #[serde(rename = "request", alias = "asked")]
+    #[serde(rename = "request")]
     pub asked: ExecutionRequest,
     /// What came, one series per metric; never empty, and none of them empty.
     #[serde(rename = "metrics")]
@@ -167,12 +166,11 @@ pub struct Execution {
     /// How much one iteration processes, if the benchmark says so.
     pub throughput: Vec<Throughput>,
     /// The warm-up that was really spent, if the harness tells.
-    #[serde(rename = "warm_up_ns", alias = "warm_up", with = "nanoseconds::optional_duration")]
+    #[serde(rename = "warm_up_ns", with = "nanoseconds::optional_duration")]
     pub warm_up: Option<Duration>,
     /// What the process took.
     pub resources: Resources,
     /// Whether it took turns with the execution of the other version.
-    #[serde(default)]
     pub turns: Turns,
     /// What else happened; usually nothing. Not stored.
     #[serde(skip)]

@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dimensions {
     /// The builds at the first look, where that is not the only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
     /// `l`: at the last look.
     pub builds: usize,

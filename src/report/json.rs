@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the JSON of every report.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// A document with the version of its shape, indented, with a line break at its end. What steers a terminal is
 /// escaped: it neither steers one, nor is it taken for styles and removed.

@@ -37,6 +37,7 @@ pub mod visible;
 
 pub use accepted::idle_note;
 pub use command_line::CommandLine;
+pub use json::SCHEMA_VERSION;
 
 use crate::failure::{Exit, Failure, Result};
 

@@ -19,13 +19,6 @@ const FILE_NAME: &str = "bench.toml";
 /// Where results are kept, relative to the workspace, unless `path` in `[store]` says otherwise.
 const STORE: &str = ".rbench/results.sqlite";
 
-/// Keys of earlier versions, and how to write them now.
-const RENAMED: [(&str, &str); 3] = [
-    ("warm-up-ms", "write the time with its unit: warm-up = \"10ms\""),
-    ("floor-ms", "write the time with its unit: floor = \"5ms\""),
-    ("builds", "`builds` is a key of [experiment]"),
-];
-
 /// The contents of `bench.toml`.
 #[derive(Clone, Debug, Default)]
 pub struct BenchToml {
@@ -164,14 +157,9 @@ impl BenchToml {
 
     pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
         let tables = toml::from_str(&text).map_err(|error| {
-            let failure = Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
-                .because(error.to_string());
-            let unknown = |(key, _): &&(&str, &str)| {
-                error.message().starts_with(&format!("unknown field `{key}`"))
-            };
-            let renamed = RENAMED.iter().find(unknown).map(|(_, now)| *now);
-            let every_key = "bench.toml.example in rbench's repository has every key";
-            failure.hint(renamed.unwrap_or(every_key))
+            Failure::new(Exit::Usage, format!("cannot use {}", path.display()))
+                .because(error.to_string())
+                .hint("bench.toml.example in rbench's repository has every key")
         })?;
         let file = Self { path, text, tables, typed: Vec::new() };
         file.check_commands()?;

@@ -1,11 +1,9 @@
 //! Executions of one benchmark, version and stage as bytes, without any loss, in about as many bytes as
 //! the measurements alone have as doubles.
 //!
-//! A part is a [`Head`], then one [`Record`] for each execution, then, if any of them was to take turns, the
-//! [`Turns`] of each that gave measurements, all in the
+//! A part is a [`Head`], then one [`Record`] for each execution, in the
 //! [postcard](https://postcard.jamesmunns.com/wire-format) format, where small numbers take few bytes, and
 //! the CRC-32 of all this, since SQLite does not notice that a disk returns other bytes than were written.
-//! Parts that were written before executions took turns have no list of these.
 //! The numbers of an execution are written as differences to those of the one before it, and measurements
 //! as the totals that the clock gave, where exactly the measurements come back from these.
 
@@ -58,6 +56,7 @@ struct Measured {
     differences: [i64; NUMBERS],
     series: Vec<Values>,
     throughput: Vec<Throughput>,
+    turns: Turns,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,11 +98,12 @@ fn numbers(execution: &Execution) -> [u64; NUMBERS] {
     ]
 }
 
-/// The execution with these [`numbers`], which was not to take turns.
+/// The execution with these [`numbers`].
 fn execution(
     numbers: [u64; NUMBERS],
     series: Vec<Series>,
     throughput: Vec<Throughput>,
+    turns: Turns,
 ) -> Execution {
     let [
         measurements,
@@ -141,7 +141,7 @@ fn execution(
             voluntary_switches,
             involuntary_switches,
         },
-        turns: Turns::NotAsked,
+        turns,
         incidents: Vec::new(),
     }
 }
@@ -155,7 +155,6 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
         let mut head = Head::default();
         let mut last = [0; NUMBERS];
         let mut records = Vec::new();
-        let mut turns: Vec<Turns> = Vec::new();
         while let [entry, more @ ..] = rest
             && records.len() < FULL
         {
@@ -167,10 +166,10 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
                     numbers[index].wrapping_sub(last[index]).cast_signed()
                 });
                 last = numbers;
-                turns.push(execution.turns);
                 let values = |series| Values::new(series, &mut head.metrics);
                 let series = execution.series.iter().map(values).collect();
-                Measured { differences, series, throughput: execution.throughput.clone() }
+                let throughput = execution.throughput.clone();
+                Measured { differences, series, throughput, turns: execution.turns }
             });
             let record = Record { round: entry.round, seed: entry.seed, outcome };
             records = postcard::to_extend(&record, records)?;
@@ -178,9 +177,6 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
         }
         let mut part = postcard::to_stdvec(&head)?;
         part.extend(records);
-        if turns.iter().any(|turns| *turns != Turns::NotAsked) {
-            part = postcard::to_extend(&turns, part)?;
-        }
         part.extend(checksum(&part));
         parts.push(part);
     }
@@ -197,26 +193,18 @@ pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
         rest = after;
         let outcome = match outcome {
             Err(unmeasured) => Err(unmeasured),
-            Ok(Measured { differences, series, throughput }) => {
+            Ok(Measured { differences, series, throughput, turns }) => {
                 for (number, difference) in last.iter_mut().zip(differences) {
                     *number = number.wrapping_add(difference.cast_unsigned());
                 }
                 let series = series.into_iter().map(|values| values.series(&head.metrics));
-                Ok(execution(last, series.collect::<Result<_, _>>()?, throughput))
+                Ok(execution(last, series.collect::<Result<_, _>>()?, throughput, turns))
             }
         };
         entries.push(Entry { round, seed, outcome });
     }
     if !rest.is_empty() {
-        let turns: Vec<Turns> = postcard::from_bytes(rest)?;
-        let measured = entries.iter_mut().filter_map(|entry| entry.outcome.as_mut().ok());
-        let measured: Vec<&mut Execution> = measured.collect();
-        if measured.len() != turns.len() {
-            return Err("turns and executions do not fit together".into());
-        }
-        for (execution, turns) in measured.into_iter().zip(turns) {
-            execution.turns = turns;
-        }
+        return Err("there is more than its executions".into());
     }
     Ok(entries)
 }

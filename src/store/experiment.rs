@@ -12,7 +12,7 @@ use super::{
     ExperimentId, Store,
     columns::{MACHINE, machine_at},
     error::Error,
-    intern, read, schema,
+    intern, read,
 };
 use crate::{
     failure::Result,
@@ -176,10 +176,10 @@ pub(super) fn insert(
             experiment,
             position,
             intern::benchmark(connection, benchmark)?,
+            dimensions.first_look,
             dimensions.builds,
             dimensions.executions,
             dimensions.measurements,
-            dimensions.first_look,
         ])?;
     }
     Ok(ExperimentId(experiment))
@@ -224,11 +224,6 @@ fn unfinished(connection: &Connection, id: ExperimentId) -> Result<Unfinished, E
 /// These experiments, in the order in which they began. One query each reads their versions and benchmarks: a thousand
 /// experiments would need thousands otherwise.
 fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperiment>, Error> {
-    // A store of a schema before, where nothing can be written, knows no looks, or not the state of the machine.
-    let schema = schema::version(connection)?;
-    let column = |name, since| if schema >= since { name } else { "NULL" };
-    let first_look = column("first_look", schema::WITH_LOOKS);
-    let machine_state = column("machine_state", schema::WITH_MACHINE_STATE);
     let [of_experiment, of_plan] = match which {
         Which::All | Which::AllOn(_) => ["TRUE"; 2],
         Which::Unfinished => [
@@ -239,7 +234,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
 
     let mut statement = connection.prepare_cached(&format!(
         "SELECT experiment.id, begun_ns, finished_ns, rbench, builds, executions, measurements,
-             {first_look}, seed, machine, settings, identity, {machine_state}
+             first_look, seed, machine, settings, identity, machine_state
          FROM experiment WHERE {of_experiment} ORDER BY begun_ns, experiment.id"
     ))?;
     let conditions = Conditions::read(connection)?;
@@ -272,7 +267,7 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
         }
     };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT benchmark, builds, executions, measurements, {first_look}, experiment
+        "SELECT benchmark, builds, executions, measurements, first_look, experiment
          FROM planned_benchmark WHERE {of_plan} AND {of_benchmark} ORDER BY experiment, position"
     ))?;
     let mut rows = statement.query(())?;

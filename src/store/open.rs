@@ -46,8 +46,7 @@ impl<'a> Store<'a> {
     /// `waiting` is called when another process writes to the store and is waited for.
     ///
     /// Fails, and leaves the file as it is, if it is no store, is damaged, or was written by another
-    /// version of rbench with another schema. The schema before this one is brought up to date, where
-    /// something can be written.
+    /// version of rbench with another schema.
     pub fn open(path: &Path, waiting: WaitNotice<'a>) -> Result<Self> {
         if !is_there(path)? {
             if let Some(directory) = path.parent() {
@@ -131,11 +130,7 @@ impl<'a> Store<'a> {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "foreign_keys", true)?;
-            match kind {
-                Kind::Empty => schema::create(connection),
-                Kind::Store(schema::VERSION) | Kind::Foreign => Ok(()),
-                Kind::Store(_) => schema::upgrade(connection),
-            }
+            if kind == Kind::Empty { schema::create(connection) } else { Ok(()) }
         })
     }
 }

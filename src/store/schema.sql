@@ -1,6 +1,6 @@
--- Schema 6, together with schema_3.sql to schema_6.sql. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same
--- bits. Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its
--- position in it, from 0.
+-- Schema 1. Numbers that may have 64 bits without a sign are stored as the signed numbers with the same bits.
+-- Points in time are nanoseconds since 1970-01-01 UTC. A version of an experiment is named by its position in it,
+-- from 0.
 
 -- What many experiments share.
 CREATE TABLE machine (
@@ -48,17 +48,19 @@ CREATE TABLE benchmark (
 ) STRICT;
 
 CREATE TABLE experiment (
-    id           INTEGER PRIMARY KEY,
-    identity     TEXT NOT NULL UNIQUE, -- the same in every store that it is imported into
-    begun_ns     INTEGER NOT NULL,
-    finished_ns  INTEGER,
-    machine      INTEGER NOT NULL REFERENCES machine,
-    settings     INTEGER NOT NULL REFERENCES settings,
-    rbench       TEXT NOT NULL,
-    builds       INTEGER NOT NULL,
-    executions   INTEGER NOT NULL,
-    measurements INTEGER NOT NULL,
-    seed         INTEGER NOT NULL
+    id            INTEGER PRIMARY KEY,
+    identity      TEXT NOT NULL UNIQUE, -- the same in every store that it is imported into
+    begun_ns      INTEGER NOT NULL,
+    finished_ns   INTEGER,
+    machine       INTEGER NOT NULL REFERENCES machine,
+    machine_state TEXT, -- what of it mattered to measurements at the beginning, for people; null: nothing
+    settings      INTEGER NOT NULL REFERENCES settings,
+    rbench        TEXT NOT NULL,
+    first_look    INTEGER, -- the builds at the first of several looks; null: judged once, after all builds
+    builds        INTEGER NOT NULL,
+    executions    INTEGER NOT NULL,
+    measurements  INTEGER NOT NULL,
+    seed          INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE planned_version (
@@ -71,15 +73,26 @@ CREATE TABLE planned_version (
     PRIMARY KEY (experiment, position)
 ) STRICT, WITHOUT ROWID;
 
--- Experiments that came from schema 1 have none.
 CREATE TABLE planned_benchmark (
     experiment   INTEGER NOT NULL REFERENCES experiment,
     position     INTEGER NOT NULL, -- from 0
     benchmark    INTEGER NOT NULL REFERENCES benchmark,
+    first_look   INTEGER, -- as in experiment
     builds       INTEGER NOT NULL,
     executions   INTEGER NOT NULL,
     measurements INTEGER NOT NULL,
     PRIMARY KEY (experiment, position)
+) STRICT, WITHOUT ROWID;
+
+-- Who asks for one benchmark of a hundred need not read the plans of the others.
+CREATE INDEX planned_benchmark_of_benchmark ON planned_benchmark (benchmark);
+
+-- The benchmarks that were not measured in an experiment, because they do the same in all of its versions.
+CREATE TABLE unmeasured_benchmark (
+    experiment INTEGER NOT NULL REFERENCES experiment,
+    benchmark  INTEGER NOT NULL REFERENCES benchmark,
+    verdict    TEXT NOT NULL, -- identical or unaffected
+    PRIMARY KEY (experiment, benchmark)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE build (

@@ -8,7 +8,6 @@ use super::{
     error::Error,
     intern,
     record::refuse_if_finished,
-    schema,
 };
 use crate::{
     failure::Result,
@@ -34,10 +33,6 @@ impl Store<'_> {
     /// the order in which the store met them.
     pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, Sameness)>> {
         self.read("read what was not measured from", |connection| {
-            // A store of the schema before, where nothing can be written, has no such table.
-            if schema::version(connection)? < schema::WITH_UNMEASURED {
-                return Ok(Vec::new());
-            }
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT {BENCHMARK}, verdict
                  FROM unmeasured_benchmark JOIN benchmark ON benchmark.id = benchmark

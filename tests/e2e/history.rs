@@ -21,6 +21,8 @@ struct Lines {
     count: usize,
     /// The benchmark that is measured.
     id: &'static str,
+    /// Another benchmark that is planned.
+    also: Option<&'static str>,
 }
 
 /// One experiment of it.
@@ -33,7 +35,7 @@ struct Session<'a> {
 
 impl Lines {
     fn new() -> Self {
-        let mut lines = Self { text: String::new(), count: 0, id: "parse/1" };
+        let mut lines = Self { text: String::new(), count: 0, id: "parse/1", also: None };
         lines.push(&json!({"header": {"format": "rbench-results", "schema_version": 1, "rbench": "0.1.0"}}));
         lines
     }
@@ -58,15 +60,20 @@ impl Lines {
                 })
             })
             .collect();
+        let dimensions = json!({"builds": 3, "executions": 1, "measurements": 2});
+        let planned = std::iter::once(self.id).chain(self.also);
+        let planned: Vec<Value> = planned
+            .map(|id| json!({"benchmark": benchmark(id), "dimensions": dimensions}))
+            .collect();
         self.push(&json!({"experiment": {
-            "identity": format!("{:0>32}", session.identity), "begun": begun, "finished": begun + 5,
+            "identity": format!("{:0>32}", session.identity),
+            "begun_ns": begun, "finished_ns": begun + 5,
             "machine": {
                 "cpu": session.machine, "cores": 2, "memory": 8_589_934_592_u64, "os": "linux",
                 "architecture": "x86_64", "id": "0123",
             },
             "rbench": "0.1.0", "settings": "{}", "settings_key": "k",
-            "dimensions": {"builds": 3, "executions": 1, "measurements": 2}, "seed": 1,
-            "versions": versions,
+            "dimensions": dimensions, "seed": 1, "versions": versions, "benchmarks": planned,
         }}));
         for (version, (_, _, value)) in session.versions.iter().enumerate() {
             for (index, seed) in SEEDS.iter().enumerate() {
@@ -79,20 +86,20 @@ impl Lines {
 
     fn execution(&mut self, version: usize, seed: u32, value: f64) {
         self.push(&json!({"execution": {
-            "benchmark": {
-                "package": "p", "target": "t", "id": self.id,
-                "group": null, "function": null, "parameter": null,
-            },
+            "benchmark": benchmark(self.id),
             "slot": {"version": version, "stage": "first", "round": 0, "seed": seed},
-            "asked": {"measurements": 2, "warm_up": 1, "floor": 1, "iterations": null, "seed": 0},
+            "request": {
+                "measurements": 2, "warm_up_ns": 1, "floor_ns": 1, "iterations": null, "seed": 0,
+            },
             "metrics": [{
                 "name": "wall", "unit": "ns", "measurements": [value, value], "iterations": [1, 1],
+                "resolution": 0.0,
             }],
-            "throughput": [], "warm_up": null,
+            "throughput": [], "warm_up_ns": null, "turns": "not_asked",
             "resources": {
-                "start": 1_700_000_000_000_000_000_u64, "wall": 1000, "user": 900, "system": 0,
-                "peak_memory": null, "voluntary_switches": 0, "involuntary_switches": 0,
-                "instructions": null, "cycles": null,
+                "start_ns": 1_700_000_000_000_000_000_u64, "wall_ns": 1000, "user_ns": 900,
+                "system_ns": 0, "peak_memory_bytes": null, "voluntary_switches": 0,
+                "involuntary_switches": 0,
             },
         }}));
     }
@@ -100,20 +107,14 @@ impl Lines {
     /// That the last experiment did not measure a benchmark.
     fn unmeasured(&mut self, id: &str, verdict: &str) {
         self.push(&json!({"unmeasured": {
-            "benchmark": {
-                "package": "p", "target": "t", "id": id,
-                "group": null, "function": null, "parameter": null,
-            },
+            "benchmark": benchmark(id),
             "verdict": verdict,
         }}));
     }
 
     fn skip(&mut self, id: &str, seed: u32, reason: &str) {
         self.push(&json!({"skip": {
-            "benchmark": {
-                "package": "p", "target": "t", "id": id,
-                "group": null, "function": null, "parameter": null,
-            },
+            "benchmark": benchmark(id),
             "slot": {"version": 0, "stage": "first", "round": 0, "seed": seed},
             "reason": reason,
         }}));
@@ -124,6 +125,14 @@ impl Lines {
         self.push(&json!({"end": {"lines": lines}}));
         self.text
     }
+}
+
+/// A benchmark by its id.
+fn benchmark(id: &str) -> Value {
+    json!({
+        "package": "p", "target": "t", "id": id,
+        "group": null, "function": null, "parameter": null,
+    })
 }
 
 /// A project with this many commits after the first; their hashes and trees, oldest first.
@@ -314,6 +323,7 @@ fn a_benchmark_that_chose_not_to_run_is_skipped_and_elsewhere_there_is_nothing_o
     let mut lines = Lines::new();
     let both = [version(0, 100.0), version(1, 100.1)];
     lines.session(&Session { identity: "1", machine: "A", versions: &both });
+    lines.also = Some("gpu/1");
     lines.session(&Session { identity: "2", machine: "A", versions: &[version(2, 100.2)] });
     lines.skip("gpu/1", SEEDS[0], "there is no GPU here");
     import(&project, lines);

@@ -111,7 +111,7 @@ fn report(detailed: bool) -> ShowReport {
             ShownExperiment {
                 failure,
                 finished: None,
-                settings: serde_json::json!("as written by hand"),
+                settings: serde_json::json!({"layout": "shuffle"}),
                 ..experiment("3c4d")
             },
         ],

@@ -1,7 +1,5 @@
 //! A stored version for people at a terminal.
 
-use serde_json::Value;
-
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     diagnosis::Hint,
@@ -75,10 +73,7 @@ impl ShowReport {
             ("toolchain", |experiment| {
                 experiment.toolchain.lines().next().unwrap_or_default().to_owned()
             }),
-            ("settings", |experiment| match &experiment.settings {
-                Value::String(text) => text.clone(),
-                settings => settings_words(&settings.to_string()).join(", "),
-            }),
+            ("settings", |experiment| settings_words(&experiment.settings.to_string()).join(", ")),
         ];
         let mut text = String::new();
         for (name, part) in parts {

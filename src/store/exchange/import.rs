@@ -34,8 +34,7 @@ pub struct Imported {
 
 impl Store<'_> {
     /// Takes everything that [`export`](Self::export) wrote somewhere, to the file that messages call
-    /// `name`. What is here already stays as it is; importing again changes nothing. Values that may be
-    /// secrets, which older versions exported, are replaced by hashes.
+    /// `name`. What is here already stays as it is; importing again changes nothing.
     ///
     /// If any line is not what it should be, nothing is imported, and the failure names the line.
     pub fn import(&self, from: &mut dyn BufRead, name: &str) -> Result<Imported> {
@@ -262,9 +261,9 @@ fn check_header(format: &str, schema_version: u32, rbench: &str) -> Result<(), E
     if format != FORMAT {
         return Err(format!("the format is `{format}`, not `{FORMAT}`").into());
     }
-    if !(1..=SCHEMA_VERSION).contains(&schema_version) {
+    if schema_version != SCHEMA_VERSION {
         return Err(format!(
-            "rbench {rbench} wrote schema {schema_version}; this one reads up to {SCHEMA_VERSION}"
+            "rbench {rbench} wrote schema {schema_version}; this one reads schema {SCHEMA_VERSION}"
         )
         .into());
     }

@@ -1,5 +1,5 @@
 //! The lines of an export, which are a public interface. Where they hold values of the model, these are
-//! exchanged under the names that the model gives them; aliases there are the names of schema 1.
+//! exchanged under the names that the model gives them.
 
 use std::time::{Duration, SystemTime};
 
@@ -24,43 +24,22 @@ const MOST_WITHOUT_FLOOR: u64 = 1000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Header {
-        format: String,
-        schema_version: u32,
-        rbench: String,
-    },
+    Header { format: String, schema_version: u32, rbench: String },
     Experiment(Box<ExperimentLine>),
     Build(RecordedBuild),
-    Unmeasured {
-        benchmark: Benchmark,
-        verdict: Sameness,
-    },
+    Unmeasured { benchmark: Benchmark, verdict: Sameness },
     Execution(Box<ExecutionLine>),
-    Failure {
-        benchmark: Benchmark,
-        #[serde(alias = "turn")]
-        slot: Slot,
-        reason: String,
-    },
-    Skip {
-        benchmark: Benchmark,
-        #[serde(alias = "turn")]
-        slot: Slot,
-        reason: String,
-    },
+    Failure { benchmark: Benchmark, slot: Slot, reason: String },
+    Skip { benchmark: Benchmark, slot: Slot, reason: String },
     Tuning(TuningLine),
-    End {
-        lines: usize,
-    },
+    End { lines: usize },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExperimentLine {
     pub(super) identity: String,
-    #[serde(alias = "begun")]
     begun_ns: i64,
-    #[serde(alias = "finished")]
     finished_ns: Option<i64>,
     machine: Machine,
     rbench: String,
@@ -69,11 +48,7 @@ pub(super) struct ExperimentLine {
     dimensions: Dimensions,
     seed: u64,
     versions: Vec<VersionLine>,
-    /// Schema 1 has none.
-    #[serde(default)]
     benchmarks: Vec<PlannedBenchmark>,
-    /// Schemas before 6 have none.
-    #[serde(default)]
     machine_state: Option<String>,
 }
 
@@ -89,7 +64,6 @@ struct VersionLine {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ExecutionLine {
     pub(super) benchmark: Benchmark,
-    #[serde(alias = "turn")]
     pub(super) slot: Slot,
     #[serde(flatten)]
     pub(super) execution: Execution,
@@ -100,8 +74,7 @@ pub(super) struct ExecutionLine {
 pub(super) struct TuningLine {
     benchmark: Benchmark,
     machine: Machine,
-    /// Schema 1 does not know for which floor a benchmark was tuned.
-    floor_ns: Option<u64>,
+    floor_ns: u64,
     iterations: u64,
 }
 
@@ -148,8 +121,6 @@ impl From<ExperimentLine> for ImportedExperiment {
             (PlannedVersion { version, toolchain }, failure)
         };
         let (versions, unbuildable) = line.versions.into_iter().map(version).unzip();
-        let (settings, settings_key) =
-            super::environment::without_values(line.settings, line.settings_key);
         Self {
             identity: line.identity,
             plan: ExperimentPlan {
@@ -157,8 +128,8 @@ impl From<ExperimentLine> for ImportedExperiment {
                 benchmarks: line.benchmarks,
                 machine: line.machine.into(),
                 rbench: line.rbench,
-                settings: settings.into(),
-                settings_key: settings_key.into(),
+                settings: line.settings.into(),
+                settings_key: line.settings_key.into(),
                 dimensions: line.dimensions,
                 seed: line.seed,
             },
@@ -172,17 +143,15 @@ impl From<ExperimentLine> for ImportedExperiment {
 
 impl From<Tuning> for TuningLine {
     fn from(Tuning { benchmark, machine, floor, iterations }: Tuning) -> Self {
-        let floor_ns = Some(nanoseconds::from_duration(floor));
-        Self { benchmark, machine, floor_ns, iterations }
+        Self { benchmark, machine, floor_ns: nanoseconds::from_duration(floor), iterations }
     }
 }
 
 impl TuningLine {
-    /// What it says; nothing that helps, if it does not say for which floor, or if so many iterations would
-    /// last far longer than the floor asks for: a benchmark that believed it would not end.
+    /// What it says; nothing if so many iterations would last far longer than the floor asks for: a benchmark
+    /// that believed it would not end.
     pub(super) fn tuning(self) -> Option<Tuning> {
         let Self { benchmark, machine, floor_ns, iterations } = self;
-        let floor_ns = floor_ns?;
         let most = floor_ns.saturating_mul(MOST_PER_NANOSECOND).max(MOST_WITHOUT_FLOOR);
         let floor = Duration::from_nanos(floor_ns);
         (iterations <= most).then_some(Tuning { benchmark, machine, floor, iterations })

@@ -46,25 +46,19 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
 }
 
 #[test]
-fn a_store_of_a_newer_rbench_is_refused() {
-    let (directory, store) = store();
-    drop(store);
-    let newer = schema::VERSION + 1;
-    sqlite(&path(&directory)).pragma_update(None, "user_version", newer).unwrap();
-    assert_refused(&path(&directory), "a newer rbench wrote it: its schema is 7");
-    // Whoever owns a name in a registry is not who made this.
-    let failure = Store::open(&path(&directory), &|| {}).unwrap_err().to_string();
-    assert!(failure.contains("git pull && cargo install --path ."), "{failure}");
-}
-
-#[test]
-fn a_store_of_an_older_rbench_is_refused_with_the_way_over_an_export() {
-    let (directory, store) = store();
-    drop(store);
-    sqlite(&path(&directory)).pragma_update(None, "user_version", 1).unwrap();
-    assert_refused(&path(&directory), "an older rbench wrote it: its schema is 1");
-    let failure = Store::open(&path(&directory), &|| {}).unwrap_err().to_string();
-    assert!(failure.contains("cargo rbench export") && failure.contains("cargo rbench import"));
+fn a_store_of_another_schema_is_refused_and_stays_as_it_is() {
+    for other in [0, schema::VERSION + 1] {
+        let (directory, store) = store();
+        drop(store);
+        let path = path(&directory);
+        sqlite(&path).pragma_update(None, "user_version", other).unwrap();
+        assert_refused(&path, &format!("its schema is {other}, this rbench uses 1"));
+        let failure = Store::open(&path, &|| {}).unwrap_err().to_string();
+        assert!(failure.contains(&format!("move {} away", path.display())), "{failure}");
+        // Whoever owns a name in a registry is not who made this.
+        let update = failure.contains("git pull && cargo install --path .");
+        assert_eq!(update, other > schema::VERSION, "{failure}");
+    }
 }
 
 #[test]

@@ -73,19 +73,6 @@ fn a_store_on_a_medium_that_cannot_be_written_is_read_and_says_what_it_cannot_do
 }
 
 #[test]
-fn a_store_of_schema_2_is_read_where_it_cannot_be_brought_up_to_date() {
-    let medium = Medium::new();
-    unmeasured::make_older(&medium.path());
-    medium.set_modes(0o555, 0o444);
-    as_ordinary_user(|| {
-        let store = Store::open(&medium.path(), &|| {}).unwrap();
-        let id = store.experiments().unwrap()[0].id;
-        assert_eq!(store.rows(&benchmark("parse"), &[id]).unwrap().len(), 8);
-        assert_eq!(store.unmeasured(id).unwrap(), []);
-    });
-}
-
-#[test]
 fn a_store_whose_newest_results_cannot_be_read_there_is_refused() {
     let medium = Medium::new();
     // What a killed process leaves: results in the log alone.
