@@ -28,7 +28,6 @@ mod sheet;
 mod simulation;
 mod stages;
 mod tables;
-#[path = "../signed_rank/wilcoxon.rs"]
 mod wilcoxon;
 mod year;
 
