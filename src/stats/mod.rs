@@ -11,7 +11,7 @@
 //! flags a change, make a [`Verdict`]. [`Components`] and
 //! [`Interval`] describe one version; [`plan`] and [`impact`] help to choose the dimensions.
 //!
-//! `studies/validate_statistics` compares all this with simulated experiments of known truth.
+//! `lab/src/bin/validate_statistics` compares all this with simulated experiments of known truth.
 //!
 //! ```
 //! use cargo_rbench::{

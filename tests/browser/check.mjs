@@ -1,6 +1,6 @@
 // Opens pages in a browser as their readers would: `node check.mjs PAGES SCREENSHOTS`.
 //
-// PAGES is what `cargo run --example html_samples -- PAGES` writes. Every page is opened in both colour schemes, at
+// PAGES is what `cargo run -p lab --bin html_samples -- PAGES` writes. Every page is opened in both colour schemes, at
 // three widths, with and without JavaScript; nothing may be requested, logged or found by axe. What is required is
 // told as lines for the table of .ci/report, in the file that $BARS names.
 import assert from "node:assert/strict";

@@ -1,7 +1,7 @@
 //! The price of a change, and what the highest price at which a series has one says.
 //!
-//! Simulated: independent normal values without a change, of equal variances. `studies/change_points` draws the
-//! tables, from up to a million series a row, and `studies/validate_statistics` checks them. Two things are added: 1 % to the
+//! Simulated: independent normal values without a change, of equal variances. `lab/src/bin/change_points` draws the
+//! tables, from up to a million series a row, and `lab/src/bin/validate_statistics` checks them. Two things are added: 1 % to the
 //! prices of 5 %, so that what the study's own error may hide is covered; and from 1,000 versions on, where fewer series
 //! are drawn, prices of .1 and .01 % that are at least 4.6 apart for each factor of ten.
 

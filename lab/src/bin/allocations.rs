@@ -1,0 +1,197 @@
+//! Whether allocations are counted exactly.
+//!
+//! `cargo run --release -p lab --bin allocations` counts the allocations of benchmarks of the fixture `allocations`, by
+//! each harness, with several global allocators, without and with LTO, each a hundred times in different initial
+//! states, and compares what comes with what is known. It fails if any count is wrong, or cannot be had where it should.
+//! It needs a nightly toolchain for libtest, and a C compiler for mimalloc.
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::Instant,
+};
+
+use cargo_metadata::{Message, TargetKind, semver::Version};
+use cargo_rbench::{
+    experiment::allocator_of,
+    harness::{
+        AllocationCounter, Conditions, Criterion, Divan, Executable, Harness, Libtest, Native,
+        Outcome, allocations_request, count_allocations,
+    },
+    model::Name,
+    process::{
+        Interrupt,
+        counting::allocations::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+    },
+};
+
+/// How often benchmarks of each harness are counted with each allocator, unless an argument says otherwise.
+const TIMES: usize = 100;
+
+/// What one call of each function of the fixture allocates: its `KNOWN`.
+const KNOWN: [(&str, u64, u64); 7] = [
+    ("nothing", 0, 0),
+    ("boxes", 5, 40),
+    ("grown", 6, 2016),
+    ("zeroed", 1, 1000),
+    ("aligned", 2, 256),
+    ("shrunk", 2, 110),
+    ("copied", 1, 256),
+];
+
+/// The features of the fixture, and with which kinds of LTO its allocations can be counted.
+const ALLOCATORS: [(&str, &[&str]); 4] = [
+    ("", &["off", "thin", "fat"]),
+    ("wrapper", &["off", "thin", "fat"]),
+    ("mimalloc", &["off", "thin", "fat"]),
+    ("arena", &["off"]),
+];
+
+fn main() -> ExitCode {
+    lab::program(run)
+}
+
+fn run() -> Result<bool, Box<dyn Error>> {
+    let project = lab::Project::of_fixture("allocations")?;
+    let library = library(project.scratch())?;
+    let times = std::env::args().nth(1).map_or(Ok(TIMES), |times| times.parse())?;
+    let mut all_reach = true;
+    println!("{:<10} {:<5} {:<12} {:>12} {:>8}", "allocator", "LTO", "harness", "exact", "ms each");
+    for (allocator, countable) in ALLOCATORS {
+        for lto in ["off", "thin", "fat"] {
+            for executable in build(&project, allocator, lto)? {
+                let counted = Counted::of(&executable, &library, times)?;
+                let is_expected = countable.contains(&lto);
+                let is_reached =
+                    counted.exact == if is_expected { times } else { 0 } && counted.wrong == 0;
+                all_reach &= is_reached;
+                let shown = if allocator.is_empty() { "C library" } else { allocator };
+                println!(
+                    "{shown:<10} {lto:<5} {:<12} {:>5} of {times} {:>8.1} {} {}",
+                    executable.target,
+                    counted.exact,
+                    counted.milliseconds,
+                    if is_reached { "reached" } else { "MISSED" },
+                    counted.refusal.unwrap_or_default(),
+                );
+            }
+        }
+    }
+    Ok(all_reach)
+}
+
+/// What came of an executable.
+struct Counted {
+    /// How many counts were exact, of allocations and bytes.
+    exact: usize,
+    /// How many were not.
+    wrong: usize,
+    /// Why it cannot be counted.
+    refusal: Option<String>,
+    milliseconds: f64,
+}
+
+impl Counted {
+    fn of(executable: &Executable, library: &Path, times: usize) -> Result<Self, Box<dyn Error>> {
+        let harness: Box<dyn Harness> = match executable.target.as_str() {
+            "by_criterion" => Box::new(Criterion { version: Version::new(0, 8, 0) }),
+            "by_divan" => Box::new(Divan { version: Version::new(0, 1, 21) }),
+            "by_native" => Box::new(Native),
+            _ => Box::new(Libtest),
+        };
+        let allocator = allocator_of(&executable.path)?;
+        let interrupt = Interrupt::new()?;
+        let conditions = Conditions::new(&interrupt);
+        let names = harness.list(executable, &conditions)?;
+        let mut counted = Self { exact: 0, wrong: 0, refusal: None, milliseconds: 0.0 };
+        let start = Instant::now();
+        let counter = AllocationCounter { library, allocator: &allocator };
+        for seed in 0..times {
+            let name = &names[seed % names.len()];
+            match one(&*harness, executable, name, seed as u64, &conditions, counter)? {
+                Ok(true) => counted.exact += 1,
+                Ok(false) => counted.wrong += 1,
+                Err(refusal) => {
+                    counted.refusal = Some(refusal);
+                    break;
+                }
+            }
+        }
+        counted.milliseconds = start.elapsed().as_secs_f64() * 1e3 / times as f64;
+        Ok(counted)
+    }
+}
+
+/// Whether the allocations of a benchmark and their bytes are what is known, or why they cannot be counted.
+fn one(
+    harness: &dyn Harness,
+    executable: &Executable,
+    name: &Name,
+    seed: u64,
+    conditions: &Conditions<'_>,
+    counter: AllocationCounter<'_>,
+) -> Result<Result<bool, String>, Box<dyn Error>> {
+    let request = allocations_request(harness.kind(), seed);
+    let outcome = count_allocations(harness, executable, name, &request, conditions, counter)?;
+    let execution = match outcome {
+        Outcome::Measured(execution) => execution,
+        Outcome::Skipped(reason) => return Ok(Err(reason)),
+    };
+    let known = KNOWN.iter().find(|(known, ..)| name.id.ends_with(known));
+    let (_, count, bytes) = known.ok_or("an unknown benchmark")?;
+    let found: Vec<f64> =
+        execution.series.iter().flat_map(|series| series.values.iter().copied()).collect();
+    let is_exact = found == [*count, *bytes].map(|number| number as f64);
+    if !is_exact {
+        println!("{} {}: {found:?}, and not {count} and {bytes}", executable.target, name.id);
+    }
+    Ok(Ok(is_exact))
+}
+
+/// The library that counts.
+fn library(place: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let (source, library) = (place.join("library.rs"), place.join("library.so"));
+    fs::write(&source, LIBRARY_SOURCE)?;
+    let mut rustc = Command::new("rustc");
+    let flags = LIBRARY_FLAGS.split(' ').chain(["--cap-lints=allow", "-o"]);
+    if rustc.args(flags).args([&library, &source]).status()?.success() {
+        Ok(library)
+    } else {
+        Err("the library cannot be compiled".into())
+    }
+}
+
+/// The bench targets of the fixture with this allocator and LTO.
+fn build(
+    project: &lab::Project,
+    allocator: &str,
+    lto: &str,
+) -> Result<Vec<Executable>, Box<dyn Error>> {
+    let directory = project.tree.path();
+    let output = Command::new("cargo")
+        .args(["+nightly", "bench", "--no-run", "--benches", "--features", "libtest", "--features"])
+        .args([allocator, "--message-format=json-render-diagnostics", "--target-dir"])
+        .arg(project.scratch().join("target"))
+        .env("CARGO_PROFILE_BENCH_LTO", lto)
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .current_dir(directory)
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let mut executables = Vec::new();
+    for message in Message::parse_stream(&output.stdout[..]) {
+        let Message::CompilerArtifact(artifact) = message? else { continue };
+        if artifact.target.kind == [TargetKind::Bench] {
+            // The next ones replace it.
+            let path = artifact.executable.ok_or("no executable")?.into_std_path_buf();
+            let (target, directory) = (artifact.target.name, directory.to_owned());
+            executables.push(Executable { target, path, directory, ..Executable::default() });
+        }
+    }
+    Ok(executables)
+}

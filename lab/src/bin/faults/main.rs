@@ -1,0 +1,271 @@
+//! What is left, what fails and what is stored when benchmarks that take turns misbehave.
+//!
+//! `cargo run --release -p lab --bin faults [FAULTS] [SEED]` throws faults at two versions of the fixture `faults`,
+//! 1,000 unless told otherwise: one version or both crash, hang, are stopped, fork, leave processes behind or
+//! read other clocks, at random times. Most are pairs of processes, and a third are whole experiments, in this
+//! process; a few dozen are comparisons by the real program, which gets a signal in half of them. After each,
+//! nothing may hang or be left; only the version with the fault may fail, for its own reason; the other
+//! benchmark must have all its executions, in turns; and executions in turns must be stored as whole pairs. It
+//! fails if anything is wrong.
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use cargo_rbench::{
+    cli::{Cli, Command},
+    experiment::{ExperimentSettings, Runner},
+    harness::Executable,
+    model::Interleave,
+    process::Interrupt,
+    project::Project,
+    settings::{Patience, Purpose},
+    stats::Random,
+};
+use rustix::process::Signal;
+
+use kind::{Fault, Kind, file};
+use left::Left;
+use pair::Pairs;
+use program::Programs;
+use tally::{Tally, Wrong};
+use watch::watched;
+use whole::{Silent, Whole};
+
+mod kind;
+mod left;
+mod pair;
+mod program;
+mod stored;
+mod tally;
+mod watch;
+mod whole;
+
+/// How comparisons are made: as little as possible.
+const COMPARE: [&str; 19] = [
+    "--filter",
+    "good",
+    "--filter",
+    "bad",
+    "--strategy",
+    "relink",
+    "-l",
+    "2",
+    "-m",
+    "2",
+    "-n",
+    "5",
+    "--warm-up",
+    "2ms",
+    "--floor",
+    "200us",
+    "--deadline",
+    "20s",
+    "--no-confirm",
+];
+/// The executions of one benchmark in a comparison: 2 versions × 2 builds × 2.
+const EXECUTIONS: usize = 8;
+
+/// How long one trial in this process may take: several deadlines, after each of which a process that is
+/// stopped is killed after two seconds more.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    lab::program(run)
+}
+
+fn run() -> Result<bool, Box<dyn Error>> {
+    let Some(home) = std::env::var_os(HOME) else { return in_a_home_of_its_own() };
+    let home = PathBuf::from(home);
+    let mut arguments = std::env::args().skip(1);
+    let faults: usize = arguments.next().map_or(Ok(1000), |text| text.parse())?;
+    let random = Random::new(arguments.next().map_or(Ok(1), |text| text.parse())?);
+    let project = lab::Project::of_fixture("faults")?;
+    let (tree, file) = (&project.tree, home.join("faults"));
+    let literal = format!("{:?}", file.display().to_string());
+    fs::write(tree.path().join(".gitignore"), "target\n")?;
+    tree.edit("src/lib.rs", |text| text.replace("\"/no/file\"", &literal))?;
+    tree.commit("Read the file of faults")?;
+    tree.edit("src/lib.rs", |text| text.replace("\"BASE\"", "\"HEAD\""))?;
+    tree.commit("Head")?;
+    let mut trials = Trials { home, file, tally: Tally::default(), random };
+    let programs = Programs {
+        rbench: lab::rbench::build()?,
+        tree: tree.path().to_owned(),
+        file: trials.file.clone(),
+        environment: vec![("RBENCH_CACHE_DIR", trials.home.join("cache"))],
+        executions: EXECUTIONS,
+    };
+    let real = (faults / 25).max(1);
+    trials.in_this_process(tree.path(), faults - real)?;
+    trials.by_the_program(&programs, project.scratch(), real)?;
+    Ok(trials.tally.print())
+}
+
+/// Where what is made is to be, for this process and all others.
+const HOME: &str = "FAULTS_HOME";
+
+/// The same program with a directory for temporary files that no other program uses.
+fn in_a_home_of_its_own() -> Result<bool, Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    let temporary = home.path().join("tmp");
+    fs::create_dir(&temporary)?;
+    let status = std::process::Command::new(std::env::current_exe()?)
+        .args(std::env::args_os().skip(1))
+        .env(HOME, home.path())
+        .env("TMPDIR", temporary)
+        .env("RBENCH_CACHE_DIR", home.path().join("cache"))
+        .status()?;
+    Ok(status.success())
+}
+
+struct Trials {
+    home: PathBuf,
+    file: PathBuf,
+    tally: Tally,
+    random: Random,
+}
+
+impl Trials {
+    /// Writes the file of faults; with `once`, for one process of each version.
+    fn prepare(&self, faults: &[Fault; 2], once: bool) -> Result<(), Box<dyn Error>> {
+        for version in ["BASE", "HEAD"] {
+            let _ = fs::remove_file(format!("{}.{version}", self.file.display()));
+        }
+        let cannot = |error| format!("cannot write {}: {error}", self.file.display());
+        Ok(fs::write(&self.file, file(faults, once)).map_err(cannot)?)
+    }
+
+    fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+        let project = Project::find(Some(&tree.join("Cargo.toml")))?;
+        let words = ["compare"].into_iter().chain(COMPARE).map(|word| match word {
+            // Of those that run to it, each takes several.
+            "20s" => "1s".to_owned(),
+            word => word.to_owned(),
+        });
+        let Command::Compare(args) = Cli::of_words(&words.collect::<Vec<_>>())?.command else {
+            return Err("the words are not those of a comparison".into());
+        };
+        let (interleave, patience) = (Interleave::Turns, Patience::OneLook);
+        let purpose = Purpose::Comparison { interleave, patience };
+        let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
+        let interrupt = Interrupt::new()?;
+        let runner = Runner::open(&project, settings, &interrupt, &Silent)?;
+        let revisions = ["HEAD~1", "HEAD"].map(|revision| project.repository.resolve(revision));
+        let [base, head] = revisions;
+        let versions = [runner.list(base?)?, runner.list(head?)?];
+        let benchmarks = versions[0].benchmarks();
+        let builds =
+            runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
+        let mut executables = Vec::new();
+        for (version, builds) in versions.iter().zip(&builds.versions) {
+            let listed = version.listing.targets.first().ok_or("no target")?;
+            let target = builds.targets.first().ok_or("no build")?;
+            let path = target.builds.first().ok_or("no build")?.executable.clone();
+            let directory = self.home.clone();
+            executables.push(Executable { path, directory, ..listed.executable.clone() });
+        }
+        let executables = executables.try_into().map_err(|_| "two versions")?;
+        let homes = [self.home.clone(), self.home.clone()];
+        let pairs = Pairs::new(executables, homes, &self.home)?;
+        let whole = Whole {
+            runner: &runner,
+            versions: &versions,
+            builds: &builds,
+            benchmarks,
+            executions: EXECUTIONS,
+        };
+        // Until iterations are known.
+        self.prepare(&[Fault::NONE; 2], false)?;
+        whole.throw(&[Fault::NONE; 2], false)?;
+        let left = Left::watching(&self.home, &std::env::temp_dir());
+        let scratch = tree.parent().ok_or("no parent")?;
+        let left = [left, Left::watching(scratch, &std::env::temp_dir())];
+        for number in 0..count {
+            self.one_in_this_process(number, &pairs, &whole, &left)?;
+        }
+        Ok(())
+    }
+
+    fn one_in_this_process(
+        &mut self,
+        number: usize,
+        pairs: &Pairs,
+        whole: &Whole<'_>,
+        left: &[Left; 2],
+    ) -> Result<(), Box<dyn Error>> {
+        let is_whole = number % 3 == 2;
+        // An experiment has many executions, and one that hangs is tried in several ways.
+        let wanted = |kind: &Kind| !(is_whole && kind.is_slow) || number % 30 == 2;
+        let faults = Fault::draw_pair(&mut self.random, wanted);
+        let once = is_whole && self.random.chance(0.3);
+        let interrupted = !is_whole && self.random.chance(0.15);
+        self.prepare(&faults, once)?;
+        let kill = || left.iter().for_each(Left::kill);
+        let (found, hung) = watched(PATIENCE, kill, || {
+            if is_whole {
+                whole.throw(&faults, once)
+            } else {
+                pairs.throw(&faults, interrupted, &mut self.random)
+            }
+        });
+        let mut found = found?;
+        if hung {
+            found.push((Wrong::Hang, format!("it took more than {PATIENCE:?}")));
+        }
+        for left in left {
+            found.extend(left.found().into_iter().map(|what| (Wrong::Left, what)));
+            left.kill();
+        }
+        let (level, signal) = match (is_whole, once, interrupted) {
+            (true, true, _) => ("whole", "once"),
+            (true, false, _) => ("whole", ""),
+            (false, _, true) => ("pair", "interrupt"),
+            (false, _, false) => ("pair", ""),
+        };
+        self.tally.add(level, &faults, signal, &found);
+        Ok(())
+    }
+
+    fn by_the_program(
+        &mut self,
+        programs: &Programs,
+        scratch: &Path,
+        count: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let left = Left::watching(scratch, &std::env::temp_dir());
+        for number in 0..count {
+            let signal = match number % 6 {
+                0 => Some(Signal::KILL),
+                2 => Some(Signal::INT),
+                4 => Some(Signal::TERM),
+                _ => None,
+            };
+            // What a benchmark itself started goes on when rbench is killed.
+            let wanted = |kind: &Kind| {
+                !(kind.is_slow || signal == Some(Signal::KILL) && kind.leaves_processes)
+            };
+            let faults = Fault::draw_pair(&mut self.random, wanted);
+            let once = signal.is_some() && self.random.chance(0.5);
+            self.prepare(&faults, once)?;
+            let mut found = programs.throw(&faults, once, signal, &mut self.random)?;
+            found.extend(left.found().into_iter().map(|what| (Wrong::Left, what)));
+            left.kill();
+            let name = match signal {
+                Some(Signal::KILL) => "SIGKILL",
+                Some(Signal::INT) => "SIGINT",
+                Some(_) => "SIGTERM",
+                None => "",
+            };
+            self.tally.add("program", &faults, name, &found);
+        }
+        println!();
+        Ok(())
+    }
+}

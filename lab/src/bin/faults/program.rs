@@ -1,0 +1,161 @@
+//! The real program: compared by a process of its own, which may get a signal.
+
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cargo_rbench::{stats::Random, store::Store};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    COMPARE,
+    kind::Fault,
+    stored::Happened,
+    tally::{Finding, Wrong},
+};
+
+/// How long a comparison may take at most.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What compares.
+pub struct Programs {
+    /// The program.
+    pub rbench: PathBuf,
+    /// The working tree.
+    pub tree: PathBuf,
+    /// The file with the faults.
+    pub file: PathBuf,
+    /// What else it is given.
+    pub environment: Vec<(&'static str, PathBuf)>,
+    /// How many executions each benchmark has in all.
+    pub executions: usize,
+}
+
+impl Programs {
+    /// Compares with these faults, which are in the file already, and with a signal at some time; where one
+    /// came, compares again without either. With `once`, faults come once, and the signal soon after.
+    pub fn throw(
+        &self,
+        faults: &[Fault; 2],
+        once: bool,
+        signal: Option<Signal>,
+        random: &mut Random,
+    ) -> Result<Vec<Finding>, Box<dyn Error>> {
+        let begin = Instant::now();
+        let mut child = self.start()?;
+        if let Some(signal) = signal {
+            // Within the first executions, or a little later.
+            let before = self.rows()?;
+            while child.try_wait()?.is_none()
+                && (if once { !self.came() } else { self.rows()? == before })
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let longest = if once { 60_000 } else { 300_000 };
+            thread::sleep(Duration::from_micros(random.below(longest) as u64));
+            kill_process(Pid::from_child(&child), signal)?;
+        }
+        let Some(ended) = end(&mut child, begin)? else {
+            return Ok(vec![(Wrong::Hang, "the comparison goes on".to_owned())]);
+        };
+        let ended = ended.code();
+        let mut found = self.check(faults, once, signal.is_none())?;
+        let expected: &[Option<i32>] = match signal {
+            None => &[Some(0), Some(1), Some(4)],
+            Some(Signal::KILL) => &[None, Some(0), Some(1), Some(4)],
+            Some(_) => &[Some(130), Some(0), Some(1), Some(4)],
+        };
+        if !expected.contains(&ended) {
+            found.push((Wrong::Failure, format!("the comparison ended with {ended:?}")));
+        }
+        if signal.is_some() {
+            std::fs::write(&self.file, "")?;
+            let mut again = self.start()?;
+            match end(&mut again, Instant::now())? {
+                Some(_) => found.extend(self.check_resumed(faults)?),
+                None => found.push((Wrong::Hang, "the second comparison goes on".to_owned())),
+            }
+        }
+        Ok(found)
+    }
+
+    fn start(&self) -> Result<Child, Box<dyn Error>> {
+        let child = Command::new(&self.rbench)
+            .arg("compare")
+            .args(["HEAD~1", "HEAD"])
+            .args(COMPARE)
+            .current_dir(&self.tree)
+            .envs(self.environment.iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Ok(child.map_err(|error| format!("cannot run {}: {error}", self.rbench.display()))?)
+    }
+
+    fn store(&self) -> Result<Store<'static>, Box<dyn Error>> {
+        Ok(Store::open(&self.tree.join(".rbench/results.sqlite"), &|| {})?)
+    }
+
+    /// Whether a fault that comes once has come in any version.
+    fn came(&self) -> bool {
+        let marks = ["BASE", "HEAD"].map(|version| format!("{}.{version}", self.file.display()));
+        marks.iter().any(|mark| Path::new(mark).exists())
+    }
+
+    /// The number of the newest experiment, and how many executions of good ones it has.
+    fn rows(&self) -> Result<(usize, usize), Box<dyn Error>> {
+        let store = self.store()?;
+        let experiments = store.experiments()?;
+        let Some(newest) = experiments.last() else { return Ok((0, 0)) };
+        let mut rows = 0;
+        for benchmark in store.benchmarks()? {
+            rows += store.rows(&benchmark, &[newest.id])?.len();
+        }
+        Ok((experiments.len(), rows))
+    }
+
+    fn check(
+        &self,
+        faults: &[Fault; 2],
+        once: bool,
+        is_whole: bool,
+    ) -> Result<Vec<Finding>, Box<dyn Error>> {
+        let store = self.store()?;
+        let experiments = store.experiments()?;
+        let newest = experiments.last().ok_or("there is no experiment")?;
+        let whole = is_whole.then_some(self.executions);
+        Happened { faults, once, whole }.check(&store, newest.id)
+    }
+
+    /// The experiment that the second comparison finished. The first one may have come to its end, or may have
+    /// found a failure, which is kept.
+    fn check_resumed(&self, faults: &[Fault; 2]) -> Result<Vec<Finding>, Box<dyn Error>> {
+        let store = self.store()?;
+        let experiments = store.experiments()?;
+        let newest = experiments.last().ok_or("there is no experiment")?;
+        let mut found = Happened { faults, once: true, whole: Some(self.executions) }
+            .check(&store, newest.id)?;
+        if newest.finished.is_none() {
+            found.push((Wrong::Half, "the experiment is not finished".to_owned()));
+        }
+        Ok(found)
+    }
+}
+
+/// How a process ended that began then; none if it had to be killed.
+fn end(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>, Box<dyn Error>> {
+    while begin.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}

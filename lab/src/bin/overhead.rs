@@ -1,0 +1,87 @@
+//! What rbench adds to the time of the executions that it measures.
+//!
+//! `cargo run --release -p lab --bin overhead [EXECUTIONS]` carries out that many executions (100 unless told
+//! otherwise) of 100 ms each: 50 ms of warm-up and 5 measurements of 10 ms, of two versions in two builds,
+//! as `cargo rbench compare` does, each stored and on the disk before the next starts. It prints the time
+//! that this took in all, and what of it the processes themselves took. It fails if the ratio of the two is
+//! above 1.05.
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::{
+    error::Error,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use cargo_rbench::{
+    cli::{Cli, Command},
+    console::Console,
+    experiment::{ExperimentSettings, Runner},
+    model::Stage,
+    process::{Interrupt, Kept},
+    project::Project,
+    settings::Purpose,
+};
+
+/// The most that the measuring may take, in times of the processes alone.
+const MOST: f64 = 1.05;
+
+/// Builds of each of the two versions.
+const BUILDS: usize = 2;
+
+fn main() -> ExitCode {
+    lab::program(run)
+}
+
+fn run() -> Result<bool, Box<dyn Error>> {
+    let executions: usize = std::env::args().nth(1).map_or(Ok(100), |text| text.parse())?;
+    let compared = lab::Project::compared()?;
+    let manifest = compared.tree.path().join("Cargo.toml");
+    let project = Project::find(Some(&manifest))?;
+    let words = format!(
+        "compare --exact --filter steady -l {BUILDS} -m {} -n 5 --warm-up 50ms --floor 10ms",
+        executions.div_ceil(2 * BUILDS)
+    );
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let Command::Compare(args) = Cli::of_words(&words)?.command else {
+        return Err("the words are not those of a comparison".into());
+    };
+    let settings =
+        ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
+    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
+    let runner = Runner::open(&project, settings, &interrupt, &console)?;
+    let resolve = |revision| project.repository.resolve(revision);
+    let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];
+    let benchmarks = versions[0].benchmarks();
+    let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
+    let begun = runner.begin(&versions, &benchmarks, &builds)?;
+
+    let start = Instant::now();
+    runner.measure(&begun, Stage::First, &versions, &builds, &benchmarks)?;
+    let all = start.elapsed();
+
+    let mut processes = Vec::new();
+    for benchmark in &benchmarks {
+        for row in runner.store.rows(benchmark, &[begun.id])? {
+            processes
+                .push(row.outcome.map_err(|unmeasured| unmeasured.to_string())?.resources.wall);
+        }
+    }
+    Ok(print(all, &processes))
+}
+
+/// Prints where the time went, and says whether that is good enough.
+fn print(all: Duration, processes: &[Duration]) -> bool {
+    let alone: Duration = processes.iter().sum();
+    let each = |time: Duration| 1e3 * time.as_secs_f64() / processes.len() as f64;
+    let ratio = all.as_secs_f64() / alone.as_secs_f64();
+    println!("{} executions in {:.2} s; of each:", processes.len(), all.as_secs_f64());
+    println!("{:>10.3} ms the process itself", each(alone));
+    println!(
+        "{:>10.3} ms finding its build, reading what it printed, storing it on the disk",
+        each(all.saturating_sub(alone))
+    );
+    println!("measuring / processes: {ratio:.4}, at most {MOST}");
+    ratio <= MOST
+}

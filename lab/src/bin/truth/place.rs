@@ -1,0 +1,124 @@
+//! The directory of a study: the repository with all versions, and what was said of them.
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use git2::{Repository, build::CheckoutBuilder};
+use lab::WorkingTree;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::trial::{BASE, Trial};
+
+/// Where a study keeps what it has.
+pub struct Place {
+    root: PathBuf,
+}
+
+impl Place {
+    /// The directory of a study, new or not.
+    pub fn new(root: &Path) -> Result<Self, Box<dyn Error>> {
+        fs::create_dir_all(root.join("said"))?;
+        Ok(Self { root: root.canonicalize()? })
+    }
+
+    /// The repository of the fixture.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// Where rbench keeps its checkouts.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// All measurements.
+    pub fn store(&self) -> PathBuf {
+        self.project().join(".rbench/results.sqlite")
+    }
+
+    /// A directory for criterion alone.
+    pub fn criterion(&self) -> PathBuf {
+        self.root.join("criterion")
+    }
+
+    /// Where the messages of a program go.
+    pub fn messages(&self, name: &str) -> PathBuf {
+        self.root.join("said").join(format!("{name}.stderr"))
+    }
+
+    /// Makes the repository, or adds to it the versions that it lacks: a tag for each.
+    pub fn make_versions(&self, trials: &[Trial]) -> Result<(), Box<dyn Error>> {
+        let path = self.project();
+        if !path.join(".git").exists() {
+            let tree = WorkingTree::of_fixture("truth", path.clone())?;
+            fs::write(path.join(".gitignore"), "/target\n")?;
+            tree.commit("Ignore what cargo makes")?;
+            tag(&Repository::open(&path)?, BASE)?;
+        }
+        let git = Repository::open(&path)?;
+        for trial in trials {
+            let name = trial.head();
+            if git.find_reference(&format!("refs/tags/{name}")).is_ok() {
+                continue;
+            }
+            self.check_out(BASE)?;
+            for edit in trial.edits(&|file: &str| fs::read_to_string(path.join(file)))? {
+                let file = path.join(&edit.file);
+                if fs::read_to_string(&file)? == edit.text {
+                    return Err(format!("{name} changes nothing in {}", edit.file).into());
+                }
+                fs::write(file, edit.text)?;
+            }
+            WorkingTree::at(path.clone()).commit(&name)?;
+            tag(&git, &name)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the files those of a version.
+    pub fn check_out(&self, name: &str) -> Result<(), Box<dyn Error>> {
+        let git = Repository::open(self.project())?;
+        let commit = git.revparse_single(&format!("refs/tags/{name}"))?.peel_to_commit()?;
+        git.checkout_tree(commit.as_object(), Some(CheckoutBuilder::new().force()))?;
+        Ok(git.set_head_detached(commit.id())?)
+    }
+
+    /// What was said before under this name.
+    pub fn said<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Box<dyn Error>> {
+        match fs::read(self.said_file(name)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What was said before under this name, or what `ask` gives, which is then kept.
+    pub fn ask_once<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        ask: impl FnOnce() -> Result<T, Box<dyn Error>>,
+    ) -> Result<T, Box<dyn Error>> {
+        if let Some(said) = self.said(name)? {
+            return Ok(said);
+        }
+        let answer = ask()?;
+        // A study that is killed here has all of an answer, or nothing.
+        let unfinished = self.root.join("said").join("unfinished");
+        fs::write(&unfinished, serde_json::to_vec_pretty(&answer)?)?;
+        fs::rename(unfinished, self.said_file(name))?;
+        Ok(answer)
+    }
+
+    fn said_file(&self, name: &str) -> PathBuf {
+        self.root.join("said").join(format!("{name}.json"))
+    }
+}
+
+fn tag(git: &Repository, name: &str) -> Result<(), Box<dyn Error>> {
+    let head = git.head()?.peel_to_commit()?;
+    git.tag_lightweight(name, head.as_object(), false)?;
+    Ok(())
+}

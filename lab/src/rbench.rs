@@ -1,0 +1,23 @@
+//! rbench as a program, for studies that run it as users do.
+
+use std::{error::Error, ffi::OsString, path::PathBuf, process::Command};
+
+/// Cargo tells programs it runs where it is.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds rbench beside this program; where it is.
+pub fn build() -> Result<PathBuf, Box<dyn Error>> {
+    let target = std::env::current_exe()?;
+    let target = target.ancestors().nth(2).ok_or("this program is not in a target directory")?;
+    let built = Command::new(cargo())
+        .args(["build", "--release", "--bins", "--quiet", "--target-dir"])
+        .arg(target)
+        .current_dir(crate::root())
+        .status()?;
+    if !built.success() {
+        return Err("cargo cannot build rbench".into());
+    }
+    Ok(target.join("release/cargo-rbench"))
+}
