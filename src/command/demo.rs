@@ -174,7 +174,7 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
             $ cargo rbench diff HEAD~1 HEAD        # the functions whose machine code changed\n"
 }
 
-fn marked(explanation: &Explanation) -> (&'static str, anstyle::Style) {
+fn marked(explanation: &Explanation) -> (&'static str, style::Role) {
     if explanation.as_expected {
         ("As expected", style::GOOD)
     } else {

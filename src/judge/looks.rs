@@ -11,7 +11,7 @@ pub struct SomeBuilds<'s> {
     /// The stage.
     pub stage: Stage,
     /// The seeds of the builds; those of all if absent.
-    seeds: Option<&'s [LayoutSeed]>,
+    pub seeds: Option<&'s [LayoutSeed]>,
 }
 
 impl SomeBuilds<'_> {

@@ -2,44 +2,21 @@
 
 use super::visible::{visible, visible_lines};
 
-/// As much of `parts` as has room, in bytes, with the number of those that have not.
-pub fn cut(parts: impl Iterator<Item = String>, room: usize, things: &str) -> String {
-    let mut text = String::new();
-    let mut left_out = 0;
-    for part in parts {
-        if left_out > 0 || text.len() + part.len() > room {
-            left_out += 1;
-        } else {
-            text += &part;
-        }
-    }
-    if left_out > 0 {
-        text += &format!("\n… and {left_out} more {things}\n");
-    }
-    text
-}
-
-/// Text that a click unfolds.
-pub fn folded(summary: &str, text: &str) -> String {
-    format!("\n<details><summary>{summary}</summary>\n{text}\n</details>\n")
-}
-
-/// A message: one line as it is, several as a block.
-pub fn message(text: &str) -> String {
-    match text.split_once('\n') {
-        None => format!("{}\n", escaped(text)),
-        Some((first, rest)) => {
-            let block = fenced(&format!("{rest}\n")).replace('\n', "\n  ");
-            format!("{}\n{}\n", escaped(first), block.trim_end())
-        }
-    }
-}
-
 /// A block of text as it is, whatever backticks it has.
 pub fn fenced(text: &str) -> String {
+    fenced_as("text", text)
+}
+
+/// The same in a language.
+pub fn fenced_as(language: &str, text: &str) -> String {
     let text = visible_lines(text);
-    let fence = "`".repeat(longest_run(&text).max(2) + 1);
-    format!("\n{fence}text\n{text}{fence}\n")
+    let fence = fence(&text);
+    format!("\n{fence}{language}\n{text}{fence}\n")
+}
+
+/// What begins and ends a block with this text in it.
+pub fn fence(text: &str) -> String {
+    "`".repeat(longest_run(text).max(2) + 1)
 }
 
 /// A span of text as it is: HTML and markup mean nothing in it. The fence is longer than any run of
@@ -112,12 +89,5 @@ mod tests {
             escaped("<b> *x* @me\n# y"),
             "&lt;b&gt; \\*x\\* \\@\u{2060}me\\\\n\\#\u{2060} y"
         );
-    }
-
-    #[test]
-    fn what_has_no_room_is_counted() {
-        let parts = || ["aaaa", "bbbb", "c"].map(str::to_owned).into_iter();
-        assert_eq!(cut(parts(), 4, "rows"), "aaaa\n… and 2 more rows\n");
-        assert_eq!(cut(parts(), 9, "rows"), "aaaabbbbc");
     }
 }

@@ -9,6 +9,7 @@ mod date;
 pub mod diagnose;
 pub mod diff;
 pub mod doctor;
+pub mod document;
 pub mod exec;
 pub mod explain;
 pub mod find;
@@ -24,6 +25,7 @@ mod prose;
 pub mod quantity;
 mod reach;
 mod reason;
+pub mod render;
 pub mod selftest;
 pub mod sentence;
 mod shares;
@@ -39,25 +41,34 @@ pub use accepted::idle_note;
 pub use command_line::CommandLine;
 pub use json::SCHEMA_VERSION;
 
+use document::{Document, Medium};
+
 use crate::failure::{Exit, Failure, Result};
 
-/// What a command reports. Each format of each report has a file of its own.
+/// What a command reports: one document for people, in three forms, and JSON for programs.
 pub trait Report {
-    /// For people at a terminal with so many columns, with escape sequences for [styles](style).
-    fn text(&self, columns: usize) -> String;
+    /// For people.
+    fn document(&self, medium: Medium) -> Document {
+        let _ = medium;
+        Document::default()
+    }
 
     /// For programs: a JSON document, the same for every reader. Its shape is public: `schemas/` has it.
     fn json(&self) -> Result<String>;
 
-    /// For pull requests and web pages: the text in a block, unless the report has a form of its own.
-    fn markdown(&self) -> String {
-        let block = markdown::fenced(&style::plain(&self.text(PLAIN_COLUMNS)));
-        block.trim_start().to_owned()
+    /// For people at a terminal with so many columns, with escape sequences for [roles](style::Role).
+    fn text(&self, columns: usize) -> String {
+        render::text(&self.document(Medium::Terminal { columns }), columns)
     }
 
-    /// For a browser: a page that needs no network. The text, unless the report has a form of its own.
+    /// For pull requests.
+    fn markdown(&self) -> String {
+        render::markdown(&self.document(Medium::Markdown))
+    }
+
+    /// For a browser: a page that needs no network.
     fn html(&self) -> Result<String> {
-        html::plain(&style::plain(&self.text(PLAIN_COLUMNS)), &self.json()?)
+        render::html(&self.document(Medium::Page), &self.json()?)
     }
 
     /// For spreadsheets: comma-separated values, if the report has them.
@@ -94,26 +105,5 @@ impl Format {
             Self::Csv => report.csv(),
             Self::Html => report.html(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn output_of_others_does_not_end_the_block_of_a_report() {
-        struct Hostile;
-        impl Report for Hostile {
-            fn text(&self, _: usize) -> String {
-                "a: skipped: no\n```\n# not a heading\n".to_owned()
-            }
-
-            fn json(&self) -> Result<String> {
-                Ok(String::new())
-            }
-        }
-        let expected = "````text\na: skipped: no\n```\n# not a heading\n````\n";
-        assert_eq!(Hostile.markdown(), expected);
     }
 }

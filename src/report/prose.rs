@@ -22,16 +22,6 @@ pub fn filled(text: &str, columns: usize) -> String {
     textwrap::fill(&bound, options).replace('\u{a0}', " ") + "\n"
 }
 
-/// The same, but only of the first line: a failure has lines of its own, with commands in them.
-pub fn first_line_filled(text: &str, columns: usize) -> String {
-    let mut lines = text.lines();
-    let mut filled = filled(lines.next().unwrap_or_default(), columns);
-    for line in lines {
-        filled += &format!("{INDENT}{line}\n");
-    }
-    filled
-}
-
 /// Words as the beginning of a sentence.
 pub fn capitalised(words: &str) -> String {
     let mut characters = words.chars();

@@ -1,29 +1,61 @@
 //! The colours of reports: few, and never the only way to convey something.
 //!
-//! Texts contain escape sequences. The console removes them for `NO_COLOR`, pipes and terminals without
-//! colours, and [`plain`] removes them for files.
+//! Texts for a terminal contain escape sequences. The console removes them for `NO_COLOR`, pipes and terminals
+//! without colours, and [`plain`] removes them for files.
 
 use anstyle::{AnsiColor, Style};
 
 use super::visible::visible;
 
-/// The heads of tables and sections.
-pub const HEAD: Style = Style::new().bold();
-/// What is worse, and failures of the whole.
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is better.
-pub const GOOD: Style = AnsiColor::Green.on_default();
-/// What needs a look: failed, not shown either way, a warning.
-pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-/// What is there for completeness.
-pub const QUIET: Style = Style::new().dimmed();
+/// What a piece of text is, which decides its colour at a terminal and its emphasis elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// All that is nothing else.
+    #[default]
+    Plain,
+    /// The heads of tables and sections.
+    Head,
+    /// What is worse, and failures of the whole.
+    Bad,
+    /// What is better.
+    Good,
+    /// What needs a look: failed, not shown either way, a warning.
+    Doubtful,
+    /// What is there for completeness.
+    Quiet,
+}
 
-/// `text` in this style. Nothing in it steers the terminal.
-pub fn paint(style: Style, text: &str) -> String {
+/// [`Role::Head`].
+pub const HEAD: Role = Role::Head;
+/// [`Role::Bad`].
+pub const BAD: Role = Role::Bad;
+/// [`Role::Good`].
+pub const GOOD: Role = Role::Good;
+/// [`Role::Doubtful`].
+pub const DOUBTFUL: Role = Role::Doubtful;
+/// [`Role::Quiet`].
+pub const QUIET: Role = Role::Quiet;
+
+impl Role {
+    const fn ansi(self) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            Self::Head => Style::new().bold(),
+            Self::Bad => AnsiColor::Red.on_default().bold(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Doubtful => AnsiColor::Yellow.on_default(),
+            Self::Quiet => Style::new().dimmed(),
+        }
+    }
+}
+
+/// `text` in the colour of this role. Nothing in it steers the terminal.
+pub fn paint(role: Role, text: &str) -> String {
+    let style = role.ansi();
     format!("{style}{}{style:#}", visible(text))
 }
 
-/// `text` without any style.
+/// `text` without any colour.
 pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }

@@ -7,10 +7,13 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{style, visible::visible};
+use super::{
+    document::Kind,
+    style::{self, Role},
+    visible::visible,
+};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -62,7 +65,8 @@ enum Cut {
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     text: String,
-    style: Style,
+    role: Role,
+    kind: Kind,
 }
 
 impl Column {
@@ -115,15 +119,40 @@ impl Column {
 }
 
 impl Cell {
-    /// A cell in a style.
-    pub fn styled(style: Style, text: impl AsRef<str>) -> Self {
-        Self { text: visible(text.as_ref()).into_owned(), style }
+    /// A cell in a role.
+    pub fn styled(role: Role, text: impl AsRef<str>) -> Self {
+        Self { text: visible(text.as_ref()).into_owned(), role, kind: Kind::Words }
+    }
+
+    /// A cell with the name of something: a benchmark, a function, a version.
+    pub fn name(name: impl AsRef<str>) -> Self {
+        Self { kind: Kind::Name, ..Self::from(name) }
+    }
+
+    /// The text, escaped.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its role.
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What the text is.
+    pub(super) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Whether there is nothing in it.
+    pub const fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 }
 
 impl<T: AsRef<str>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self::styled(Style::new(), text)
+        Self::styled(Role::Plain, text)
     }
 }
 
@@ -145,6 +174,42 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The rows, with a cell for each column.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    /// The columns that a page shows, by their places: those with anything in them, but the least useful one. What is
+    /// joined to another stands in its cells.
+    pub fn shown(&self) -> Vec<usize> {
+        let is_shown = |at: &usize| {
+            let column = &self.columns[*at];
+            let is_least = column.dropped == Some(Rank::Optional(0));
+            !column.joined && !is_least && self.has_content(*at)
+        };
+        (0..self.columns.len()).filter(is_shown).collect()
+    }
+
+    /// The head of a column.
+    pub fn head(&self, at: usize) -> &str {
+        &self.columns[at].head
+    }
+
+    /// Whether a column has numbers.
+    pub fn is_number(&self, at: usize) -> bool {
+        self.columns[at].right
+    }
+
+    /// The columns that are joined to one.
+    pub fn joined_to(&self, at: usize) -> impl Iterator<Item = usize> {
+        let joined = self.columns.iter().skip(at + 1).take_while(|column| column.joined).count();
+        at + 1..=at + joined
+    }
+
+    fn has_content(&self, at: usize) -> bool {
+        self.rows.iter().any(|row| !row[at].is_empty())
+    }
+
     /// The table for a terminal with so many columns: lines, each with its end.
     pub fn fit(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
@@ -153,7 +218,7 @@ impl Table {
         let is_dropped = |(at, column): (usize, &Column)| {
             matches!(column.dropped, Some(Rank::Dropped(_)))
                 && !kept.contains(&at)
-                && self.rows.iter().any(|row| !row[at].text.is_empty())
+                && self.has_content(at)
         };
         if (excess > 0 || self.columns.iter().enumerate().any(is_dropped))
             && let Some((prefix, shorter)) = self.without_common_prefix()
@@ -204,8 +269,7 @@ impl Table {
 
     /// The columns that find a place: those that have anything to say, less those of least value.
     fn kept(&self, natural: &[usize], width: usize) -> Vec<usize> {
-        let says =
-            |at: &usize| self.rows.is_empty() || self.rows.iter().any(|r| !r[*at].text.is_empty());
+        let says = |at: &usize| self.rows.is_empty() || self.has_content(*at);
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
         let modest: Vec<usize> =
             natural.iter().enumerate().map(|(at, natural)| self.modest(at, *natural)).collect();
@@ -274,7 +338,7 @@ impl Table {
             spaces += before;
             if !text.is_empty() {
                 line += &" ".repeat(std::mem::take(&mut spaces));
-                line += &style::paint(cell.style, &text);
+                line += &style::paint(cell.role, &text);
             }
             spaces += after;
         }

@@ -1,9 +1,8 @@
 //! The kinds of verdicts: their names, their styles, and which matters most.
 
-use anstyle::Style;
 use serde::{Deserialize, Serialize};
 
-use super::style;
+use super::style::Role;
 use crate::stats::Verdict;
 
 /// A verdict without its reason. What matters most comes first.
@@ -92,15 +91,15 @@ impl VerdictKind {
         }
     }
 
-    /// Its style at a terminal.
-    pub const fn style(self) -> Style {
+    /// What it is among the texts of a report.
+    pub const fn role(self) -> Role {
         match self {
-            Self::Regressed => style::BAD,
-            Self::Improved => style::GOOD,
+            Self::Regressed => Role::Bad,
+            Self::Improved => Role::Good,
             Self::Failed | Self::Accepted | Self::NotComparable | Self::Inconclusive => {
-                style::DOUBTFUL
+                Role::Doubtful
             }
-            Self::Unchanged | Self::Unaffected | Self::Identical | Self::Skipped => Style::new(),
+            Self::Unchanged | Self::Unaffected | Self::Identical | Self::Skipped => Role::Plain,
         }
     }
 }

@@ -1,9 +1,12 @@
 //! The report of `build`: the builds of each version, and how well the layouts of the versions agree.
 
+mod document;
 mod json;
-mod text;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     build::{LinkedBuild, VersionBuilds},
     code::Agreement,
@@ -78,8 +81,8 @@ fn compiled_now(builds: &VersionBuilds) -> bool {
 }
 
 impl Report for BuildReport {
-    fn text(&self, _columns: usize) -> String {
-        self.write_text()
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
@@ -120,11 +123,11 @@ mod tests {
     #[test]
     fn two_versions_agree_as_far_as_the_builds_that_agree_least() {
         assert_eq!(
-            style::plain(&report("main", false).text(80)),
+            style::plain(&report("main", false).text(300)),
             "main (aaaaaaa) and HEAD (bbbbbbb), parser/work: of 200 common functions, at least 98.50 % \
              have the same address, 99.50 % the same phase and 99.00 % the same order in each build (between two seeds: 2 %)\n"
         );
-        let text = report("main", true).text(80);
+        let text = report("main", true).text(300);
         assert!(text.ends_with("parser/work: identical machine code in every build\n"), "{text}");
     }
 

@@ -3,14 +3,13 @@
 mod advice;
 mod counted;
 mod dependencies;
+mod document;
 mod html;
 mod json;
-mod markdown;
 mod notes;
 mod overall;
 mod reach;
 mod summary;
-mod text;
 mod warning;
 
 use std::{rc::Rc, time::SystemTime};
@@ -22,7 +21,11 @@ pub use overall::GeometricMean;
 pub use summary::Counts;
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
-use super::{CommandLine, Report, explain::ExplainReport};
+use super::{
+    CommandLine, Report,
+    document::{Document, Medium},
+    explain::ExplainReport,
+};
 use crate::{
     code::FunctionDiff,
     failure::{Failure, Result},
@@ -156,16 +159,12 @@ impl ComparisonReport {
 }
 
 impl Report for ComparisonReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, medium: Medium) -> Document {
+        self.write_document(medium)
     }
 
     fn json(&self) -> Result<String> {
         self.write_json()
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
     }
 
     fn html(&self) -> Result<String> {

@@ -6,7 +6,8 @@ use crate::{
     model::Benchmark,
     reach::Reach,
     report::{
-        reach::{Form, of_benchmarks},
+        document::Text,
+        reach::{self, of_benchmarks},
         verdict::VerdictKind,
     },
 };
@@ -16,49 +17,49 @@ pub(super) struct ReachNote {
     /// Whether they got faster or slower, or are only not known to cost the same.
     pub(super) is_changed: bool,
     /// The names of the benchmarks, the first of them, and what they execute and read.
-    pub(super) text: String,
+    pub(super) text: Text,
 }
 
 impl ComparisonReport {
     /// What the measured benchmarks execute and read that differs, unless they are shown to cost the same: those
     /// of which the same is to be said together.
-    pub(super) fn reach_notes(&self, form: Form) -> Vec<ReachNote> {
+    pub(super) fn reach_notes(&self) -> Vec<ReachNote> {
         let names = self.names();
         let rows: Vec<&JudgedRow> = self.ordered().into_iter().filter(|row| is_told(row)).collect();
-        let mut notes: Vec<(bool, String, Vec<&Benchmark>)> = Vec::new();
+        let mut notes: Vec<(bool, Text, Vec<&Benchmark>)> = Vec::new();
         for row in &rows {
             let Some(reach) = &row.reach else { continue };
             // Each metric has a row.
             let mut own = rows.iter().filter(|other| other.benchmark == row.benchmark);
             let is_changed = own.any(|row| has_changed(row));
-            let text = words(reach, is_changed, form);
+            let text = words(reach, is_changed);
             match notes.iter_mut().find(|(changed, of, _)| (*changed, of) == (is_changed, &text)) {
                 Some((.., benchmarks)) if benchmarks.contains(&&row.benchmark) => {}
                 Some((.., benchmarks)) => benchmarks.push(&row.benchmark),
                 None => notes.push((is_changed, text, vec![&row.benchmark])),
             }
         }
-        let note = |(is_changed, text, benchmarks): (bool, String, Vec<&Benchmark>)| {
+        let note = |(is_changed, text, benchmarks): (bool, Text, Vec<&Benchmark>)| {
             let more = benchmarks.len().saturating_sub(MOST_NAMES);
             let shown = benchmarks.iter().take(MOST_NAMES);
-            let shown: Vec<String> = shown.map(|one| form.name(&names.name(one))).collect();
+            let shown = shown.map(|one| reach::name(&names.name(one)));
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let whom = shown.join(", ") + &more;
-            ReachNote { is_changed, text: of_benchmarks(&whom, benchmarks.len(), &text) }
+            let whom = Text::joined(shown, ", ").then(more);
+            ReachNote { is_changed, text: of_benchmarks(whom, benchmarks.len(), text) }
         };
         notes.into_iter().map(note).collect()
     }
 }
 
 /// What a measured benchmark executes and reads of what differs.
-pub(super) fn words(reach: &Reach, is_changed: bool, form: Form) -> String {
+pub(super) fn words(reach: &Reach, is_changed: bool) -> Text {
     let nothing = "executes nothing that changed";
     match (reach.is_nothing(), is_changed) {
-        (true, true) => format!(
+        (true, true) => Text::from(format!(
             "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
-        ),
-        (true, false) => nothing.to_owned(),
-        (false, _) => form.words(reach, "measured because"),
+        )),
+        (true, false) => nothing.into(),
+        (false, _) => reach::words(reach, "measured because"),
     }
 }
 

@@ -1,23 +1,25 @@
 //! The report of `diagnose`: what the numbers of a few benchmarks are made of. It gives no verdict.
 
+mod document;
 mod estimators;
 mod findings;
-mod html;
 mod json;
-mod markdown;
 mod plots;
 mod scale;
 mod sections;
 mod sentence;
 mod small;
 mod svg;
-mod text;
 
 use std::{rc::Rc, time::Duration};
 
 pub use plots::PlotFile;
 
-use super::{CommandLine, Report, json::document};
+use super::{
+    CommandLine, Report,
+    document::{Document, Medium},
+    json as of_json,
+};
 use crate::{
     diagnosis::{Diagnosis, Length, Prologue, Warning},
     failure::Result,
@@ -145,20 +147,12 @@ impl DiagnosisReport {
 }
 
 impl Report for DiagnosisReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, medium: Medium) -> Document {
+        self.write_document(medium)
     }
 
     fn json(&self) -> Result<String> {
-        document(&self.fields())
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
-    }
-
-    fn html(&self) -> Result<String> {
-        self.write_html()
+        of_json::document(&self.fields())
     }
 }
 

@@ -1,14 +1,17 @@
 //! The report of `diff`: functions whose machine code was added, removed or changed.
 
+mod document;
 mod json;
 mod reached;
-mod text;
 
 use std::collections::BTreeSet;
 
 pub use reached::Reached;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     code::{FunctionDiff, FunctionSet, Name, NotComparable},
     failure::Result,
@@ -65,8 +68,8 @@ pub(super) fn label(name: &Name, instance: u64, shared: &BTreeSet<&Name>) -> Str
 }
 
 impl Report for DiffReport {
-    fn text(&self, _columns: usize) -> String {
-        self.write_text()
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
@@ -215,7 +218,7 @@ mod tests {
             (0..9).map(|index| (benchmark(&format!("b{index}")), reach.clone())).collect();
         let text = style::plain(&report.text(80));
         for line in [
-            "\n      executed by all 9 benchmarks\n",
+            "\n    executed by all 9 benchmarks\n",
             "\n    all 9 benchmarks: each executes parse (2316 -> 2352 bytes)\n",
         ] {
             assert!(text.contains(line), "{text}");
@@ -229,7 +232,7 @@ mod tests {
             let mut reached = Reached::default();
             reached.benchmarks.push((benchmark("a"), Reach::default()));
             change(&mut reached);
-            reached.who_executes(&Name::of("f"), 1, reached::Has::Both)
+            reached.who_executes(&Name::of("f"), 1, reached::Has::Both).plain()
         };
         assert_eq!(said(|_| ()), certain);
         let doubt = |reached: &mut Reached| reached.benchmarks[0].1.doubts.push("x".to_owned());

@@ -4,7 +4,10 @@ use crate::{
     code::Name,
     model::Benchmark,
     reach::{Reach, ReachedFunction, is_of_harness},
-    report::reach::{Form, listed, of_benchmarks},
+    report::{
+        document::Text,
+        reach::{self, listed, of_benchmarks},
+    },
 };
 
 /// More benchmarks are not named where all of them do the same.
@@ -45,49 +48,49 @@ impl Reached {
     }
 
     /// Who executes a function: `executed by parse/a and parse/b`.
-    pub(super) fn who_executes(&self, name: &Name, instance: u64, has: Has) -> String {
+    pub(super) fn who_executes(&self, name: &Name, instance: u64, has: Has) -> Text {
         let executing = self.executing(instance, has);
         match executing.len() {
             0 if is_of_harness(name) => {
-                "no benchmark is known to execute it but its harness, before it measures".to_owned()
+                "no benchmark is known to execute it but its harness, before it measures".into()
             }
-            0 if self.is_complete() => "no benchmark executes it".to_owned(),
-            0 => "no benchmark is known to execute it".to_owned(),
+            0 if self.is_complete() => "no benchmark executes it".into(),
+            0 => "no benchmark is known to execute it".into(),
             all if all == self.benchmarks.len() && all > MOST_NAMES => {
-                format!("executed by all {all} benchmarks")
+                format!("executed by all {all} benchmarks").into()
             }
             _ => {
-                let name = |one: &&Benchmark| Form::Text.name(&one.name.id);
-                format!("executed by {}", listed(&executing, name, ""))
+                let name = |one: &&Benchmark| reach::name(&one.name.id);
+                Text::from("executed by ").append(listed(&executing, name, ""))
             }
         }
     }
 
     /// A line for all benchmarks that reach the same, unless that is nothing.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let mut alike: Vec<(String, Vec<String>)> = Vec::new();
+    pub(super) fn lines(&self) -> Vec<Text> {
+        let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
         for (benchmark, reach) in self.benchmarks.iter().filter(|(_, reach)| !reach.is_nothing()) {
-            let words = Form::Text.words(reach, "may reach more, because");
-            let name = Form::Text.name(&benchmark.name.id);
+            let words = reach::words(reach, "may reach more, because");
+            let name = reach::name(&benchmark.name.id);
             match alike.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(name),
                 None => alike.push((words, vec![name])),
             }
         }
-        let line = |(words, names): &(String, Vec<String>)| {
+        let line = |(words, names): (Text, Vec<Text>)| {
             let all = names.len();
             let whom = if all == self.benchmarks.len() && all > MOST_NAMES {
-                format!("all {all} benchmarks")
+                format!("all {all} benchmarks").into()
             } else {
-                names.join(", ")
+                Text::joined(names, ", ")
             };
-            of_benchmarks(&whom, all, words)
+            of_benchmarks(whom, all, words)
         };
-        let mut lines: Vec<String> = alike.iter().map(line).collect();
+        let mut lines: Vec<Text> = alike.into_iter().map(line).collect();
         if !self.not_traced.is_empty() {
-            let name = |one: &Benchmark| Form::Text.name(&one.name.id);
+            let name = |one: &Benchmark| reach::name(&one.name.id);
             let names = listed(&self.not_traced, name, "");
-            lines.push(format!("in one version only, so not traced: {names}"));
+            lines.push(Text::from("in one version only, so not traced: ").append(names));
         }
         lines
     }

@@ -1,9 +1,12 @@
 //! The report of `doctor`: what was found, what matters first.
 
+mod document;
 mod json;
-mod text;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{failure::Result, machine::doctor::Finding, model::Machine};
 
 /// What was found on a machine.
@@ -16,8 +19,8 @@ pub struct DoctorReport {
 }
 
 impl Report for DoctorReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {

@@ -1,9 +1,12 @@
 //! The report of `exec`: the measurements of one process.
 
+mod document;
 mod json;
-mod text;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     failure::Result,
     harness::Outcome,
@@ -48,8 +51,8 @@ impl ExecReport {
 }
 
 impl Report for ExecReport {
-    fn text(&self, _columns: usize) -> String {
-        self.write_text()
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {

@@ -7,9 +7,14 @@ use super::{
     words::{behaviour, calls, code, signed},
 };
 use crate::{
-    failure::{Exit, OrFail as _, Result},
+    failure::Result,
     profile::FunctionDifference,
-    report::{html::page, prose::capitalised, quantity::count, reach::Form, visible::visible},
+    report::{
+        html::{page, rendered},
+        prose::capitalised,
+        quantity::count,
+        visible::visible,
+    },
 };
 
 #[derive(Template)]
@@ -61,7 +66,7 @@ impl ExplainReport {
         };
         let title = format!("{id}: where its instructions went");
         let file = format!("explain-{}-{}", base.short(), head.short());
-        page(&title, &body, &file, Some(&self.write_json()?))
+        page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
     }
 
     /// The table of functions, as a part of a page.
@@ -74,9 +79,9 @@ impl ExplainReport {
             functions: self.shown().map(Row::of).collect(),
             others: (others > 0).then(|| (count(others, "other function"), signed(own))),
             all: signed(self.explanation.difference()),
-            also: self.also(Form::Text).iter().map(sentence).collect(),
+            also: self.also().iter().map(|text| sentence(&text.plain())).collect(),
         };
-        part.render().or_fail(Exit::Internal, || "cannot write the explanation as a web page")
+        rendered(&part)
     }
 }
 

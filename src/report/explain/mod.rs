@@ -1,14 +1,16 @@
 //! The report of `explain`: where the instructions went that a version of a benchmark executes more or less.
 
+mod document;
 mod html;
 mod json;
-mod markdown;
 #[cfg(test)]
 mod tests;
-mod text;
 mod words;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     failure::Result,
     model::{Benchmark, DependencyChange, Version},
@@ -72,16 +74,12 @@ impl ExplainReport {
 }
 
 impl Report for ExplainReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
         self.write_json()
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
     }
 
     fn html(&self) -> Result<String> {

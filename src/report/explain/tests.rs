@@ -117,7 +117,7 @@ fn a_table_of_functions_is_followed_by_what_they_do_otherwise() {
 }
 
 #[test]
-fn a_pull_request_gets_it_in_one_table() {
+fn a_pull_request_gets_the_same_as_markdown() {
     insta::assert_snapshot!(report("parse").markdown());
 }
 

@@ -1,15 +1,18 @@
 //! The report of `find`: which commits of a range changed which benchmarks.
 
+mod document;
 mod json;
-mod markdown;
 #[cfg(test)]
 mod tests;
-mod text;
 mod words;
 
 use std::rc::Rc;
 
-use super::{CommandLine, Report, compare::Warning};
+use super::{
+    CommandLine, Report,
+    compare::Warning,
+    document::{Document, Medium},
+};
 use crate::{
     failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark, Machine, Metric, Version},
@@ -189,15 +192,11 @@ impl FindReport {
 }
 
 impl Report for FindReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
         self.write_json()
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
     }
 }

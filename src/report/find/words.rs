@@ -1,4 +1,4 @@
-//! What text and Markdown say alike.
+//! What was found, in words.
 
 use super::{Commit, FindReport, Outcome, Place, SearchedBenchmark, SearchedLine};
 use crate::{

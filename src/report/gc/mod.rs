@@ -1,11 +1,14 @@
 //! The report of `gc`: what was removed from the cache, by kind and by version.
 
+mod document;
 mod json;
-mod text;
 
 use std::collections::BTreeMap;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     build::gc::{Entry, EntryKind},
     failure::Result,
@@ -61,8 +64,8 @@ impl GcReport {
 }
 
 impl Report for GcReport {
-    fn text(&self, _columns: usize) -> String {
-        self.write_text()
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {

@@ -5,13 +5,12 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
+        document::{Block, Text},
         names::metric_name,
-        prose::filled,
         quantity::{changed, range_in_brackets},
-        style::{self, paint},
+        style::Role,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
-        visible::visible,
     },
 };
 
@@ -25,18 +24,19 @@ pub(super) struct Shown<'r> {
 
 impl HistoryReport {
     /// A table for each two versions between which benchmarks changed, the oldest first; nothing if there are none.
-    pub(super) fn write_compared(&self, columns: usize) -> String {
+    pub(super) fn compared(&self) -> Vec<Block> {
         let mut shown: Vec<Shown<'_>> = self.shown().collect();
-        let mut text = String::new();
+        let mut blocks = Vec::new();
         // All benchmarks have the versions in one order; those that a benchmark lacks are not in its rows.
         while let Some(first) = shown.iter().min_by_key(|one| self.place(one.head)) {
             let (base, head) = (first.base, first.head);
             let is_meant = |one: &Shown<'_>| one.base == base && one.head == head;
             let (meant, rest): (Vec<_>, Vec<_>) = shown.into_iter().partition(is_meant);
-            text += &self.table_of([base, head], &meant, columns);
+            blocks.push(Block::Table(self.table_of([base, head], &meant)));
+            blocks.extend(subject(head));
             shown = rest;
         }
-        text
+        blocks
     }
 
     fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
@@ -49,12 +49,12 @@ impl HistoryReport {
         longest.versions.iter().position(|row| row.version == *version)
     }
 
-    fn table_of(&self, versions: [&Version; 2], shown: &[Shown<'_>], columns: usize) -> String {
+    fn table_of(&self, versions: [&Version; 2], shown: &[Shown<'_>]) -> Table {
         let names = self.names();
         let [base, head] = versions.map(Version::short);
         let title = format!("changed in {base}..{head}");
         let mut table = Table::new([
-            Column::left(visible(&title).into_owned()).names(),
+            Column::left(title).names(),
             Column::left("metric"),
             Column::right("change"),
             Column::left("").joined(),
@@ -67,21 +67,22 @@ impl HistoryReport {
             let interval = change
                 .map_or_else(String::new, |change| range_in_brackets(change.low, change.high));
             table.row([
-                Cell::from(names.name(&history.benchmark)),
+                Cell::name(names.name(&history.benchmark)),
                 Cell::from(metric_name(Some(&history.metric))),
-                Cell::styled(kind.style(), estimate),
+                Cell::styled(kind.role(), estimate),
                 Cell::from(interval),
-                Cell::styled(kind.style(), kind.name()),
+                Cell::styled(kind.role(), kind.name()),
             ]);
         }
-        let subject = if versions[1].summary.is_empty() {
-            String::new()
-        } else {
-            let subject = format!("{head}: {}", versions[1].summary);
-            filled(&paint(style::QUIET, &subject), columns)
-        };
-        format!("{}{subject}\n", table.fit(columns))
+        table
     }
+}
+
+/// The subject of the commit that a change is in.
+pub(super) fn subject(version: &Version) -> Option<Block> {
+    let hash = Text::new().styled_name(Role::Quiet, version.short());
+    let subject = hash.styled(Role::Quiet, format!(": {}", version.summary));
+    (!version.summary.is_empty()).then(|| Block::Paragraph(vec![subject]))
 }
 
 impl BenchmarkHistory {

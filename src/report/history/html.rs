@@ -14,7 +14,7 @@ use crate::{
     model::Version,
     report::{
         date,
-        html::page,
+        html::{page, rendered},
         names::with_metric,
         prose::capitalised,
         quantity::{changed, count, range},
@@ -141,7 +141,7 @@ impl HistoryReport {
             all_values: self.command_line.suggest("history", &[], &[("format", Some("csv"))]),
             title,
         };
-        page(&format!("History: {}", body.title), &body, "history", Some(&json))
+        page(&format!("History: {}", body.title), &rendered(&body)?, "history", Some(&json))
     }
 
     fn without_versions(&self) -> Self {

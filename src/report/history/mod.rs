@@ -3,20 +3,25 @@
 
 mod compared;
 mod csv;
+mod document;
 mod html;
 mod html_row;
 mod json;
-mod markdown;
 mod series;
 pub(super) mod sparkline;
-mod text;
 
 use std::{rc::Rc, time::SystemTime};
 
 use serde::Serialize;
 pub use series::{Event, Place, Series, SuspectedChange};
 
-use super::{CommandLine, Report, names::Names, quantity::count, verdict::VerdictKind};
+use super::{
+    CommandLine, Report,
+    document::{Document, Medium},
+    names::Names,
+    quantity::count,
+    verdict::VerdictKind,
+};
 use crate::{
     failure::Result,
     judge::{Interleaving, JudgedRow},
@@ -175,16 +180,12 @@ impl Against {
 }
 
 impl Report for HistoryReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
         self.write_json()
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
     }
 
     fn html(&self) -> Result<String> {

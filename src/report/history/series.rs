@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::HistoryReport;
+use super::{HistoryReport, compared::subject};
 use crate::{
     model::{Benchmark, Version},
     report::{
+        document::{Block, Text},
         names::{Names, metric_name},
-        prose::filled,
         quantity::{changed, count, range_in_brackets},
-        style::{self, paint},
+        style::Role,
         table::{Cell, Column, Table},
-        visible::visible,
     },
 };
 
@@ -125,17 +124,20 @@ impl HistoryReport {
     }
 
     /// What is suspected, event by event, and what was judged.
-    pub(super) fn write_events(&self, columns: usize) -> String {
+    pub(super) fn event_blocks(&self) -> Vec<Block> {
         let names = self.names();
-        let mut text = String::new();
+        let mut blocks = Vec::new();
         for event in &self.events {
-            text += &self.event(event, &names, columns);
-            text.push('\n');
+            blocks.push(Block::Table(self.event(event, &names)));
+            blocks.extend(subject(&event.place.best[1]));
         }
-        if let Some(event) = self.events.last() {
-            text += &format!("confirm the newest: {}\n", visible(&self.confirmation(event)));
-        }
-        text + &filled(&visible(&self.judged()), columns)
+        let confirmation = self
+            .events
+            .last()
+            .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
+        let judged = std::iter::once(Text::from(self.judged()));
+        blocks.extend(Block::list(confirmation.into_iter().chain(judged)));
+        blocks
     }
 
     /// What decides whether there was a change: a comparison of the ends of the range that has it.
@@ -144,33 +146,26 @@ impl HistoryReport {
         self.command_line.suggest("compare", &[&base, &head], &[])
     }
 
-    fn event(&self, event: &Event, names: &Names<'_>, columns: usize) -> String {
+    fn event(&self, event: &Event, names: &Names<'_>) -> Table {
         let head = format!("suspected since {}", event.place.best_range());
         let mut table = Table::new([
-            Column::left(visible(&head).into_owned()).names(),
+            Column::left(head).names(),
             Column::left("metric"),
             Column::right("change"),
             Column::left("").joined(),
             Column::left("or in").dropped(0),
         ]);
         for (benchmark, change) in self.members(event) {
-            let kind = if change.estimate > 0.0 { style::BAD } else { style::GOOD };
+            let role = if change.estimate > 0.0 { Role::Bad } else { Role::Good };
             table.row([
-                Cell::from(names.name(&benchmark.benchmark)),
+                Cell::name(names.name(&benchmark.benchmark)),
                 Cell::from(metric_name(Some(&benchmark.metric))),
-                Cell::styled(kind, changed(change.estimate)),
+                Cell::styled(role, changed(change.estimate)),
                 Cell::from(range_in_brackets(change.low, change.high)),
                 Cell::from(change.place.possible_range().unwrap_or_default()),
             ]);
         }
-        let until = &event.place.best[1];
-        let subject = if until.summary.is_empty() {
-            String::new()
-        } else {
-            let subject = format!("{}: {}", until.short(), until.summary);
-            filled(&paint(style::QUIET, &subject), columns)
-        };
-        format!("{}{subject}", table.fit(columns))
+        table
     }
 
     /// How many benchmarks were judged by the course of their values, and why others were not.

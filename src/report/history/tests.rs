@@ -328,7 +328,7 @@ fn only_events_are_shown_where_nothing_else_is_wanted() {
     insta::assert_snapshot!("events_csv", report.csv().unwrap());
     let markdown = report.markdown();
     assert!(
-        markdown.contains("`lines/1024` | +4.91 % |") && !markdown.contains("###"),
+        markdown.contains("`lines/1024` | **+4.91 %**") && !markdown.contains("###"),
         "{markdown}"
     );
     assert_keeps(SCHEMA, &report);

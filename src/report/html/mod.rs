@@ -41,31 +41,20 @@ struct Page<'p> {
     data: Option<String>,
 }
 
-#[derive(Template)]
-#[template(path = "plain.html")]
-struct Plain<'p> {
-    text: &'p str,
-}
-
 /// A page with this body. `json` is what a reader can save, compressed.
-pub fn page(title: &str, body: &impl Template, file: &str, json: Option<&str>) -> Result<String> {
-    let (body, [style, script]) = (rendered(body)?, [STYLE, SCRIPT].map(bare));
+pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<String> {
+    let [style, script] = [STYLE, SCRIPT].map(bare);
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         policy: policy(&style, &script),
         title: &visible(title),
         style: &style,
         script: &script,
-        body: &body,
+        body,
         file: &file_name(file),
         data: json.map(packed),
     };
     rendered(&page)
-}
-
-/// A page of text for a terminal.
-pub fn plain(text: &str, json: &str) -> Result<String> {
-    page("cargo rbench", &Plain { text }, "report", Some(json))
 }
 
 /// A number of four digits by which the script sorts, as short as it can be.
@@ -90,7 +79,8 @@ pub fn breakable(name: &str) -> String {
     ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
-fn rendered(template: &impl Template) -> Result<String> {
+/// A template with its values.
+pub fn rendered(template: &impl Template) -> Result<String> {
     template.render().or_fail(Exit::Internal, || "cannot write the report as a web page")
 }
 

@@ -1,9 +1,12 @@
 //! The report of `list`: the benchmarks of a version.
 
+mod document;
 mod json;
-mod text;
 
-use super::Report;
+use super::{
+    Report,
+    document::{Document, Medium},
+};
 use crate::{
     failure::{Failure, Result},
     model::{BenchTarget, Benchmark, HarnessKind, Version},
@@ -21,8 +24,8 @@ pub struct ListReport {
 }
 
 impl Report for ListReport {
-    fn text(&self, _columns: usize) -> String {
-        self.write_text()
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BUILDS, Costs, PlanReport, PlannedBenchmark, Suggestion, sections::shares};
+use super::{BUILDS, Costs, PlanReport, PlannedBenchmark, Suggestion, document::shares};
 use crate::{
     model::Dimensions,
     report::json::{

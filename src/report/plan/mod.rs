@@ -2,17 +2,19 @@
 //! size of its experiments.
 
 mod benchmark;
+mod document;
 mod json;
-mod markdown;
-mod sections;
 mod suggestion;
-mod text;
 mod toml;
 
 pub use benchmark::{Basis, Costs, Expected, LevelsFound, PlannedBenchmark};
 pub use suggestion::Suggestion;
 
-use super::{Report, json::document};
+use super::{
+    Report,
+    document::{Document, Medium},
+    json as of_json,
+};
 use crate::{
     failure::{Failure, Result},
     model::{BenchTarget, Benchmark, Interleave, Version},
@@ -78,16 +80,12 @@ impl PlanReport {
 }
 
 impl Report for PlanReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
-        document(&self.fields())
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
+        of_json::document(&self.fields())
     }
 }
 

@@ -1,14 +1,17 @@
 //! The report of `selftest`: whether this machine is fit to judge, and what its noise is like.
 
-mod grid;
+mod document;
 mod json;
-mod markdown;
-mod text;
+mod tables;
 mod words;
 
 use std::{rc::Rc, time::Duration};
 
-use super::{CommandLine, Report, compare::Warning};
+use super::{
+    CommandLine, Report,
+    compare::Warning,
+    document::{Document, Medium},
+};
 use crate::{
     failure::{Exit, Failure, Result},
     judge::fitness::Fitness,
@@ -108,16 +111,12 @@ pub const fn name_of(interleave: Interleave) -> &'static str {
 }
 
 impl Report for SelftestReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
         self.write_json()
-    }
-
-    fn markdown(&self) -> String {
-        self.write_markdown()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What follows from a self-test, in words: never more than was measured.
 
-use super::{CONFIDENCE, SelftestReport, Way, grid::between, name_of};
+use super::{CONFIDENCE, SelftestReport, Way, name_of, tables::between};
 use crate::{
     judge::fitness::{BUILDS, Finding, Fitness, MISLEADING},
     report::{

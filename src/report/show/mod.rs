@@ -1,9 +1,9 @@
 //! The report of `show`: the stored results of one version.
 
+mod document;
 mod json;
 mod range;
 mod raw;
-mod text;
 
 use std::{
     rc::Rc,
@@ -13,7 +13,11 @@ use std::{
 pub use range::{RangeComparison, RangeReport};
 pub use raw::RawMeasurements;
 
-use super::{CommandLine, Report, json::document};
+use super::{
+    CommandLine, Report,
+    document::{Document, Medium},
+    json as of_json,
+};
 use crate::{
     code::Digest,
     diagnosis::Hint,
@@ -204,12 +208,12 @@ fn has_failed(shown: &ShownBenchmark) -> bool {
 }
 
 impl Report for ShowReport {
-    fn text(&self, columns: usize) -> String {
-        self.write_text(columns)
+    fn document(&self, _medium: Medium) -> Document {
+        self.write_document()
     }
 
     fn json(&self) -> Result<String> {
-        document(&self.fields())
+        of_json::document(&self.fields())
     }
 }
 

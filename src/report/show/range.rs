@@ -12,10 +12,11 @@ use crate::{
     report::{
         CommandLine, Report,
         compare::{self, ComparisonReport},
+        document::{Block, Document, Medium, Text},
         json::{Change, FullName, Version as VersionFields, document},
         names::{Names, metric_name},
         quantity::{changed_within, count},
-        style,
+        style::Role,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
         visible::visible,
@@ -61,10 +62,10 @@ impl RangeComparison {
 
 impl RangeReport {
     /// What changed between which versions.
-    fn changes(&self) -> String {
+    fn changes(&self) -> Vec<Text> {
         let rows = || self.comparisons.iter().flat_map(RangeComparison::changes);
         let names = Names::of(rows().map(|row| &row.benchmark));
-        let mut text = String::new();
+        let mut texts = Vec::new();
         for comparison in &self.comparisons {
             let [base, head] = comparison.versions.each_ref().map(Version::short);
             for row in comparison.changes() {
@@ -75,24 +76,25 @@ impl RangeReport {
                 });
                 let name = names.name(&row.benchmark);
                 let name = format!("{name} {}", metric_name(row.metric.as_ref()));
-                let name = visible(name.trim_end());
-                text += &format!("{base}..{head}: {name} {}{size}\n", kind.name());
+                let text = Text::from(format!("{base}..{head}: ")).name(name.trim_end());
+                texts.push(text.then(" ").styled(kind.role(), kind.name()).then(size));
             }
         }
-        if text.is_empty() && !self.comparisons.is_empty() {
+        if texts.is_empty() && !self.comparisons.is_empty() {
             let of = count(self.comparisons.len(), "comparison");
-            text = format!("no change was found in {of}\n");
+            texts.push(Text::from(format!("no change was found in {of}")));
         }
         let inconclusive: usize = self.comparisons.iter().map(RangeComparison::inconclusive).sum();
         if inconclusive > 0 {
-            text += &format!("inconclusive: {}\n", count(inconclusive, "verdict"));
+            texts.push(Text::from(format!("inconclusive: {}", count(inconclusive, "verdict"))));
         }
-        text
+        texts
     }
 }
 
 impl Report for RangeReport {
-    fn text(&self, columns: usize) -> String {
+    fn document(&self, _medium: Medium) -> Document {
+        let mut document = Document::new("run");
         let mut table = Table::new([
             Column::left("version"),
             Column::right("measured"),
@@ -118,19 +120,20 @@ impl Report for RangeReport {
             table.row([
                 Cell::from(version.short()),
                 Cell::from(ids(false).to_string()),
-                Cell::styled(style::DOUBTFUL, failed),
+                Cell::styled(Role::Doubtful, failed),
                 Cell::from(&version.summary),
             ]);
         }
         if table.is_empty() {
-            return "no version was measured\n".to_owned();
+            document.add(Block::paragraph(["no version was measured"]));
+            return document;
         }
+        document.add([Block::Table(table)]);
+        document.add(Block::list(self.changes()));
         let history = self.command_line.suggest("history", &[], &[]);
-        let changes = self.changes();
-        let changes = if changes.is_empty() { changes } else { format!("\n{changes}") };
-        table.fit(columns)
-            + &changes
-            + &format!("\nhow benchmarks changed: {}\n", visible(&history))
+        let history = Text::from("how benchmarks changed: ").command(history);
+        document.add(Block::paragraph([history]));
+        document
     }
 
     fn html(&self) -> Result<String> {

@@ -185,7 +185,7 @@ fn a_range_tells_what_changed_between_which_versions() {
     report.comparisons = vec![compared(vec![same.clone()])];
     assert!(report.text(80).contains("\n\nno change was found in 1 comparison\n\n"));
     report.comparisons.push(compared(vec![slower, same, unclear]));
-    let text = report.text(80);
+    let text = style::plain(&report.text(80));
     assert!(text.contains("\n\nccccccc..bbbbbbb: parse regressed +5.00 % ("), "{text}");
     assert!(text.contains("\ninconclusive: 1 verdict\n"), "{text}");
     assert_keeps(RANGE_SCHEMA, &report);
@@ -230,7 +230,7 @@ fn nothing_from_elsewhere_steers_the_terminal() {
 #[test]
 fn a_day_that_no_calendar_has_is_not_told() {
     let mut report = report(false);
-    assert!(report.write_text(80).contains("committed on 20"));
+    assert!(report.text(80).contains("committed on 20"));
     report.version.time = Some(i64::MAX);
-    assert!(!report.write_text(80).contains("committed on"));
+    assert!(!report.text(80).contains("committed on"));
 }

@@ -8,10 +8,10 @@ use std::{
 };
 
 use cargo_rbench::{
-    judge::{BenchmarkResults, Results, VersionRef},
+    judge::{BenchmarkResults, Results, SomeBuilds, VersionRef},
     machine::state::MANY_SWITCHES,
     model::{Benchmark, Execution, HarnessKind, LayoutSeed, Metric, Resources, Stage},
-    stats::{Assessment, Criteria, Estimator, Measurements, Pairing, Summary},
+    stats::{Assessment, Criteria, Estimator, Pairing, Summary},
     store::{Store, StoredExperiment},
 };
 
@@ -179,8 +179,8 @@ fn judged(
 ) -> Result<Option<Said>, Box<dyn Error>> {
     let mut summaries = Vec::new();
     for version in VERSIONS {
-        let all = of_benchmark.measurements(version, Stage::First, &Metric::wall(), estimator)?;
-        let some = all.and_then(|all| only(&all, seeds));
+        let builds = SomeBuilds { stage: Stage::First, seeds: Some(seeds) };
+        let some = of_benchmark.measurements(version, builds, &Metric::wall(), estimator)?;
         summaries.extend(some.map(|measurements| Summary::of(&measurements, estimator)));
     }
     let [base, head] = summaries.as_slice() else { return Ok(None) };
@@ -191,15 +191,6 @@ fn judged(
         flagged: assessment.flag.is_some(),
         standard_error: assessment.comparison.standard_error,
     }))
-}
-
-/// The measurements of the builds with these seeds.
-fn only(all: &Measurements, seeds: &[LayoutSeed]) -> Option<Measurements> {
-    let is_wanted = |seed| seeds.iter().any(|wanted| u64::from(wanted.get()) == seed);
-    let builds = all.builds().filter(|build| is_wanted(build.seed()));
-    let builds = builds.map(|build| (build.seed(), build.executions().collect::<Vec<_>>()));
-    let some = Measurements::new(all.metric().clone(), builds).ok()?;
-    Some(some.with_resolution(all.resolution()))
 }
 
 #[cfg(test)]
@@ -229,14 +220,5 @@ mod tests {
     #[test]
     fn an_execution_is_preempted_by_many_switches_in_its_time() {
         assert!(is_preempted(&ran(0, 1, 51)) && !is_preempted(&ran(0, 1, 50)));
-    }
-
-    #[test]
-    fn only_the_builds_of_a_look_are_judged() {
-        let seeds = LayoutSeed::list(7, 3);
-        let builds = seeds.iter().map(|seed| (u64::from(seed.get()), [[1.0, 2.0]]));
-        let all = Measurements::new(Metric::wall(), builds).unwrap();
-        assert_eq!(only(&all, &seeds[..2]).unwrap().builds().len(), 2);
-        assert!(only(&all, &LayoutSeed::list(8, 2)).is_none());
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     failure::{Exit, OrFail as _, Result},
     judge::JudgedRow,
     report::{
-        html::{Symmetric, page},
+        html::{Symmetric, page, rendered},
         prose::capitalised,
         quantity::bare_percent,
         verdict::VerdictKind,
@@ -73,7 +73,7 @@ struct Tick {
 /// A page of several comparisons, each of which is a section of its own.
 pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
     let body = Page { command, head: title, base: None, summary: String::new(), sections };
-    page(title, &body, command, Some(json))
+    page(title, &rendered(&body)?, command, Some(json))
 }
 
 impl ComparisonReport {
@@ -94,7 +94,7 @@ impl ComparisonReport {
             summary: visible(&head.summary).into_owned(),
             sections,
         };
-        page(&title, &body, &file, Some(&self.write_json()?))
+        page(&title, &rendered(&body)?, &file, Some(&self.write_json()?))
     }
 
     /// A part of a page on these two versions, with a number that no other part of it has.

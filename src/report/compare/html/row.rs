@@ -15,7 +15,6 @@ use crate::{
         names::Names,
         prose::capitalised,
         quantity::{self, changed, count, percent},
-        reach::Form,
         sentence,
         shares::Shares,
         verdict::VerdictKind,
@@ -245,19 +244,19 @@ fn reached(row: &JudgedRow, kind: VerdictKind) -> (Vec<String>, Option<String>) 
         return (Vec::new(), None);
     };
     if reach.functions.len() <= 1 {
-        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change(), Form::Text))));
+        return (Vec::new(), Some(capitalised(&words(reach, kind.is_change()).plain())));
     }
     let mut functions: Vec<String> = reach
         .functions
         .iter()
         .take(MOST_FUNCTIONS)
-        .map(|function| Form::Text.function(function))
+        .map(|function| crate::report::reach::function(function).plain())
         .collect();
     if let Some(more) = reach.functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
         functions.push(format!("and {more} more"));
     }
     let others = crate::reach::Reach { functions: Vec::new(), ..reach.clone() };
     let others =
-        (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change(), Form::Text)));
+        (!others.is_nothing()).then(|| capitalised(&words(&others, kind.is_change()).plain()));
     (functions, others)
 }

@@ -21,7 +21,7 @@ fn a_change_from_nothing_has_no_percentage_in_any_format() {
                 +10.00 %\n";
     assert!(text.contains(mean), "{text}");
     let markdown = report.markdown();
-    assert!(markdown.contains("| from 0 |  | **regressed** |"), "{markdown}");
+    assert!(markdown.contains("| **from 0** |  | **regressed** |"), "{markdown}");
     let page = report.html().unwrap();
     assert!(page.contains("<td>from 0<small></small>") && page.contains("0,3,Infinity"), "{page}");
     for text in [text, markdown, page] {

@@ -157,9 +157,9 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
         format!("{head} it has other threads or child processes that work: pool, a|b\n");
     assert!(text.contains(&(of_program + &of_threads)), "{text}");
     let markdown = report.markdown();
-    let paragraph = "\n\nMeasured one execution after the other, not in turns, because it has other \
-                     threads or child processes that work: pool, a\\|b.\n";
-    assert!(markdown.contains(paragraph), "{markdown}");
+    let entry = "\n- measured one execution after the other, not in turns, because it has other \
+                 threads or child processes that work: pool, a\\|b\n";
+    assert!(markdown.contains(entry), "{markdown}");
     assert_eq!(markdown.matches("not in turns").count(), 2);
 
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();

@@ -77,7 +77,7 @@ fn the_changed_functions_that_a_benchmark_executes_are_named_with_their_sizes() 
         [
             "executes resolve_prefix (624 -> 524 bytes), fold (new, 90 bytes) and unfold (removed, \
              90 bytes); set-up differs: make_input (changed, 70 bytes)",
-            "executes `resolve_prefix` (624 -> 524 bytes), `fold` (new, 90 bytes) and `unfold` \
+            "executes `resolve_prefix` (624 -&gt; 524 bytes), `fold` (new, 90 bytes) and `unfold` \
              (removed, 90 bytes); set-up differs: `make_input` (changed, 70 bytes)",
         ]
     );
@@ -97,7 +97,7 @@ fn a_frame_on_the_stack_of_another_size_is_told_behind_the_size_of_the_code() {
     let said = |function| said(Reach { functions: vec![function], ..Reach::default() });
     let [text, markdown] = said(with_stack([624, 524], [Some(24), Some(4120)]));
     assert_eq!(text, "executes fold (624 -> 524 bytes, stack 24 -> 4120 bytes)");
-    assert_eq!(markdown, "executes `fold` (624 -> 524 bytes, stack 24 -> 4120 bytes)");
+    assert_eq!(markdown, "executes `fold` (624 -&gt; 524 bytes, stack 24 -&gt; 4120 bytes)");
     let [text, _] = said(with_stack([70, 70], [Some(24), Some(8)]));
     assert_eq!(text, "executes fold (changed, 70 bytes, stack 24 -> 8 bytes)");
     let [text, _] = said(with_stack([70, 70], [Some(24), None]));
@@ -175,7 +175,7 @@ fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
     assert!(!text.contains("warning"), "{text}");
     let markdown = report.markdown();
     assert!(markdown.starts_with("### Benchmarks: unaffected\n"), "{markdown}");
-    let line = "2 executing and reading nothing that changed, not measured: `a` `b`\n";
+    let line = "- executing and reading nothing that changed, not measured: a, b\n";
     assert!(markdown.contains(line), "{markdown}");
     assert_keeps(SCHEMA, &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
@@ -258,7 +258,7 @@ fn packages_of_other_versions_are_told() {
                 0.3.0, removed: gone 1.0.0\n";
     assert!(text.contains(line), "{text}");
     let markdown = report.markdown();
-    assert!(markdown.contains("\nDependencies: rand 0.8.4 and 0.9.0 -&gt; 0.9.1, serde\\_core"));
+    assert!(markdown.contains("\n- dependencies: rand 0.8.4 and 0.9.0 -&gt; 0.9.1, serde\\_core"));
     report.dependencies.extend([change("x", &[], &["1"]), change("y", &[], &["1"])]);
     let text = style::plain(&report.text(400));
     assert!(text.contains("new: foo 0.3.0, x 1, y 1 and 1 more\n"), "{text}");
@@ -306,5 +306,5 @@ fn what_many_benchmarks_reach_has_room_in_a_comment() {
     }
     let markdown = report.markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
-    assert!(markdown.contains("more notes"), "{markdown}");
+    assert!(markdown.contains("more entries"), "{markdown}");
 }

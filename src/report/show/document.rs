@@ -1,4 +1,4 @@
-//! A stored version for people at a terminal.
+//! A stored version for people.
 
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
@@ -6,40 +6,37 @@ use crate::{
     model::{Metric, Sameness, Stage, Unit, Version, settings_words},
     report::{
         date,
+        document::{Block, Document, Text},
         names::{Names, metric_name},
-        prose::first_line_filled,
         quantity::{self, p_value, value},
         shares::{self, Shares},
-        style::{self, paint},
+        style::Role,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
-        visible::{visible, visible_lines},
     },
     stats::{Components, Summary, impact::Impact},
 };
 
 impl ShowReport {
-    pub(super) fn write_text(&self, columns: usize) -> String {
-        let version = paint(style::HEAD, &self.version.to_string());
-        let summary = visible(&self.version.summary);
-        let mut text = format!("{version}  {summary}").trim_end().to_owned() + "\n";
+    pub(super) fn write_document(&self) -> Document {
+        let mut document = Document::new("show").titled(self.version.to_string());
+        document.lead = Text::from(&*self.version.summary);
         let time = self.version.time.filter(|_| !self.version.dirty);
         if let Some(day) = time.map(date::day).filter(|day| !day.is_empty()) {
-            text += &format!("committed on {day}\n");
+            document.add(Block::paragraph([format!("committed on {day}")]));
         }
-        text += &format!("\n{}\n", self.experiments_table().fit(columns));
-        text += &self.circumstances();
-        for (number, experiment) in (1..).zip(&self.experiments) {
-            if let Some(reason) = &experiment.failure {
-                let failed = paint(style::BAD, "could not be built");
-                let reason = visible_lines(reason);
-                text += &format!("\nexperiment {number}: {failed}: {reason}\n");
-            }
-        }
+        document.add([Block::Table(self.experiments_table())]);
+        let failed = (1..).zip(&self.experiments).filter_map(|(number, experiment)| {
+            let text = Text::from(format!("experiment {number}: "));
+            let text = text.styled(Role::Bad, "could not be built").then(": ");
+            Some(text.message(experiment.failure.as_ref()?))
+        });
+        document.add(Block::list(self.circumstances().into_iter().chain(failed)));
         if self.benchmarks.is_empty() {
-            return text;
+            return document;
         }
-        text + "\n" + &if self.detailed { self.details(columns) } else { self.overview(columns) }
+        document.add(if self.detailed { self.details() } else { self.overview() });
+        document
     }
 
     fn experiments_table(&self) -> Table {
@@ -66,7 +63,7 @@ impl ShowReport {
     }
 
     /// Machines, toolchains and settings, once where all experiments agree.
-    fn circumstances(&self) -> String {
+    fn circumstances(&self) -> Vec<Text> {
         type PartOf = fn(&ShownExperiment) -> String;
         let parts: [(&str, PartOf); 3] = [
             ("machine", |experiment| experiment.machine.to_string()),
@@ -75,7 +72,7 @@ impl ShowReport {
             }),
             ("settings", |experiment| settings_words(&experiment.settings.to_string()).join(", ")),
         ];
-        let mut text = String::new();
+        let mut texts = Vec::new();
         for (name, part) in parts {
             let mut found: Vec<(String, Vec<String>)> = Vec::new();
             for (number, experiment) in (1..).zip(&self.experiments) {
@@ -90,14 +87,14 @@ impl ShowReport {
             for (part, numbers) in found {
                 let of =
                     if is_same { String::new() } else { format!(" of {}", numbers.join(", ")) };
-                text += &format!("{name}{of}: {}\n", visible(&part));
+                texts.push(Text::from(format!("{name}{of}: {part}")));
             }
         }
-        text
+        texts
     }
 
-    /// One line for each benchmark.
-    fn overview(&self, columns: usize) -> String {
+    /// One row for each benchmark.
+    fn overview(&self) -> Vec<Block> {
         let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let mut table = Table::new([
             Column::left("benchmark").names(),
@@ -110,7 +107,7 @@ impl ShowReport {
             Column::right("experiment").dropped(3),
         ]);
         for shown in &self.benchmarks {
-            let name = Cell::from(names.name(&shown.benchmark));
+            let name = Cell::name(names.name(&shown.benchmark));
             let number = Cell::from((shown.experiment + 1).to_string());
             let Some(summary) = &shown.summary else {
                 let kind = match (&shown.skipped, shown.unmeasured) {
@@ -118,8 +115,7 @@ impl ShowReport {
                     (None, Some(sameness)) => VerdictKind::of(&sameness.into()),
                     (None, None) => VerdictKind::Failed,
                 };
-                let mut cells =
-                    vec![name, Cell::default(), Cell::styled(kind.style(), kind.name())];
+                let mut cells = vec![name, Cell::default(), Cell::styled(kind.role(), kind.name())];
                 cells.resize_with(7, Cell::default);
                 cells.push(number);
                 table.row(cells);
@@ -138,19 +134,18 @@ impl ShowReport {
                 number,
             ]);
         }
-        let mut text = table.fit(columns);
-        for shown in &self.benchmarks {
-            text += &shown.reasons_text(&names.name(&shown.benchmark), columns);
-        }
-        text += &self.worth_examining(&names);
+        let shown = self.benchmarks.iter();
+        let reasons = shown.flat_map(|shown| shown.reasons(&names.name(&shown.benchmark)));
         let each = self.suggest_show(("filter", Some("BENCH")));
-        text + &format!("\nevery build and execution: {each}\n")
+        let each = Text::from("every build and execution: ").command(each);
+        let notes = reasons.chain(self.worth_examining(&names)).chain([each]);
+        std::iter::once(Block::Table(table)).chain(Block::list(notes)).collect()
     }
 
     /// That cheap checks see something, in a line about the first benchmark of which they do.
-    fn worth_examining(&self, names: &Names<'_>) -> String {
-        let found = self.benchmarks.iter().find_map(|shown| Some((shown, shown.hints.first()?)));
-        let Some((shown, hint)) = found else { return String::new() };
+    fn worth_examining(&self, names: &Names<'_>) -> Option<Text> {
+        let mut found = self.benchmarks.iter();
+        let (shown, hint) = found.find_map(|shown| Some((shown, shown.hints.first()?)))?;
         let what = match hint {
             Hint::Trend { effect } if *effect > 0.0 => "begins slower than it goes on",
             Hint::Trend { .. } => "begins faster than it goes on",
@@ -162,36 +157,37 @@ impl ShowReport {
         let command = self.command_line.suggest("diagnose", &[&revision], &options);
         let name = names.name(&shown.benchmark);
         let size = quantity::size(size.abs());
-        format!("{} {what} ({size}): {}\n", visible(&name), visible(&command))
+        Some(Text::of_name(name).then(format!(" {what} ({size}): ")).command(command))
     }
 
     /// A table of builds for each benchmark.
-    fn details(&self, columns: usize) -> String {
-        let texts = self.benchmarks.iter().map(|shown| self.detail(shown, columns));
-        let texts: Vec<String> = texts.collect();
+    fn details(&self) -> Vec<Block> {
+        let mut blocks: Vec<Block> =
+            self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
         let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
-        let examine = self.worth_examining(&names);
-        texts.join("\n")
-            + &examine
-            + &format!("\nall measurements: {}\n", self.suggest_show(("raw", None)))
+        let raw = self.suggest_show(("raw", None));
+        let raw = Text::from("all measurements: ").command(raw);
+        blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([raw])));
+        blocks
     }
 
     /// The command that shows this version with another option.
     fn suggest_show(&self, option: (&str, Option<&str>)) -> String {
         let revision = self.version.to_type();
-        visible(&self.command_line.suggest("show", &[&revision], &[option])).into_owned()
+        self.command_line.suggest("show", &[&revision], &[option])
     }
 
-    fn detail(&self, shown: &ShownBenchmark, columns: usize) -> String {
+    fn detail(&self, shown: &ShownBenchmark) -> Vec<Block> {
         let place = &shown.benchmark;
-        let mut text = format!(
-            "{}  {}, experiment {}\n",
-            paint(style::HEAD, &place.name.id),
-            visible(&format!("{} {}", place.package, place.target)),
-            shown.experiment + 1
-        );
-        text += &shown.reasons_text(&place.name.id, columns);
-        let Some(summary) = &shown.summary else { return text };
+        let head = Text::new().styled_name(Role::Head, &*place.name.id);
+        let of =
+            format!("  {} {}, experiment {}", place.package, place.target, shown.experiment + 1);
+        let mut blocks = vec![Block::Heading(head.then(of))];
+        let mut lines = shown.reasons(&place.name.id);
+        let Some(summary) = &shown.summary else {
+            blocks.extend(Block::list(lines));
+            return blocks;
+        };
         let Metric { name, unit } = summary.metric();
         let l = summary.builds().len() as f64;
         let executions: usize = summary.builds().iter().map(|build| build.executions).sum();
@@ -206,67 +202,63 @@ impl ShowReport {
             Stage::First => "the first stage: ",
             Stage::Second => "the second stage: ",
         };
-        text += &format!(
-            "{}, {} by {stage}{l:.0} builds × {m:.digits$} {executions} × {n:.digits$} \
-             measurements{average}\n",
-            visible(name),
+        lines.push(Text::from(format!(
+            "{name}, {} by {stage}{l:.0} builds × {m:.digits$} {executions} × {n:.digits$} measurements{average}",
             quantity::estimate(summary, self.criteria.confidence)
-        );
+        )));
         let throughput = shown.throughput_text(summary);
         if !throughput.is_empty() {
-            text += &format!("throughput: {throughput}\n");
+            lines.push(Text::from(format!("throughput: {throughput}")));
         }
         let components = Components::of(summary);
         let shares = shares::text(Shares::of_version(summary));
-        text += &format!("variance of builds/executions: {shares}\n");
+        lines.push(Text::from(format!("variance of builds/executions: {shares}")));
         if let Some(test) = components.layout {
             let f =
                 if test.f.is_finite() { format!("{:.2}", test.f) } else { "infinite".to_owned() };
-            text += &format!("layout effect: F {f}, {}\n", p_value(test.p));
+            lines.push(Text::from(format!("layout effect: F {f}, {}", p_value(test.p))));
         }
-        text += &shown.impact.text();
+        lines.extend(shown.impact.texts());
+        blocks.extend(Block::list(lines));
         if !shown.builds.is_empty() {
-            text += &format!("\n{}", shown.builds_table(*unit).fit(columns));
+            blocks.push(Block::Table(shown.builds_table(*unit)));
         }
         if shown.builds.iter().any(|build| build.slow) {
-            text += "slow: above the median by more than 3.5 robust standard deviations and the \
-                     min-effect\n";
+            let slow = "slow: above the median by more than 3.5 robust standard deviations and the min-effect";
+            blocks.push(Block::Paragraph(vec![slow.into()]));
         }
-        text
+        blocks
     }
 }
 
 impl ShownExperiment {
     fn state(&self) -> Cell {
         match (&self.failure, self.finished) {
-            (Some(_), _) => Cell::styled(style::BAD, "not built"),
+            (Some(_), _) => Cell::styled(Role::Bad, "not built"),
             (None, Some(_)) => Cell::from("finished"),
-            (None, None) => Cell::styled(style::DOUBTFUL, "not finished"),
+            (None, None) => Cell::styled(Role::Doubtful, "not finished"),
         }
     }
 }
 
 impl ShownBenchmark {
-    fn reasons_text(&self, name: &str, columns: usize) -> String {
-        let failure = |reason: &String| {
-            let line = format!("{}: failed: {}", visible(name), visible_lines(reason));
-            first_line_filled(&line, columns)
-        };
-        let skipped = |reason: &String| {
-            let line = format!("{}: skipped: {}", visible(name), visible_lines(reason));
-            first_line_filled(&line, columns)
+    /// Why there is nothing, or less, of it.
+    fn reasons(&self, name: &str) -> Vec<Text> {
+        let reason = |what: &str, reason: &String| {
+            Text::of_name(name).then(format!(": {what}: ")).message(reason)
         };
         let unmeasured = |sameness: &Sameness| {
             let reason = match sameness {
                 Sameness::Identical => "it has the same machine code",
                 Sameness::Unaffected => "it executes and reads nothing that differs",
             };
-            let head = format!("{}: {sameness}: not measured", visible(name));
             let versions = "in the versions of this experiment";
-            first_line_filled(&format!("{head}, because {reason} {versions}"), columns)
+            let text = format!(": {sameness}: not measured, because {reason} {versions}");
+            Text::of_name(name).then(text)
         };
-        let reasons = self.failures.iter().map(failure).chain(self.skipped.iter().map(skipped));
-        reasons.chain(self.unmeasured.iter().map(unmeasured)).collect()
+        let failures = self.failures.iter().map(|failure| reason("failed", failure));
+        let skipped = self.skipped.iter().map(|skipped| reason("skipped", skipped));
+        failures.chain(skipped).chain(self.unmeasured.iter().map(unmeasured)).collect()
     }
 
     fn has_second_stage(&self) -> bool {
@@ -318,7 +310,7 @@ impl ShownBuild {
             Cell::from(self.layout.map_or(String::new(), |layout| layout.to_string())),
             Cell::from(self.digest.map_or(String::new(), |digest| digest.short())),
             Cell::from(value(self.value, unit)),
-            Cell::styled(style::DOUBTFUL, if self.slow { "slow" } else { "" }),
+            Cell::styled(Role::Doubtful, if self.slow { "slow" } else { "" }),
             Cell::from(executions.join(", ")),
             Cell::from(self.peak_memory.map_or(String::new(), quantity::bytes)),
             Cell::from(quantity::duration(self.cpu_time)),
@@ -327,13 +319,13 @@ impl ShownBuild {
 }
 
 impl ImpactFactors {
-    fn text(&self) -> String {
+    fn texts(&self) -> Vec<Text> {
         let factor = |f: f64| if f.is_finite() { format!("{f:.2}") } else { "infinite".to_owned() };
         let levels = [("executions", self.executions), ("builds", self.builds)];
         let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
         let line = |(level, Impact { factor: with, without_shift, .. }): (&&str, &Impact)| {
             let (with, without) = (factor(*with), factor(*without_shift));
-            format!("impact factor of {level}: {with} ({without} without shift)\n")
+            Text::from(format!("impact factor of {level}: {with} ({without} without shift)"))
         };
         levels.map(line).collect()
     }

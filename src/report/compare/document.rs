@@ -1,9 +1,9 @@
-//! The comparison for people at a terminal.
+//! The comparison for people. A pull request gets what needs attention first, and the rest folded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport, StoredExperiment, Warning,
+    ComparisonReport, NextStep, StoredExperiment, Warning,
     counted::is_of,
     dependencies_note,
     notes::{ground, list},
@@ -16,16 +16,15 @@ use crate::{
     report::{
         accepted::idle_note,
         date,
+        document::{Block, Document, Item, Medium, Step, Text},
         names::{Names, metric_name},
-        prose::{filled, first_line_filled},
         quantity::{self, changed, exact},
-        reach::Form,
         sentence,
         shares::{self, Shares},
-        style::{self, paint},
+        style::Role,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
-        visible::{visible, visible_lines},
+        visible::visible,
     },
     stats::{Interval, Method, Rule, Summary},
 };
@@ -35,68 +34,147 @@ use crate::{
 const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
-    /// The report for a terminal with so many columns.
-    pub(super) fn write_text(&self, columns: usize) -> String {
-        let mut text = self.part(&format!("{} against {}", self.head, self.base), columns);
-        if let Some(also) = &self.also {
-            let title = format!("also against {}: {}", also.base, also.head);
-            text += &format!("\n\n{}", also.part(&title, columns));
+    pub(super) fn write_document(&self, medium: Medium) -> Document {
+        let versions = Text::of_name(self.head.to_string()).then(" against ");
+        let versions = versions.name(self.base.to_string());
+        let mut document = Document::new("compare");
+        if medium == Medium::Markdown {
+            document.title = Text::from(format!("Benchmarks: {}", self.headline()));
+            document.lead = versions;
+        } else {
+            document.title = versions;
         }
-        text
+        document.add(self.part(medium));
+        if let Some(also) = &self.also {
+            let head = Text::from("also against ").name(also.base.to_string());
+            document.add([Block::Heading(head)]);
+            document.add(also.part(medium));
+        }
+        document
     }
 
     /// One comparison.
-    fn part(&self, title: &str, columns: usize) -> String {
-        let mut text = paint(style::HEAD, title) + "\n";
-        text += &filled(&paint(style::HEAD, &self.verdicts_text()), columns);
-        for mean in self.mean_texts() {
-            text += &filled(&visible(&mean), columns);
+    fn part(&self, medium: Medium) -> Vec<Block> {
+        let verdicts = Text::new().styled(Role::Head, self.verdicts_text());
+        let means = self.mean_texts().map(Text::from);
+        let mut blocks: Vec<Block> =
+            Block::paragraph(std::iter::once(verdicts).chain(means)).into_iter().collect();
+        blocks.extend(self.warning_blocks(&self.warnings_on_what_was_compared()));
+        if medium == Medium::Markdown {
+            blocks.extend(self.warning_blocks(&self.warnings));
+            blocks.extend(self.rows_by_attention());
+        } else {
+            blocks.extend(self.rows_in_order());
         }
-        text += &self.warnings_text(&self.warnings_on_what_was_compared(), columns);
+        blocks.extend(Block::list(self.not_measured_lines()));
+        if medium != Medium::Markdown {
+            blocks.extend(self.warning_blocks(&self.warnings));
+        }
+        let how = Block::list(self.measured().into_iter().chain(self.machine_line()));
+        blocks.extend(how.map(|list| match medium {
+            Medium::Markdown => Block::Details("how it was measured".into(), vec![list]),
+            _ => list,
+        }));
+        let steps = self.next_steps().into_iter();
+        let steps = steps.map(|NextStep { command, purpose }| Step { purpose, command });
+        blocks.extend(Block::steps(steps.collect()));
+        blocks
+    }
+
+    /// One table of all rows, and what is to be said of them.
+    fn rows_in_order(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
         let rows = self.ordered();
         if !rows.is_empty() {
             let metric = only_metric(&rows);
-            if let Some(metric) = metric {
-                text += &format!("\n{}", paint(style::QUIET, &format!("metric: {metric}")));
+            blocks.extend(metric.map(|metric| {
+                let metric = format!("metric: {metric}");
+                Block::Heading(Text::new().styled(Role::Quiet, metric))
+            }));
+            blocks.push(Block::Table(self.table(&rows, metric.is_none())));
+        }
+        let mut notes = self.reasons(&rows);
+        let reach = self.reach_notes().into_iter();
+        let (changed, others): (Vec<_>, Vec<_>) = reach.partition(|note| note.is_changed);
+        let others = if self.explains_all { others } else { Vec::new() };
+        notes.extend(changed.into_iter().chain(others).map(|note| Item::from(note.text)));
+        notes.extend(self.remarks().into_iter().map(Item::from));
+        blocks.extend(Block::list(notes));
+        blocks
+    }
+
+    /// A table of what needs attention, the reasons folded, and what needs none folded as a whole.
+    fn rows_by_attention(&self) -> Vec<Block> {
+        let quiet = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
+        let is_quiet = |row: &&JudgedRow| quiet.contains(&VerdictKind::of(&row.verdict));
+        let (calm, loud): (Vec<&JudgedRow>, Vec<&JudgedRow>) =
+            self.ordered().into_iter().partition(is_quiet);
+        let (changed, others): (Vec<_>, Vec<_>) =
+            self.reach_notes().into_iter().partition(|note| note.is_changed);
+        let mut blocks = Vec::new();
+        blocks.extend(Block::table(self.table(&loud, true)));
+        blocks.extend(Block::list(changed.into_iter().map(|note| note.text)));
+        let reasons = Block::list(self.reasons(&loud));
+        blocks.extend(reasons.map(|list| Block::Details("the reasons".into(), vec![list])));
+        let table = Block::table(self.table(&calm, true));
+        blocks.extend(table.map(|table| {
+            let counts = quiet.map(|kind| (self.with_verdict(kind).count(), kind.name()));
+            let counts = counts.iter().filter(|(count, _)| *count > 0);
+            let counts: Vec<String> =
+                counts.map(|(count, word)| format!("{count} {word}")).collect();
+            let notes = Block::list(others.into_iter().map(|note| note.text));
+            let inner = std::iter::once(table).chain(notes).collect();
+            Block::Details(counts.join(", ").into(), inner)
+        }));
+        blocks.extend(Block::list(self.remarks()));
+        blocks
+    }
+
+    /// What the table does not say of the benchmarks in it: why they have their verdicts.
+    fn reasons(&self, rows: &[&JudgedRow]) -> Vec<Item> {
+        use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
+        let names = self.names();
+        let grounds = self.ground_notes().into_iter();
+        let mut texts: Vec<Text> =
+            grounds.map(|(head, note)| Text::from(format!("{head}: {note}"))).collect();
+        for row in rows {
+            let kind = VerdictKind::of(&row.verdict);
+            let is_told = matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
+            if is_told && ground(row).is_none() || self.explains_all && !is_told {
+                let name = Text::new().styled_name(kind.role(), name(&names, row));
+                texts.push(name.then(": ").message(sentence::row(row)));
             }
-            text += &format!("\n{}", self.table(&rows, metric.is_none()).fit(columns));
         }
-        for part in [
-            self.explanations(columns),
-            self.not_measured(columns),
-            self.conditions(columns),
-            self.deeper(),
-        ] {
-            if !part.is_empty() {
-                text += &format!("\n{part}");
-            }
+        for (target, failure) in &self.failed_targets {
+            let target = Text::new().styled_name(Role::Doubtful, target.to_string());
+            texts.push(target.then(": failed: ").message(failure.to_string()));
         }
-        text
+        let notes = [
+            (VerdictKind::Inconclusive, self.inconclusive_note()),
+            (VerdictKind::Unchanged, self.too_small_note()),
+        ];
+        for (kind, note) in notes.into_iter().filter(|_| !self.explains_all) {
+            texts.extend(note.map(|note| {
+                Text::new()
+                    .styled(kind.role(), format!("{}:", kind.name()))
+                    .then(format!(" {note}"))
+            }));
+        }
+        texts.into_iter().map(Item::from).collect()
     }
 
-    /// How the results came about, and what makes them less sure.
-    fn conditions(&self, columns: usize) -> String {
-        let mut text = self.warnings_text(&self.warnings, columns);
-        for line in self.measured() {
-            text += &filled(&line, columns);
-        }
-        if let Some(line) = self.machine_line() {
-            text += &filled(&visible(&line), columns);
-        }
-        text
+    /// What is to be said of benchmarks besides their verdicts.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.time_and_counts();
+        remarks.extend(self.mean_notes());
+        remarks.extend(self.obstacle_notes());
+        remarks
     }
 
-    fn warnings_text(&self, warnings: &[Warning], columns: usize) -> String {
-        warnings.iter().map(|warning| self.warning(warning, columns)).collect()
-    }
-
-    /// A warning. The command that it advises stays in one line, to be copied.
-    fn warning(&self, warning: &Warning, columns: usize) -> String {
-        let head = paint(style::DOUBTFUL, "warning:");
-        let (sentence, command) = (sentence(warning), self.advised(warning));
-        let colon = if command.is_some() { ":" } else { "" };
-        let text = filled(&format!("{head} {}{colon}", visible(&sentence)), columns);
-        command.map_or(text.clone(), |command| format!("{text}  {}\n", visible(&command)))
+    fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {
+        let block =
+            |warning: &Warning| Block::Warning(sentence(warning).into(), self.advised(warning));
+        warnings.iter().map(block).collect()
     }
 
     /// How the results came about.
@@ -242,7 +320,7 @@ impl ComparisonReport {
         let kind = VerdictKind::of(&row.verdict);
         let metric = row.metric.as_ref().filter(|_| names_metrics);
         let mut cells =
-            vec![Cell::from(names.name(&row.benchmark)), Cell::from(metric_name(metric))];
+            vec![Cell::name(names.name(&row.benchmark)), Cell::from(metric_name(metric))];
         if let Some(stage) = row.decisive() {
             let change = stage.assessment.change;
             for summary in &stage.summaries {
@@ -251,71 +329,17 @@ impl ComparisonReport {
                 cells.push(Cell::from(quantity::value_of_metric(summary.values().mean, unit)));
                 cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
             }
-            cells.push(Cell::styled(kind.style(), changed(change.estimate)));
+            cells.push(Cell::styled(kind.role(), changed(change.estimate)));
             cells.push(Cell::from(quantity::range(change.low, change.high)));
         }
         cells.resize_with(8, Cell::default);
-        cells.push(Cell::styled(kind.style(), kind.name()));
+        cells.push(Cell::styled(kind.role(), kind.name()));
         cells.push(Cell::from(builds(row)));
         cells.push(row.decisive().map_or_else(Cell::default, shares_cell));
         cells
     }
 
-    /// What the table does not say of the benchmarks in it.
-    fn explanations(&self, columns: usize) -> String {
-        let names = self.names();
-        let notes = self.ground_notes().into_iter();
-        let mut text: String =
-            notes.map(|(head, note)| filled(&format!("{head}: {note}"), columns)).collect();
-        for row in self.ordered() {
-            use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
-            let kind = VerdictKind::of(&row.verdict);
-            let is_told = matches!(kind, Regressed | Accepted | Improved | Failed | NotComparable);
-            if is_told && ground(row).is_none() || self.explains_all && !is_told {
-                let name = paint(kind.style(), &name(&names, row));
-                text += &first_line_filled(&format!("{name}: {}", sentence::row(row)), columns);
-            }
-        }
-        for (target, failure) in &self.failed_targets {
-            let target = paint(style::DOUBTFUL, &target.to_string());
-            let failure = visible_lines(&failure.to_string()).into_owned();
-            text += &first_line_filled(&format!("{target}: failed: {failure}"), columns);
-        }
-        let notes = [
-            (VerdictKind::Inconclusive, self.inconclusive_note()),
-            (VerdictKind::Unchanged, self.too_small_note()),
-        ];
-        let notes = notes.into_iter().filter(|_| !self.explains_all);
-        for (kind, note) in notes {
-            if let Some(note) = note {
-                let head = paint(kind.style(), &format!("{}:", kind.name()));
-                text += &filled(&format!("{head} {note}"), columns);
-            }
-        }
-        let (changed, others): (Vec<_>, Vec<_>) =
-            self.reach_notes(Form::Text).into_iter().partition(|note| note.is_changed);
-        let told = if self.explains_all { others } else { Vec::new() };
-        for note in changed.iter().chain(&told) {
-            text += &filled(&note.text, columns);
-        }
-        for note in self.time_and_counts() {
-            text += &filled(&note, columns);
-        }
-        for note in self.mean_notes() {
-            text += &filled(&note, columns);
-        }
-        for note in self.obstacle_notes() {
-            text += &filled(&note, columns);
-        }
-        text
-    }
-
     /// What there was nothing to measure of, and how the machine code differs.
-    fn not_measured(&self, columns: usize) -> String {
-        self.not_measured_lines().iter().map(|line| filled(line, columns)).collect()
-    }
-
-    /// The same, each as a line.
     pub(super) fn not_measured_lines(&self) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
@@ -345,20 +369,6 @@ impl ComparisonReport {
             lines.push(format!("dependencies: {}", visible(&dependencies)));
         }
         lines
-    }
-
-    /// Commands stay in one line each, to be copied.
-    fn deeper(&self) -> String {
-        let steps = self.next_steps();
-        if steps.is_empty() {
-            return String::new();
-        }
-        let mut text = format!("{}\n", paint(style::HEAD, "next steps"));
-        for step in steps {
-            let purpose = paint(style::QUIET, &format!("# {}", step.purpose));
-            text += &format!("  {purpose}\n  {}\n", visible(&step.command));
-        }
-        text
     }
 }
 

@@ -1,4 +1,4 @@
-//! The difference between two versions for people: a line for each function that differs.
+//! The difference between two versions for people: an entry for each function that differs.
 
 use super::{
     DiffReport, TargetDiff, label,
@@ -7,8 +7,8 @@ use super::{
 use crate::{
     code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     report::{
+        document::{Block, Document, Item, Text},
         quantity::{change_of_stack, count},
-        visible::visible,
     },
 };
 
@@ -16,19 +16,20 @@ use crate::{
 const MOST_CALLEES: usize = 5;
 
 impl DiffReport {
-    pub(super) fn write_text(&self) -> String {
-        let versions = format!("machine code of {} and {}", self.base, self.head);
-        let mut text = visible(&versions).into_owned() + "\n";
+    pub(super) fn write_document(&self) -> Document {
+        let title = format!("machine code of {} and {}", self.base, self.head);
+        let mut document = Document::new("diff").titled(title);
         for target in &self.targets {
-            text += &target.text();
+            document.add([Block::List(vec![target.item()])]);
         }
         for (version, targets) in [(&self.base, &self.only_base), (&self.head, &self.only_head)] {
             for target in targets {
-                text += &format!("\n{}\n", visible(&format!("{target}: only in {version}")));
+                let name = Text::of_name(target.to_string());
+                document.add(Block::list([name.then(format!(": only in {version}"))]));
             }
         }
-        text += &self.reaching_nothing().unwrap_or_default();
-        text
+        document.add(self.reaching_nothing().map(|text| Block::Paragraph(vec![text.into()])));
+        document
     }
 
     /// How many benchmarks of all bench targets reach nothing, if there are any benchmarks.
@@ -38,21 +39,21 @@ impl DiffReport {
         let all: usize = reached().map(|reached| reached.benchmarks.len()).sum();
         let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
         let of = count(all, "benchmark");
-        (all > 0).then(|| format!("\n{nothing} of {of} {verbs} nothing that changed\n"))
+        (all > 0).then(|| format!("{nothing} of {of} {verbs} nothing that changed"))
     }
 }
 
 impl TargetDiff {
-    fn text(&self) -> String {
+    fn item(&self) -> Item {
         let FunctionDiff { added, removed, changed, unchanged, .. } = &self.diff;
-        let mut text = format!("\n{}: ", visible(&self.target.to_string()));
-        text += &if self.diff.is_empty() {
-            format!("all {unchanged} functions are the same\n")
+        let summary = if self.diff.is_empty() {
+            format!(": all {unchanged} functions are the same")
         } else {
             let [changed, added, removed] = [changed.len(), added.len(), removed.len()];
-            format!("{changed} changed, {added} added, {removed} removed, {unchanged} the same\n")
+            format!(": {changed} changed, {added} added, {removed} removed, {unchanged} the same")
         };
         let shared = self.diff.shared_names();
+        let mut items = Vec::new();
         for function in changed {
             let mut sizes = if function.base_size == function.head_size {
                 format!("{} bytes", function.base_size)
@@ -60,41 +61,30 @@ impl TargetDiff {
                 format!("{} -> {} bytes", function.base_size, function.head_size)
             };
             sizes += &change_of_stack(function.base_stack, function.head_stack);
-            text += &line('~', &label(&function.name, function.instance, &shared), &sizes);
-            text += &what_differs(function)
-                .map_or_else(String::new, |what| format!("      {}\n", visible(&what)));
-            text += &self.who_executes(&function.name, function.instance, Has::Both);
+            let what = what_differs(function).map(Text::from);
+            let who = self.who_executes(&function.name, function.instance, Has::Both);
+            let name = label(&function.name, function.instance, &shared);
+            items.push(of_function("~", &name, &sizes, what.into_iter().chain(who)));
         }
-        let of_one = [('+', added, Has::OnlyHead), ('-', removed, Has::OnlyBase)];
+        let of_one = [("+", added, Has::OnlyHead), ("-", removed, Has::OnlyBase)];
         for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size, .. } in functions {
-                text += &line(sign, &label(name, *instance, &shared), &format!("{size} bytes"));
-                text += &self.who_executes(name, *instance, has);
+                let who = self.who_executes(name, *instance, has);
+                let name = label(name, *instance, &shared);
+                items.push(of_function(sign, &name, &format!("{size} bytes"), who));
             }
         }
-        for what in &self.diff.elsewhere {
-            text += &format!("  ~ {}\n", visible(what));
-        }
-        for input in &self.not_comparable {
-            let input = format!("{}: {}", input.input, input.reason);
-            text += &format!("  ? {}\n", visible(&input));
-        }
+        items.extend(self.diff.elsewhere.iter().map(|what| Item::from(format!("~ {what}"))));
+        let unknown = self.not_comparable.iter();
+        items.extend(unknown.map(|one| Item::from(format!("? {}: {}", one.input, one.reason))));
         let benchmarks = self.reached.as_ref().map(Reached::lines).unwrap_or_default();
-        if !benchmarks.is_empty() {
-            text += "  benchmarks:\n";
-        }
-        for benchmark in benchmarks {
-            text += &format!("    {benchmark}\n");
-        }
-        text
+        items.extend(Block::list(benchmarks).map(|list| Item::new("benchmarks:", [list])));
+        Item::new(Text::of_name(self.target.to_string()).then(summary), Block::list(items))
     }
 
-    /// The line below a function that tells which benchmarks execute it, if that is known.
-    fn who_executes(&self, name: &Name, instance: u64, has: Has) -> String {
-        let reached = self.reached.as_ref();
-        reached.map_or_else(String::new, |reached| {
-            format!("      {}\n", reached.who_executes(name, instance, has))
-        })
+    /// Which benchmarks execute a function, if that is known.
+    fn who_executes(&self, name: &Name, instance: u64, has: Has) -> Option<Text> {
+        Some(self.reached.as_ref()?.who_executes(name, instance, has))
     }
 }
 
@@ -118,6 +108,7 @@ fn what_differs(function: &ChangedFunction) -> Option<String> {
     }
 }
 
-fn line(sign: char, name: &str, size: &str) -> String {
-    format!("  {sign} {}  ({size})\n", visible(name))
+fn of_function(sign: &str, name: &str, size: &str, below: impl IntoIterator<Item = Text>) -> Item {
+    let text = Text::from(format!("{sign} ")).name(name).then(format!("  ({size})"));
+    Item::new(text, Block::list(below))
 }

@@ -1,4 +1,4 @@
-//! The history for people at a terminal.
+//! The history for people.
 
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
 use crate::{
@@ -6,14 +6,13 @@ use crate::{
     model::{Interleave, Metric, Version},
     report::{
         date,
+        document::{Block, Document, Text},
         names::{metric_name, with_metric},
-        prose::{filled, first_line_filled},
         quantity::{self, changed, count, range_in_brackets},
         sentence,
-        style::{self, paint},
+        style::Role,
         table::{Cell, Column, Table},
         verdict::VerdictKind,
-        visible::{visible, visible_lines},
     },
     stats::{SessionVariance, Verdict},
 };
@@ -25,43 +24,40 @@ const ACROSS: &str = "~";
 const FEW_DEGREES: f64 = 3.0;
 
 impl HistoryReport {
-    pub(super) fn write_text(&self, columns: usize) -> String {
-        let mut text = String::new();
-        for warning in self.warnings() {
-            let warning = format!("{} {warning}", paint(style::DOUBTFUL, "warning:"));
-            text += &filled(&warning, columns);
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        if self.benchmarks.is_empty() && self.worst_only {
-            return text
-                + "no benchmark is suspected to have become slower in the versions that are shown\n";
-        }
+    pub(super) fn write_document(&self) -> Document {
+        let mut document = Document::new("history");
+        let warnings = self.warnings().into_iter();
+        document.add(warnings.map(|warning| Block::Warning(warning.into(), None)));
         let nothing = || self.benchmarks.iter().all(|benchmark| benchmark.versions.is_empty());
-        if self.benchmarks.is_empty() || !self.events_only && nothing() {
-            return text + "none of these benchmarks was measured in the versions that are shown\n";
+        let why_empty = if self.benchmarks.is_empty() && self.worst_only {
+            "no benchmark is suspected to have become slower in the versions that are shown"
+        } else if self.benchmarks.is_empty() || !self.events_only && nothing() {
+            "none of these benchmarks was measured in the versions that are shown"
+        } else {
+            ""
+        };
+        if !why_empty.is_empty() {
+            document.add(Block::paragraph([why_empty]));
+            return document;
         }
         if !self.events_only && self.overview {
-            text += &self.write_compared(columns);
+            document.add(self.compared());
         }
-        text += &self.write_events(columns);
+        document.add(self.event_blocks());
         if !self.events_only {
-            text.push('\n');
-            text += &if self.overview { self.overview(columns) } else { self.tables(columns) };
+            document.add(if self.overview { self.overview() } else { self.tables() });
         }
         if self.hidden > 0 {
             let versions = count(self.hidden, "other stored version");
-            text += &format!("{versions} not shown: see --last and --since\n");
+            let hidden = format!("{versions} not shown: see --last and --since");
+            document.add(Block::paragraph([hidden]));
         }
-        text
+        document
     }
 
-    /// One line for each benchmark.
-    fn overview(&self, columns: usize) -> String {
+    /// One row for each benchmark.
+    fn overview(&self) -> Vec<Block> {
         let names = self.names();
-        let name =
-            |one: &BenchmarkHistory| with_metric(names.name(&one.benchmark), Some(&one.metric));
         let mut table = Table::new([
             Column::left("benchmark").names(),
             Column::left("metric"),
@@ -73,11 +69,12 @@ impl HistoryReport {
             Column::left("verdict"),
             Column::left("").joined(),
         ]);
-        let mut sentences = String::new();
+        let mut sentences = Vec::new();
         for benchmark in &self.benchmarks {
             let Some(newest) = benchmark.versions.last() else { continue };
+            let name = names.name(&benchmark.benchmark);
             let mut cells = vec![
-                Cell::from(names.name(&benchmark.benchmark)),
+                Cell::name(&name),
                 Cell::from(metric_name(Some(&benchmark.metric))),
                 Cell::from(benchmark.sparkline()),
                 self.value_cell(newest),
@@ -85,39 +82,32 @@ impl HistoryReport {
             ];
             cells.extend(newest.verdict_cells());
             table.row(cells);
-            sentences += &newest.sentence(&name(benchmark), columns);
+            sentences.extend(newest.sentence(with_metric(name, Some(&benchmark.metric))));
         }
+        sentences.extend(self.explanations());
         let each = self.command_line.suggest("history", &["BENCH"], &[]);
-        let explanations = self.explanations(columns);
-        format!(
-            "{}\n{sentences}{explanations}every version of a benchmark: {}\n",
-            table.fit(columns),
-            visible(&each)
-        )
+        sentences.push(Text::from("every version of a benchmark: ").command(each));
+        Block::table(table).into_iter().chain(Block::list(sentences)).collect()
     }
 
     /// One table for each benchmark.
-    fn tables(&self, columns: usize) -> String {
-        let mut text = String::new();
+    fn tables(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
         for benchmark in &self.benchmarks {
             let BenchmarkHistory { benchmark: place, metric: Metric { name: metric, .. }, .. } =
                 benchmark;
-            text += &format!(
-                "{}  {}\n{}\n\n{}\n",
-                paint(style::HEAD, &place.name.id),
-                visible(&format!("{} {}, {metric}", place.package, place.target)),
-                benchmark.sparkline(),
-                self.table(benchmark).fit(columns)
-            );
-            for row in &benchmark.versions {
-                text += &row.sentence(&row.version.short(), columns);
-            }
-            if let Some(sessions) = &benchmark.sessions {
-                text += &filled(&sessions_text(sessions), columns);
-            }
-            text += "\n";
+            let head = Text::new().styled_name(Role::Head, &*place.name.id);
+            let head = head.then(format!("  {} {}, {metric}", place.package, place.target));
+            blocks.push(Block::Heading(head));
+            blocks.push(Block::Paragraph(vec![benchmark.sparkline().into()]));
+            blocks.push(Block::Table(self.table(benchmark)));
+            let rows = benchmark.versions.iter();
+            let notes = rows.filter_map(|row| row.sentence(row.version.short()));
+            let sessions = benchmark.sessions.as_ref().map(|one| Text::from(sessions_text(one)));
+            blocks.extend(Block::list(notes.chain(sessions)));
         }
-        text + &self.explanations(columns)
+        blocks.extend(Block::list(self.explanations()));
+        blocks
     }
 
     fn table(&self, benchmark: &BenchmarkHistory) -> Table {
@@ -152,13 +142,13 @@ impl HistoryReport {
 
     fn value_cell(&self, row: &HistoryRow) -> Cell {
         row.summary.as_ref().map_or_else(
-            || Cell::styled(style::DOUBTFUL, row.without_value().name()),
+            || Cell::styled(Role::Doubtful, row.without_value().name()),
             |summary| Cell::from(quantity::estimate(summary, self.criteria.confidence)),
         )
     }
 
     /// What the signs mean, as far as they occur, and what to do about what cannot be compared.
-    fn explanations(&self, columns: usize) -> String {
+    fn explanations(&self) -> Vec<Text> {
         let mut lines = Vec::new();
         let across = || {
             let rows = self.rows().filter_map(|row| row.against.as_ref());
@@ -192,7 +182,9 @@ impl HistoryReport {
         let is_across = |(against, _): &(&Against, &HistoryRow)| {
             against.relation == Relation::AcrossExperiments
         };
-        let mut text: String = lines.iter().map(|line| filled(line, columns)).collect();
+        let mut texts: Vec<Text> = lines.into_iter().map(Text::from).collect();
+        let hint =
+            |what: &str, command: String| Text::from(format!("hint: {what}: ")).command(command);
         if let Some((against, row)) = refused().find(is_across) {
             let version = &row.version;
             let (base, head) = (against.version.to_type_now(), version.to_type_now());
@@ -200,17 +192,15 @@ impl HistoryReport {
             let same = if version.dirty { &base } else { &head };
             let again = self.command_line.suggest("run", &[same], &[]);
             let together = self.command_line.suggest("compare", &[&base, &head], &[]);
-            let (again, together) = (visible(&again), visible(&together));
             // `run` measures a version alone, which repeats nothing that was to be measured in turns.
             let alone = Interleaving { interleave: Interleave::Executions, obstacle: None };
-            text += &if row.interleaving.is_none_or(|all| all == alone) {
-                format!(
-                    "hint: measure one of them a second time, with the same settings: {again}\n\
-                     hint: or both together: {together}\n"
-                )
+            if row.interleaving.is_none_or(|all| all == alone) {
+                texts
+                    .push(hint("measure one of them a second time, with the same settings", again));
+                texts.push(hint("or both together", together));
             } else {
-                format!("hint: measure both together: {together}\n")
-            };
+                texts.push(hint("measure both together", together));
+            }
         }
         // What is not alike cannot be compared whatever is allowed.
         let mixed = Verdict::NotComparable { reason: MIXED.to_owned() };
@@ -218,10 +208,12 @@ impl HistoryReport {
             against.relation == Relation::DifferentConditions && against.row.verdict != mixed
         };
         if refused().any(|(against, _)| would_be_allowed(against)) {
-            text += "hint: results from different machines, compilers or settings are compared \
-                     only with --allow-different\n";
+            texts.push(Text::from(
+                "hint: results from different machines, compilers or settings are compared only with \
+                 --allow-different",
+            ));
         }
-        text
+        texts
     }
 }
 
@@ -246,7 +238,7 @@ impl HistoryRow {
         if self.in_repository {
             Cell::from(short)
         } else {
-            Cell::styled(style::QUIET, format!("({short})"))
+            Cell::styled(Role::Quiet, format!("({short})"))
         }
     }
 
@@ -261,11 +253,11 @@ impl HistoryRow {
         });
         let kind = VerdictKind::of(&against.row.verdict);
         let sign = if against.is_across() { ACROSS } else { "" };
-        [change, range, Cell::styled(kind.style(), kind.name()), Cell::from(sign)]
+        [change, range, Cell::styled(kind.role(), kind.name()), Cell::from(sign)]
     }
 
     /// Why the verdict is what it is, where a reader will ask.
-    fn sentence(&self, name: &str, columns: usize) -> String {
+    fn sentence(&self, name: String) -> Option<Text> {
         use VerdictKind::{Accepted, Failed, Improved, Regressed, Skipped};
         let reason = match &self.against {
             Some(Against { row, .. }) => {
@@ -273,14 +265,9 @@ impl HistoryRow {
                 matches!(kind, Regressed | Accepted | Improved | Failed | Skipped)
                     .then(|| sentence::row(row))
             }
-            None => self
-                .failure
-                .as_ref()
-                .map(|failure| visible_lines(&failure.to_string()).into_owned()),
+            None => self.failure.as_ref().map(ToString::to_string),
         };
-        reason.map_or_else(String::new, |reason| {
-            first_line_filled(&format!("{}: {reason}", visible(name)), columns)
-        })
+        Some(Text::of_name(name).then(": ").message(reason?))
     }
 }
 

@@ -1,19 +1,18 @@
-//! What was found on a machine for people at a terminal.
+//! What was found on a machine for people: what matters first.
 
 use super::DoctorReport;
 use crate::{
     machine::doctor::{Finding, Grade},
     report::{
-        prose::filled,
+        document::{Block, Document, Item, Text},
         quantity::count,
-        style::{self, paint},
-        visible::visible,
+        style::Role,
     },
 };
 
 impl DoctorReport {
-    pub(super) fn write_text(&self, columns: usize) -> String {
-        let mut text = filled(&paint(style::HEAD, &self.machine.to_string()), columns);
+    pub(super) fn write_document(&self) -> Document {
+        let mut document = Document::new("doctor").titled(self.machine.to_string());
         let matter = self.of(|finding| finding.matters);
         let checks = count(self.findings.len(), "check");
         let result = match matter.len() {
@@ -21,7 +20,7 @@ impl DoctorReport {
             1 => format!("1 of {checks} matters to comparisons"),
             several => format!("{several} of {checks} matter to comparisons"),
         };
-        text += &filled(&paint(style::HEAD, &result), columns);
+        document.add(Block::paragraph([Text::new().styled(Role::Head, result)]));
         let rest = |is: fn(&Grade) -> bool| self.of(|one| !one.matters && is(&one.grade));
         for (head, findings) in [
             ("matters to comparisons", matter),
@@ -32,22 +31,17 @@ impl DoctorReport {
             ("rbench deals with it", rest(|grade| matches!(grade, Grade::Rbench(_)))),
             ("nobody can change it here", rest(|grade| matches!(grade, Grade::Never(_)))),
         ] {
-            if findings.is_empty() {
-                continue;
-            }
-            text += &format!("\n{}\n", paint(style::HEAD, head));
-            for finding in findings {
-                text += &explained(finding, columns);
+            if let Some(list) = Block::list(findings.into_iter().map(explained)) {
+                document.add([Block::heading(head), list]);
             }
         }
         let fine = self.of(|finding| !finding.matters && finding.grade == Grade::Ok);
         let fine: Vec<String> =
             fine.iter().map(|Finding { check, found, .. }| format!("{check}: {found}")).collect();
         if !fine.is_empty() {
-            text +=
-                &format!("\n{}", filled(&visible(&format!("fine: {}", fine.join("; "))), columns));
+            document.add(Block::paragraph([format!("fine: {}", fine.join("; "))]));
         }
-        text
+        document
     }
 
     fn of(&self, is_wanted: impl Fn(&Finding) -> bool) -> Vec<&Finding> {
@@ -55,15 +49,13 @@ impl DoctorReport {
     }
 }
 
-/// What was found, and what to do about it. A command stays in one line, to be copied.
-fn explained(Finding { check, found, grade, matters }: &Finding, columns: usize) -> String {
-    let style = if *matters { style::DOUBTFUL } else { style::HEAD };
-    let found = format!("  {}: {}", paint(style, check), visible(found));
+/// What was found, and what to do about it.
+fn explained(Finding { check, found, grade, matters }: &Finding) -> Item {
+    let role = if *matters { Role::Doubtful } else { Role::Head };
+    let found = Text::new().styled(role, *check).then(format!(": {found}"));
     match grade {
-        Grade::Ok => filled(&found, columns),
-        Grade::User(what) => filled(&found, columns) + &format!("    {}\n", visible(what)),
-        Grade::Rbench(advice) | Grade::Never(advice) => {
-            filled(&format!("{found}; {}", visible(advice)), columns)
-        }
+        Grade::Ok => found.into(),
+        Grade::User(command) => Item::new(found, Block::paragraph([Text::new().command(command)])),
+        Grade::Rbench(advice) | Grade::Never(advice) => found.then(format!("; {advice}")).into(),
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of a self-test as cells, for text and Markdown alike.
+//! The tables of a self-test.
 
 use super::{CONFIDENCE, SelftestReport, Way, name_of};
 use crate::{
@@ -7,6 +7,7 @@ use crate::{
     report::{
         names::Names,
         quantity::{duration, percent, size},
+        table::{Cell, Column, Table},
     },
     stats::{
         Proportion,
@@ -17,15 +18,9 @@ use crate::{
 /// The number of builds, among all for which it is told what they show, that is told of every way.
 const MIDDLE: usize = 1;
 
-/// A table: its heads, and its rows with as many cells.
-pub struct Grid {
-    pub heads: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-}
-
 impl SelftestReport {
     /// What is said of each way: a line for each question, a column for each way.
-    pub fn of_ways(&self) -> Grid {
+    pub fn of_ways(&self) -> Table {
         let mut heads = vec![String::new()];
         heads.extend(self.ways.iter().map(|way| name_of(way.interleave).to_owned()));
         let mut rows = Vec::new();
@@ -58,11 +53,11 @@ impl SelftestReport {
         add("correlation of neighbours in time".to_owned(), &fitness(serial));
         add(format!("pairs beyond {FAR} MAD (normal: 0.07 %)"), &fitness(far));
         add("time".to_owned(), &|way| duration(way.took));
-        Grid { heads, rows }
+        table(heads, rows)
     }
 
     /// The noise floor of each benchmark in the first way, and less of it in the others.
-    pub fn of_floors(&self) -> Grid {
+    pub fn of_floors(&self) -> Table {
         let names = Names::of(&self.benchmarks);
         let mut heads = vec!["benchmark".to_owned(), "sd".to_owned()];
         heads.extend(BUILDS.map(|builds| format!("-l {builds}")));
@@ -92,11 +87,11 @@ impl SelftestReport {
             }
             cells
         };
-        Grid { heads, rows: self.benchmarks.iter().map(row).collect() }
+        table(heads, self.benchmarks.iter().map(row).collect())
     }
 
     /// How often each tool calls unchanged code changed.
-    pub fn of_tools(&self) -> Option<Grid> {
+    pub fn of_tools(&self) -> Option<Table> {
         let criterion = self.criterion.as_ref()?;
         let heads = ["tool", "calls unchanged code changed", "the true rate, 95 %", "time"];
         let line = |tool: String, changed: Proportion, took| {
@@ -111,8 +106,21 @@ impl SelftestReport {
             })
             .collect();
         rows.push(line("criterion".to_owned(), criterion.changed, criterion.took));
-        Some(Grid { heads: heads.map(str::to_owned).to_vec(), rows })
+        Some(table(heads.map(str::to_owned).to_vec(), rows))
     }
+}
+
+/// A table of these heads and rows. The first column has names, all others numbers.
+fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Table {
+    let column = |(at, head): (usize, String)| match at {
+        0 => Column::left(head).names(),
+        _ => Column::right(head),
+    };
+    let mut table = Table::new(heads.into_iter().enumerate().map(column));
+    for row in rows {
+        table.row(row.into_iter().map(Cell::from));
+    }
+    table
 }
 
 /// `5 of 96 (5.2 %)`.

@@ -1,4 +1,4 @@
-//! The tables of a plan, for every form that people read.
+//! A plan for people: three tables with what they need to be understood, and the lines for `bench.toml`.
 
 use std::time::Duration;
 
@@ -6,28 +6,66 @@ use super::{BUILDS, Basis, PlanReport, PlannedBenchmark};
 use crate::{
     model::{Dimensions, Unit},
     report::{
+        document::{Block, Document, Item, Text, Verbatim},
         names::Names,
-        quantity::{self, exact, size},
+        quantity::{self, count, duration, exact, size},
+        table::{Cell, Column, Table},
     },
     stats::{ABOVE_MIN_EFFECT, Levels, impact::Impact, plan::Optimum},
 };
 
-/// A table with what it needs to be understood.
-pub(super) struct Section {
-    pub title: String,
-    pub head: Vec<String>,
-    /// The first cell of each row is the name of a benchmark.
-    pub rows: Vec<Vec<String>>,
-    /// Sentences.
-    pub notes: Vec<String>,
-}
-
 impl PlanReport {
-    pub(super) fn sections(&self) -> Vec<Section> {
-        if self.benchmarks.is_empty() {
-            return Vec::new();
+    pub(super) fn write_document(&self) -> Document {
+        let mut document = Document::new("plan").titled(self.version.to_string());
+        document.lead = Text::from(&*self.version.summary);
+        if !self.benchmarks.is_empty() {
+            document.add(self.variance());
+            document.add(self.costs());
+            document.add(self.detectable());
         }
-        vec![self.variance(), self.costs(), self.detectable()]
+        document.add(Block::list(self.unknown()));
+        let toml = self.toml();
+        if toml.is_empty() {
+            return document;
+        }
+        let took = duration(self.suggestion.time);
+        let head = format!("for bench.toml (measuring a version takes about {took})");
+        document.add([
+            Block::heading(head),
+            Block::Verbatim(Verbatim { language: "toml", text: toml }),
+        ]);
+        document.add(self.beyond().and_then(|line| Block::paragraph([line])));
+        document
+    }
+
+    /// What nothing is known about, and why.
+    fn unknown(&self) -> Vec<Text> {
+        let names = Names::of(self.unknown.benchmarks.iter().map(|(benchmark, _)| benchmark));
+        let benchmarks = self.unknown.benchmarks.iter().map(|(benchmark, reason)| {
+            let name = Text::of_name(names.name(benchmark));
+            name.then(": nothing is known: ").message(reason)
+        });
+        let targets = self.unknown.targets.iter().map(|(target, failure)| {
+            Text::of_name(target.to_string()).then(": ").message(failure.to_string())
+        });
+        benchmarks.chain(targets).collect()
+    }
+
+    /// What no number of builds makes visible.
+    fn beyond(&self) -> Option<Text> {
+        let beyond = &self.suggestion.beyond;
+        let names = Names::of(self.benchmarks.iter().map(|one| &one.benchmark));
+        let all = beyond.iter().map(|index| names.name(&self.benchmarks[*index].benchmark));
+        let all: Vec<Text> = all.map(Text::of_name).collect();
+        (!all.is_empty()).then(|| {
+            let text = format!(
+                "{} {} more than {} builds, which is not suggested: ",
+                count(all.len(), "benchmark"),
+                if all.len() == 1 { "needs" } else { "need" },
+                super::MOST_BUILDS,
+            );
+            Text::from(text).append(Text::joined(all, ", "))
+        })
     }
 
     /// By what the levels are known: `5 builds × 4 executions × 20 measurements`.
@@ -42,7 +80,7 @@ impl PlanReport {
         sizes.join("; ")
     }
 
-    fn variance(&self) -> Section {
+    fn variance(&self) -> [Block; 3] {
         let row = |one: &PlannedBenchmark| {
             let shares = shares(one).map(|share| format!("{:.0} %", 100.0 * share));
             let [builds, executions, measurements] = if one.components.t.execution.is_some() {
@@ -71,7 +109,7 @@ impl PlanReport {
         )
     }
 
-    fn costs(&self) -> Section {
+    fn costs(&self) -> [Block; 3] {
         let row = |one: &PlannedBenchmark| {
             let costs = one.costs;
             vec![
@@ -104,7 +142,7 @@ impl PlanReport {
         )
     }
 
-    fn detectable(&self) -> Section {
+    fn detectable(&self) -> [Block; 3] {
         let executions = self.suggestion.executions.unwrap_or(1);
         let row = |one: &PlannedBenchmark| {
             let outlook = one.expected_with(executions);
@@ -124,7 +162,7 @@ impl PlanReport {
             None => "needed".to_owned(),
         };
         let head: Vec<&str> = heads.iter().map(String::as_str).chain(["by", &wanted]).collect();
-        let each = quantity::count(executions, "execution");
+        let each = count(executions, "execution");
         self.section(
             format!("The smallest change that a comparison reports with a power of 80 %, {each} of each build"),
             &head,
@@ -177,14 +215,17 @@ impl PlanReport {
         head: &[&str],
         row: impl Fn(&PlannedBenchmark) -> Vec<String>,
         notes: Vec<String>,
-    ) -> Section {
+    ) -> [Block; 3] {
         let names = Names::of(self.benchmarks.iter().map(|one| &one.benchmark));
-        let head = std::iter::once(&"benchmark").chain(head).map(|&cell| cell.to_owned());
-        let rows = self
-            .benchmarks
-            .iter()
-            .map(|one| std::iter::once(names.name(&one.benchmark)).chain(row(one)).collect());
-        Section { title, head: head.collect(), rows: rows.collect(), notes }
+        let columns = head.iter().map(|head| Column::right((*head).to_owned()));
+        let mut table =
+            Table::new(std::iter::once(Column::left("benchmark").names()).chain(columns));
+        for one in &self.benchmarks {
+            let name = Cell::name(names.name(&one.benchmark));
+            table.row(std::iter::once(name).chain(row(one).iter().map(Cell::from)));
+        }
+        let notes = notes.into_iter().map(Item::from).collect();
+        [Block::heading(title), Block::Table(table), Block::List(notes)]
     }
 }
 

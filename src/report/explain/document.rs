@@ -1,0 +1,109 @@
+//! The explanation for people: a table of functions, then what is to be said of each.
+
+use super::{
+    ExplainReport,
+    words::{behaviour, calls, code, signed},
+};
+use crate::{
+    profile::{FunctionDifference, Place},
+    reach::ReachedFunction,
+    report::{
+        compare::dependencies_note,
+        document::{Block, Document, Text},
+        quantity::count,
+        reach,
+        style::Role,
+        table::{Cell, Column, Table},
+    },
+};
+
+impl ExplainReport {
+    pub(super) fn write_document(&self) -> Document {
+        let Self { base, head, benchmark, .. } = self;
+        let title = Text::of_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
+        let mut document = Document::new("explain").titled(title);
+        let totals = Text::new().styled(Role::Head, self.totals());
+        let remarks = self.remarks().into_iter().map(Text::from);
+        document.add(Block::paragraph(std::iter::once(totals).chain(remarks)));
+        if self.shown().next().is_some() {
+            document.add([Block::Table(self.table())]);
+        }
+        document.add(Block::list(self.shown().filter_map(note).chain(self.also())));
+        document
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            Column::right("caused"),
+            Column::right("self"),
+            Column::right("inclusive").optional(1),
+            Column::right("calls").optional(2),
+            Column::left("function").names(),
+        ]);
+        for function in self.shown() {
+            let caused = if function.code.differs() {
+                coloured(function.attributed())
+            } else {
+                Cell::default()
+            };
+            let numbers = [function.own(), function.inclusive()].map(signed);
+            let [own, inclusive] = numbers.map(Cell::from);
+            let (calls, name) = (calls(function).into(), Cell::name(function.name.as_str()));
+            table.row([caused, own, inclusive, calls, name]);
+        }
+        let sum = |role: Role, own: f64, words: String| {
+            let [own, words] = [signed(own), words].map(|text| Cell::styled(role, text));
+            [Cell::default(), own, Cell::default(), Cell::default(), words]
+        };
+        let (others, own) = self.others();
+        if others > 0 {
+            table.row(sum(Role::Quiet, own, count(others, "other function")));
+        }
+        let all = self.explanation.difference();
+        table.row(sum(Role::Plain, all, "all functions".to_owned()));
+        table
+    }
+
+    /// What differs besides the functions that are executed while it is measured.
+    pub(super) fn also(&self) -> Vec<Text> {
+        let mut reach = self.reach.clone();
+        // What was entered after the clock was first read may have been so to prepare.
+        reach.functions.retain(|function| !self.is_counted(function));
+        for function in &mut reach.functions {
+            function.while_measuring = false;
+        }
+        let mut lines = Vec::new();
+        if !reach.is_nothing() {
+            let words = reach::words(&reach, "may reach more, because");
+            lines.push(Text::from("also: ").append(words));
+        }
+        if let Some(note) = dependencies_note(&self.dependencies) {
+            lines.push(Text::from(format!("dependencies: {note}")));
+        }
+        lines
+    }
+
+    /// Whether a function was executed while it was measured.
+    fn is_counted(&self, reached: &ReachedFunction) -> bool {
+        self.explanation.functions.iter().any(|function| {
+            let of_program = matches!(function.place, Place::Program(_));
+            of_program && function.code.differs() && function.name == reached.name
+        })
+    }
+}
+
+fn coloured(difference: f64) -> Cell {
+    let role = if difference > 0.0 { Role::Bad } else { Role::Good };
+    Cell::styled(role, signed(difference))
+}
+
+/// How the code of a function differs, and what it does otherwise.
+fn note(function: &FunctionDifference) -> Option<Text> {
+    let behaviour = behaviour(function);
+    if !function.code.differs() && behaviour.is_empty() {
+        return None;
+    }
+    let mut parts = vec![code(function)];
+    parts.extend(behaviour);
+    Some(Text::of_name(function.name.as_str()).then(format!(": {}", parts.join("; "))))
+}

@@ -1,0 +1,170 @@
+//! A document as a web page that needs no network: the shell, style and script of every page, and a body of ordinary
+//! elements, in which every text is escaped.
+
+use askama::filters::{Html, escape};
+
+use crate::{
+    failure::Result,
+    report::{
+        document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
+        html::{breakable, page},
+        prose::capitalised,
+        style::Role,
+        table::{Cell, Table},
+        visible::{visible, visible_lines},
+    },
+};
+
+/// The page of a document, with the JSON that its reader can save.
+pub fn html(document: &Document, json: &str) -> Result<String> {
+    let command = document.command;
+    let title = document.title.plain();
+    let title = if title.is_empty() { format!("cargo rbench {command}") } else { title };
+    let mut body = format!(
+        "<header>\n<p class=eyebrow>cargo rbench {}\n<h1>{}</h1>\n",
+        escaped(command),
+        escaped(&title)
+    );
+    if !document.lead.is_empty() {
+        body += &format!("<p class=lead>{}\n", inline(&document.lead));
+    }
+    body += "</header>\n";
+    body.extend(document.blocks.iter().map(block));
+    page(&title, &body, command, Some(json))
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) => format!("<h2>{}</h2>\n", inline(text)),
+        Block::Paragraph(texts) => {
+            let sentences: Vec<String> = texts.iter().map(sentence).collect();
+            format!("<p>{}\n", sentences.join(" "))
+        }
+        Block::List(items) => list(items),
+        Block::Warning(text, command) => {
+            let command = command.as_ref();
+            let command = command.map(|command| format!(": <code>{}</code>", escaped(command)));
+            let text = inline(text) + &command.unwrap_or_default();
+            format!("<p class=warning><b>Warning:</b> {text}\n")
+        }
+        Block::Table(table) => of_table(table),
+        Block::Verbatim(Verbatim { text, .. }) => {
+            format!("<pre tabindex=0>{}</pre>\n", escaped_lines(text))
+        }
+        Block::Drawings(drawings) => format!("<div class=charts>{}</div>\n", drawings.concat()),
+        Block::Steps(steps) => {
+            let steps: String = steps.iter().map(step).collect();
+            format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")
+        }
+        Block::Details(summary, inner) => {
+            let inner: String = inner.iter().map(self::block).collect();
+            format!("<details><summary>{}</summary>\n{inner}</details>\n", inline(summary))
+        }
+    }
+}
+
+fn list(items: &[Item]) -> String {
+    let entry = |Item { text, blocks }: &Item| {
+        let below: String = blocks.iter().map(block).collect();
+        format!("<li>{}{}{below}", inline(text), message(text))
+    };
+    format!("<ul class=notes>{}</ul>\n", items.iter().map(entry).collect::<String>())
+}
+
+fn of_table(table: &Table) -> String {
+    let columns = table.shown();
+    let class = |at: usize| if table.is_number(at) { " class=n" } else { "" };
+    let heads =
+        columns.iter().map(|&at| format!("<th scope=col{}>{}", class(at), escaped(table.head(at))));
+    let row = |cells: &Vec<Cell>| {
+        let shown = columns.iter().enumerate().map(|(place, &at)| {
+            let joined = table.joined_to(at).map(|joined| &cells[joined]);
+            let joined: Vec<String> = joined.filter(|cell| !cell.is_empty()).map(of_cell).collect();
+            let text = [vec![of_cell(&cells[at])], joined].concat().join(" ");
+            let element = if place == 0 { "th scope=row" } else { "td" };
+            format!("<{element}{}>{text}", class(at))
+        });
+        format!("<tr>{}\n", shown.collect::<String>())
+    };
+    format!(
+        "<div class=scroll tabindex=0>\n<table><thead><tr>{}</thead>\n<tbody>{}</tbody></table>\n</div>\n",
+        heads.collect::<String>(),
+        table.rows().iter().map(row).collect::<String>()
+    )
+}
+
+fn of_cell(cell: &Cell) -> String {
+    let text = match cell.kind() {
+        Kind::Words => escaped(cell.text()),
+        Kind::Name | Kind::Command | Kind::Quote => breakable(cell.text()),
+    };
+    in_role(cell.role(), text)
+}
+
+fn step(Step { purpose, command }: &Step) -> String {
+    format!("<dt>{}<dd><code>{}</code>", escaped(&capitalised(purpose)), escaped(command))
+}
+
+/// A statement as a sentence.
+fn sentence(text: &Text) -> String {
+    let is_word = text.spans.first().is_some_and(|span| span.kind == Kind::Words);
+    let mut shown = inline(&if is_word { begun_as_sentence(text) } else { text.clone() });
+    if !text.plain().ends_with(['.', '?', '!', ':']) {
+        shown.push('.');
+    }
+    shown + &message(text)
+}
+
+fn begun_as_sentence(text: &Text) -> Text {
+    let mut text = text.clone();
+    if let Some(first) = text.spans.first_mut() {
+        first.text = capitalised(&first.text);
+    }
+    text
+}
+
+fn inline(text: &Text) -> String {
+    text.spans.iter().map(span).collect()
+}
+
+fn span(Span { text, role, kind }: &Span) -> String {
+    let shown = match kind {
+        Kind::Words => escaped(text),
+        Kind::Name | Kind::Command | Kind::Quote => {
+            format!("<code>{}</code>", breakable(&visible(text)))
+        }
+    };
+    in_role(*role, shown)
+}
+
+fn in_role(role: Role, text: String) -> String {
+    let class = match role {
+        _ if text.is_empty() => return text,
+        Role::Plain => return text,
+        Role::Head => return format!("<b>{text}</b>"),
+        Role::Bad => "bad",
+        Role::Good => "good",
+        Role::Doubtful => "doubtful",
+        Role::Quiet => "soft",
+    };
+    format!("<span class={class}>{text}</span>")
+}
+
+/// The further lines of a message.
+fn message(text: &Text) -> String {
+    let lines = text.message.as_ref();
+    lines
+        .map_or_else(String::new, |lines| format!("<pre tabindex=0>{}</pre>", escaped_lines(lines)))
+}
+
+fn escaped(text: &str) -> String {
+    let text = visible(text);
+    let Ok(escaped) = escape(&*text, Html);
+    escaped.to_string()
+}
+
+fn escaped_lines(text: &str) -> String {
+    let text = visible_lines(text);
+    let Ok(escaped) = escape(&*text, Html);
+    escaped.to_string()
+}

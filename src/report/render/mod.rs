@@ -1,0 +1,13 @@
+//! The three forms in which people read a [document](super::document). Each is complete: it shows every block, and
+//! escapes every text. Programs read the JSON of the report instead.
+
+mod html;
+mod markdown;
+mod text;
+
+pub use html::html;
+pub use markdown::{markdown, markdown_within};
+pub use text::text;
+
+#[cfg(test)]
+mod tests;

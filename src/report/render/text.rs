@@ -1,0 +1,143 @@
+//! A document for people at a terminal, with escape sequences for [roles](crate::report::style::Role).
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::report::{
+    document::{Block, Document, Item, Kind, Step, Text, Verbatim},
+    prose::filled,
+    style::{Role, paint, plain},
+    visible::visible_lines,
+};
+
+/// What belongs to an entry of a list stands so many columns further to the right.
+const INDENT: usize = 2;
+
+/// The document for a terminal with so many columns.
+pub fn text(document: &Document, columns: usize) -> String {
+    let mut out = String::new();
+    if !document.title.is_empty() {
+        let title = painted(&document.title, Role::Head);
+        let lead = painted(&document.lead, Role::Plain);
+        let gap = if lead.is_empty() { "" } else { "  " };
+        out += &format!("{}\n", format!("{title}{gap}{lead}").trim_end());
+    }
+    blocks(&mut out, &document.blocks, columns);
+    out
+}
+
+fn blocks(out: &mut String, all: &[Block], columns: usize) {
+    let mut previous = None;
+    for block in all.iter().filter(|block| !matches!(block, Block::Drawings(_))) {
+        if !out.is_empty() && !joins(previous, block) {
+            out.push('\n');
+        }
+        *out += &match (previous, block) {
+            // What stands below a heading stands to the right of it.
+            (Some(Block::Heading(_)), Block::List(_)) => {
+                indented(&of_block(block, columns.saturating_sub(INDENT)))
+            }
+            _ => of_block(block, columns),
+        };
+        previous = Some(block);
+    }
+}
+
+/// Whether a block follows without an empty line.
+const fn joins(previous: Option<&Block>, next: &Block) -> bool {
+    use Block::{Heading, Paragraph, Warning};
+    match (previous, next) {
+        // Below the title.
+        (None, Paragraph(_) | Warning(..))
+        | (Some(Paragraph(_) | Warning(..)), Warning(..))
+        | (Some(Heading(_)), _) => true,
+        _ => false,
+    }
+}
+
+fn of_block(block: &Block, columns: usize) -> String {
+    match block {
+        Block::Heading(text) => painted(text, Role::Head) + "\n",
+        Block::Paragraph(texts) => texts.iter().map(|text| line(text, columns)).collect(),
+        Block::List(items) => items.iter().map(|item| of_item(item, columns)).collect(),
+        Block::Warning(text, command) => {
+            let head = Text::new().styled(Role::Doubtful, "warning:").then(" ");
+            let text = head.append(text.clone());
+            match command {
+                None => line(&text, columns),
+                Some(command) => {
+                    line(&text.then(":"), columns) + &indented(&paint(Role::Plain, command))
+                }
+            }
+        }
+        Block::Table(table) => table.fit(columns),
+        Block::Verbatim(Verbatim { text, .. }) => lines(&visible_lines(text)),
+        Block::Drawings(_) => String::new(),
+        Block::Steps(steps) => {
+            let head = paint(Role::Head, "next steps");
+            steps.iter().fold(head + "\n", |text, step| text + &of_step(step))
+        }
+        Block::Details(summary, inner) => {
+            let mut text = painted(summary, Role::Head) + "\n";
+            let mut below = String::new();
+            blocks(&mut below, inner, columns);
+            text += &below;
+            text
+        }
+    }
+}
+
+fn of_item(Item { text, blocks }: &Item, columns: usize) -> String {
+    let below: String =
+        blocks.iter().map(|block| of_block(block, columns.saturating_sub(INDENT))).collect();
+    line(text, columns) + &indented(&below)
+}
+
+fn indented(text: &str) -> String {
+    let indent = " ".repeat(INDENT);
+    text.lines().fold(String::new(), |text, line| text + &indent + line + "\n")
+}
+
+/// A purpose and, on a line of its own to be copied, its command.
+fn of_step(Step { purpose, command }: &Step) -> String {
+    let purpose = paint(Role::Quiet, &format!("# {purpose}"));
+    format!("  {purpose}\n  {}\n", paint(Role::Plain, command))
+}
+
+/// A text wrapped into lines. A command at its end is never wrapped, and the further lines of a message stay as
+/// they are, indented.
+fn line(text: &Text, columns: usize) -> String {
+    let indent = " ".repeat(INDENT);
+    let (words, command) = match text.spans.split_last() {
+        Some((last, words)) if last.kind == Kind::Command => (words, Some(last)),
+        _ => (&text.spans[..], None),
+    };
+    let words: String = words.iter().map(|span| paint(span.role, &span.text)).collect();
+    let mut out = filled(&words, columns);
+    if let Some(command) = command {
+        let command = paint(command.role, &command.text);
+        let last = out.lines().last().unwrap_or_default();
+        if plain(last).width() + 1 + command.width() <= columns {
+            let gap = if words.ends_with(' ') || words.is_empty() { " " } else { "" };
+            out.truncate(out.trim_end().len());
+            let gap = if out.is_empty() { "" } else { gap };
+            out += &format!("{gap}{command}\n");
+        } else {
+            out = format!("{}\n{indent}{command}\n", out.trim_end());
+        }
+    }
+    for line in text.message.iter().flat_map(|message| message.lines()) {
+        out += &format!("{indent}{}\n", visible_lines(line));
+    }
+    out
+}
+
+/// The spans of a text, those without a role in this one.
+fn painted(text: &Text, role: Role) -> String {
+    let role = |own: Role| if own == Role::Plain { role } else { own };
+    text.spans.iter().map(|span| paint(role(span.role), &span.text)).collect()
+}
+
+/// Lines, of which the last has an end as well.
+fn lines(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+}
