@@ -1,5 +1,7 @@
 //! Prints progress, notes and results to the terminal.
 
+pub mod announcement;
+
 use std::{
     collections::HashSet,
     io::{IsTerminal, Write},

@@ -20,6 +20,7 @@ pub mod ci;
 pub mod cli;
 pub mod code;
 pub mod command;
+pub mod compare;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;

@@ -2,21 +2,15 @@
 
 use std::time::SystemTime;
 
-use super::{
-    accepted::Acceptances,
-    announcement,
-    counts::{self, Counts},
-    explanations,
-    output::Output,
-    project_of, release,
-    selection::{Selection, benchmarks_only_in},
-    stages::Stages,
-    stored, suspicious_builds,
-};
+use super::{output::Output, project_of, stored};
 use crate::{
     build::changed_dependencies,
     cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs},
-    console::Console,
+    compare::{
+        Acceptances, Counts, Selection, Stages, benchmarks_only_in, counts, explanations, release,
+        suspicious_builds,
+    },
+    console::{Console, announcement},
     experiment::{Begun, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
     judge::JudgedRow,

@@ -3,15 +3,11 @@
 
 use std::time::SystemTime;
 
-use super::{
-    functions::Functions,
-    output::Output,
-    project_of,
-    selection::{benchmarks_only_in, common_benchmarks},
-};
+use super::{output::Output, project_of};
 use crate::{
     cli::{DiffArgs, LayoutArgs},
     code::FunctionDiff,
+    compare::{Functions, benchmarks_only_in, common_benchmarks},
     console::Console,
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},

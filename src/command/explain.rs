@@ -3,19 +3,17 @@
 
 use std::time::SystemTime;
 
-use super::{functions::Functions, output::Output, project_of, selection::common_benchmarks};
+use super::{output::Output, project_of};
 use crate::{
-    build::changed_dependencies,
     cli::ExplainArgs,
     code::FunctionSet,
+    compare::{self, Functions, common_benchmarks},
     console::Console,
-    experiment::{ExperimentSettings, ListedVersion, Runner},
+    experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
     process::{Interrupt, Kept},
-    profile::{Side, explain},
     project::Project,
-    reach::Reach,
     report::{CommandLine as _, explain::ExplainReport},
 };
 
@@ -56,32 +54,7 @@ fn explained(
         functions.of_both(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
     let reach = runner.reach(&listed, &differences, std::slice::from_ref(&benchmark))?;
     let reach = reach.into_iter().next().unwrap_or_default();
-    of_benchmark(runner, &listed, &functions, &benchmark, reach)
-}
-
-/// Counts a benchmark in both versions by function, and compares that. `reach` is what of their differences it reaches.
-pub fn of_benchmark(
-    runner: &Runner<'_>,
-    versions: &[ListedVersion; 2],
-    functions: &Functions,
-    benchmark: &Benchmark,
-    reach: Reach,
-) -> Result<ExplainReport> {
-    let target = benchmark.bench_target();
-    let sets = functions.of_target(&target).ok_or_else(|| {
-        Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
-    })?;
-    let profiles = runner.profiles(versions, benchmark)?;
-    let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
-    let [base, head] = versions;
-    Ok(ExplainReport {
-        base: base.version.clone(),
-        head: head.version.clone(),
-        benchmark: benchmark.clone(),
-        explanation: explain([side(0), side(1)]),
-        reach,
-        dependencies: changed_dependencies(&base.locked, &head.locked),
-    })
+    compare::explain(runner, &listed, &functions, &benchmark, reach)
 }
 
 fn versions(project: &Project, args: &ExplainArgs) -> Result<[Version; 2]> {

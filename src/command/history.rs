@@ -13,9 +13,10 @@ use changes::Course;
 use touched::Touched;
 use versions::chosen;
 
-use super::{accepted::Acceptances, find, output::Output, stored};
+use super::{find, output::Output, stored};
 use crate::{
     cli::{CriteriaOptions, FindArgs, HistoryArgs},
+    compare::Acceptances,
     console::Console,
     failure::{Exit, Result},
     harness::Filter,

@@ -1,13 +1,9 @@
 //! The subcommands, one file each.
 
 mod accept;
-mod accepted;
-mod announcement;
-mod budget;
 mod build;
 mod ci;
 mod compare;
-mod counts;
 mod demo;
 mod diagnose;
 mod diff;
@@ -15,9 +11,7 @@ mod doctor;
 mod exchange;
 mod exec;
 mod explain;
-mod explanations;
 mod find;
-mod functions;
 mod gc;
 mod generated;
 mod history;
@@ -25,16 +19,11 @@ mod init;
 mod list;
 mod output;
 mod plan;
-mod release;
 mod report;
 mod run;
-mod selection;
 mod selftest;
 mod show;
-mod stages;
 mod stored;
-mod suspicious_builds;
-mod unbuildable;
 
 use crate::{
     cli::{Cli, Command, TargetArgs},

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use costs::Links;
 use levels::Found;
 
-use super::{announcement, output::Output, project_of, run::measure};
+use super::{output::Output, project_of, run::measure};
 use crate::{
     cli::{CriteriaOptions, PlanArgs},
-    console::Console,
+    console::{Console, announcement},
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
     judge::{Judge, JudgeOptions, Results},

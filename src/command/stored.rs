@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, path::Path, rc::Rc};
 
-use super::{accepted::Acceptances, compare::parts, release};
+use super::compare::parts;
 use crate::{
     cli::CompareArgs,
+    compare::{Acceptances, release},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,

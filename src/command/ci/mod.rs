@@ -12,11 +12,11 @@ use self::{
     commenter::Commenter,
     job::{Job, REPORT},
 };
-use super::{announcement, compare, output::Output, project_of};
+use super::{compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison, Places, Provider},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
-    console::Console,
+    console::{Console, announcement},
     failure::{Exit, Result},
     process::{Interrupt, Kept},
     project::Project,

@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     cli::{DiagnosisEffort, EffortOptions},
-    command::announcement,
-    console::Console,
+    console::{Console, announcement},
     experiment::{
         Begun, Builds, ControlRun, ExperimentSettings, ListedVersion, Probe, ProloguePair, Runner,
         control_program,

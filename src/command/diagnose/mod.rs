@@ -8,10 +8,10 @@ mod stored;
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
 use self::{evidence::Circumstances, measure::Measuring};
-use super::{announcement, output::Output, project_of, stored as reading};
+use super::{output::Output, project_of, stored as reading};
 use crate::{
     cli::{CriteriaOptions, DiagnoseArgs},
-    console::Console,
+    console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, OrFail, Result},
     harness::Filter,

@@ -7,15 +7,10 @@ use std::{
 
 use super::{
     Finder,
-    stored::Stored,
     versions::{Versions, why_missing},
 };
 use crate::{
-    command::{
-        counts::{self, Counts},
-        selection::{Selection, common_benchmarks},
-        stages::Stages,
-    },
+    compare::{Counts, Earlier, Selection, Stages, common_benchmarks, counts},
     experiment::ListedVersion,
     failure::{Failure, Result},
     judge::JudgedRow,
@@ -299,7 +294,7 @@ fn rows(
     verdicts: &VerdictSettings,
     effort: &mut Effort,
 ) -> Result<Vec<JudgedRow>> {
-    let mut rows = Stored::of(finder.runner, versions, verdicts)?.rows(benchmarks, verdicts)?;
+    let mut rows = Earlier::of(finder.runner, versions, verdicts)?.rows(benchmarks, verdicts)?;
     let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
     let missing: Vec<Benchmark> =
         benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();

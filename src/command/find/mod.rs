@@ -3,7 +3,6 @@
 mod comparisons;
 mod kind;
 mod merges;
-pub mod stored;
 mod versions;
 
 use std::{
@@ -17,15 +16,11 @@ use self::{
     merges::named_merges,
     versions::Versions,
 };
-use super::{
-    announcement,
-    output::Output,
-    project_of,
-    selection::{benchmarks_only_in, common_benchmarks},
-};
+use super::{output::Output, project_of};
 use crate::{
     cli::FindArgs,
-    console::Console,
+    compare::{benchmarks_only_in, common_benchmarks},
+    console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
     harness::Filter,

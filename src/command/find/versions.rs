@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::HashMap};
 
 use super::Finder;
 use crate::{
-    command::unbuildable::{Before, passed_over},
+    compare::{Before, passed_over},
     experiment::ListedVersion,
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},

@@ -5,10 +5,11 @@ use std::{rc::Rc, time::SystemTime};
 mod agenda;
 mod range;
 
-use super::{announcement, counts, output::Output, project_of, show};
+use super::{output::Output, project_of, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
-    console::Console,
+    compare::counts,
+    console::{Console, announcement},
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
     model::{Benchmark, Stage, Version},

@@ -7,15 +7,11 @@ use super::{
     agenda::{Agenda, Order},
 };
 use crate::{
-    command::{
-        announcement,
-        counts::{self, Counts},
-        find::stored::Stored,
-        selection::{Selection, benchmarks_only_in},
-        show,
-        stages::Stages,
-        unbuildable::{Before, passed_over},
+    command::show,
+    compare::{
+        Before, Counts, Earlier, Selection, Stages, benchmarks_only_in, counts, passed_over,
     },
+    console::announcement,
     experiment::ListedVersion,
     failure::{Exit, Failure, Result},
     judge::JudgedRow,
@@ -206,7 +202,7 @@ impl Run<'_> {
     ) -> Result<Vec<JudgedRow>> {
         let Self { runner, console, .. } = *self;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
-        let stored = Stored::of(runner, versions, verdicts)?;
+        let stored = Earlier::of(runner, versions, verdicts)?;
         let mut rows = stored.rows(&wanted, verdicts)?;
         let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
         let missing: Vec<Benchmark> =

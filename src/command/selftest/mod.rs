@@ -9,10 +9,11 @@ use std::{
 };
 
 use self::by_criterion::ByCriterion;
-use super::{announcement, compare, output::Output, project_of, selection::Selection};
+use super::{compare, output::Output, project_of};
 use crate::{
     cli::{CriteriaOptions, Peer, SelftestArgs},
-    console::Console,
+    compare::Selection,
+    console::{Console, announcement},
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     judge::{

@@ -1,13 +1,16 @@
 //! Explains, for the web page of a comparison, where the instructions of benchmarks went that it found to have changed.
 
-use super::{explain, functions::Functions};
+use super::functions::Functions;
 use crate::{
+    build::changed_dependencies,
     console::Console,
     experiment::{ListedVersion, Runner},
-    failure::{Exit, Result},
+    failure::{Exit, Failure, Result},
     judge::JudgedRow,
     model::{Benchmark, Metric},
     process::counting::find_valgrind,
+    profile::{self, Side},
+    reach::Reach,
     report::{explain::ExplainReport, quantity::count, verdict::VerdictKind},
 };
 
@@ -45,13 +48,38 @@ pub fn of_changed(
     let mut explained = Vec::new();
     for row in shown {
         let reach = row.reach.clone().unwrap_or_default();
-        match explain::of_benchmark(runner, versions, &functions, &row.benchmark, reach) {
+        match explain(runner, versions, &functions, &row.benchmark, reach) {
             Ok(report) => explained.push(report),
             Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
             Err(failure) => console.line(&format!("warning: {failure}")),
         }
     }
     Ok(explained)
+}
+
+/// Counts a benchmark in both versions by function, and compares that. `reach` is what of their differences it reaches.
+pub fn explain(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    functions: &Functions,
+    benchmark: &Benchmark,
+    reach: Reach,
+) -> Result<ExplainReport> {
+    let target = benchmark.bench_target();
+    let sets = functions.of_target(&target).ok_or_else(|| {
+        Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
+    })?;
+    let profiles = runner.profiles(versions, benchmark)?;
+    let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
+    let [base, head] = versions;
+    Ok(ExplainReport {
+        base: base.version.clone(),
+        head: head.version.clone(),
+        benchmark: benchmark.clone(),
+        explanation: profile::explain([side(0), side(1)]),
+        reach,
+        dependencies: changed_dependencies(&base.locked, &head.locked),
+    })
 }
 
 /// The rows of instructions that changed, the largest change first.

@@ -12,7 +12,8 @@ use crate::{
 
 /// What was accepted in a project.
 pub struct Acceptances<'p> {
-    pub(super) repository: &'p Repository,
+    /// The repository of the commits.
+    pub repository: &'p Repository,
     file: AcceptedToml,
 }
 

@@ -12,14 +12,14 @@ use crate::{
 };
 
 /// The finished experiments on exactly two versions, measured as a runner measures.
-pub struct Stored<'r> {
+pub struct Earlier<'r> {
     runner: &'r Runner<'r>,
     results: Results<'r>,
     /// Where the versions are in them, the newest first.
     places: Vec<[VersionRef; 2]>,
 }
 
-impl<'r> Stored<'r> {
+impl<'r> Earlier<'r> {
     /// Reads which there are: those that timed, or those that counted.
     pub fn of(
         runner: &'r Runner<'r>,

@@ -1,9 +1,8 @@
 //! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
 //! varies within a version in enough that ranges rarely lie apart by chance.
 
-use super::announcement;
 use crate::{
-    console::Console,
+    console::{Console, announcement},
     experiment::{Begun, Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner},
     failure::{Exit, Result},
     judge::{Judge, JudgeOptions, JudgedRow, JudgedStage, Relation, Results, VersionRef},

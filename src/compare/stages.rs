@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{announcement, budget::Budget, suspicious_builds};
+use super::{budget::Budget, suspicious_builds};
 use crate::{
-    console::Console,
+    console::{Console, announcement},
     experiment::{Begun, Builds, ListedVersion, Runner},
     failure::Result,
     judge::{Judge, JudgeOptions, JudgedRow, Progress, Relation, Results, VersionRef},

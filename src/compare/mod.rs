@@ -1,0 +1,22 @@
+//! The main job: compares two versions, by measuring them or by what is stored.
+
+mod accepted;
+mod budget;
+pub mod counts;
+mod earlier;
+pub mod explanations;
+mod functions;
+pub mod release;
+mod selection;
+mod stages;
+pub mod suspicious_builds;
+mod unbuildable;
+
+pub use accepted::Acceptances;
+pub use counts::Counts;
+pub use earlier::Earlier;
+pub use explanations::explain;
+pub use functions::Functions;
+pub use selection::{Selection, benchmarks_only_in, common_benchmarks};
+pub use stages::Stages;
+pub use unbuildable::{Before, passed_over};
