@@ -46,8 +46,7 @@ pub use selftest::{Peer, SelftestArgs};
 
 use crate::{
     model::{Interleave, Metric},
-    report::CommandLine,
-    shell,
+    shell::{self, CommandLine},
 };
 
 /// Regression benchmarking across builds.

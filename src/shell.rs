@@ -1,10 +1,14 @@
 //! Quotes words for a shell, so that the commands that rbench shows can be typed.
 
+mod command_line;
+
 use std::{
     borrow::Cow,
     ffi::{OsStr, OsString},
     sync::OnceLock,
 };
+
+pub use command_line::CommandLine;
 
 /// What [`cargo`] begins with in this process.
 static CARGO: OnceLock<String> = OnceLock::new();

@@ -11,8 +11,7 @@ use clap::{
 use super::Cli;
 use crate::{
     model::secret::shown_cargo_args,
-    report::CommandLine,
-    shell::{cargo, option, quoted},
+    shell::{CommandLine, cargo, option, quoted},
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.

@@ -12,12 +12,12 @@ use crate::{
     model::{Benchmark, Version},
     project::Project,
     report::{
-        CommandLine as _,
         quantity::{changed, exact},
         sentence,
         visible::visible,
     },
     settings::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
+    shell::CommandLine as _,
     stats::{Change, Verdict},
 };
 

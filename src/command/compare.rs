@@ -18,11 +18,9 @@ use crate::{
     model::{BenchTarget, Benchmark, Sameness},
     process::{Interrupt, Kept},
     project::Project,
-    report::{
-        CommandLine as _,
-        compare::{ComparisonReport, Warning},
-    },
+    report::compare::{ComparisonReport, Warning},
     settings::{Gate, Patience, Purpose, VerdictSettings, deciding},
+    shell::CommandLine as _,
     stats::Verdict,
 };
 

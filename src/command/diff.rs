@@ -14,11 +14,9 @@ use crate::{
     model::{BenchTarget, Benchmark, Version},
     process::{Interrupt, Kept},
     project::{Project, source_of},
-    report::{
-        CommandLine as _,
-        diff::{DiffReport, Reached, TargetDiff},
-    },
+    report::diff::{DiffReport, Reached, TargetDiff},
     settings::{self, BuildSettings},
+    shell::CommandLine as _,
 };
 
 /// Compiles both versions and compares them function by function.

@@ -14,7 +14,8 @@ use crate::{
     model::{Benchmark, Version},
     process::{Interrupt, Kept},
     project::Project,
-    report::{CommandLine as _, explain::ExplainReport},
+    report::explain::ExplainReport,
+    shell::CommandLine as _,
 };
 
 /// Counts the benchmark in both versions, compares function by function, and reports.

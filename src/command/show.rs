@@ -12,13 +12,11 @@ use crate::{
     judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     project::Project,
-    report::{
-        CommandLine,
-        show::{
-            ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
-        },
+    report::show::{
+        ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
     },
     settings::VerdictSettings,
+    shell::CommandLine,
     source::Repository,
     stats::{Criteria, Scratch, Summary, slow::slow},
     store::{Row, Store, StoredExperiment},

@@ -14,11 +14,11 @@ use crate::{
     model::{Benchmark, Resources, Version},
     project::Project,
     report::{
-        CommandLine,
         compare::{ComparisonReport, StoredExperiment, Warning},
         quantity::count,
     },
     settings::{Gate, VerdictSettings, deciding},
+    shell::CommandLine,
     stats::Verdict,
     store::Store,
 };

@@ -1,7 +1,7 @@
 //! Versions that could not be built when that was tried before.
 
 use crate::{
-    experiment::Runner, failure::Result, model::Version, report::CommandLine,
+    experiment::Runner, failure::Result, model::Version, shell::CommandLine,
     store::StoredExperiment,
 };
 

@@ -2,7 +2,6 @@
 
 mod accepted;
 pub mod build;
-mod command_line;
 pub mod compare;
 mod csv;
 mod date;
@@ -38,7 +37,6 @@ pub mod verdict;
 pub mod visible;
 
 pub use accepted::idle_note;
-pub use command_line::CommandLine;
 pub use json::SCHEMA_VERSION;
 
 use document::{Document, Medium};

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use super::{CommandLine, Report, style, visible::is_hidden};
+use super::{Report, style, visible::is_hidden};
 use crate::{
     cli::{Cli, Command},
     judge::{Advice, JudgedRow, JudgedStage, Progress, Repetition},
     model::{BenchTarget, Benchmark, Machine, Metric, Name, Unit, Version},
+    shell::CommandLine,
     stats::{
         Assessment, Criteria, Estimator, Measurements, Outlook, Pairing, Summary, Verdict,
         judge_counts,

@@ -5,8 +5,8 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, Result},
     model::Metric,
-    report::CommandLine as _,
     settings::VerdictSettings,
+    shell::CommandLine as _,
 };
 
 /// What is searched for: one kind of metrics, which the same executions measure. Of several in bench.toml, the

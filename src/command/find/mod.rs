@@ -29,7 +29,6 @@ use crate::{
     process::{Interrupt, Kept},
     project::Project,
     report::{
-        CommandLine,
         compare::{ComparisonReport, Warning},
         find::{
             CONFIDENCE, Commit, FindReport, Merged, Outcome, Place, SearchedBenchmark,
@@ -38,6 +37,7 @@ use crate::{
         quantity::count,
     },
     settings::{Patience, Purpose, VerdictSettings},
+    shell::CommandLine,
     source::{Line, LineCommit, range_ends},
     stats::{
         Change,

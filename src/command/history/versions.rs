@@ -6,7 +6,7 @@ use crate::{
     cli::HistoryArgs,
     failure::{Exit, Failure, Result},
     judge::{KnownCommit, Results, TimelineEntry, timeline},
-    report::CommandLine as _,
+    shell::CommandLine as _,
     source::{Placed, Repository},
 };
 

@@ -22,7 +22,7 @@ pub use summary::Counts;
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
 use super::{
-    CommandLine, Report,
+    Report,
     document::{Document, Medium},
     explain::ExplainReport,
 };
@@ -35,6 +35,7 @@ use crate::{
         BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
         Metric, Partition, Throughput, Version,
     },
+    shell::CommandLine,
     stats::Criteria,
 };
 

@@ -16,7 +16,7 @@ use std::{rc::Rc, time::Duration};
 pub use plots::PlotFile;
 
 use super::{
-    CommandLine, Report,
+    Report,
     document::{Document, Medium},
     json as of_json,
 };
@@ -24,6 +24,7 @@ use crate::{
     diagnosis::{Diagnosis, Length, Prologue, Warning},
     failure::Result,
     model::{Benchmark, Dimensions, Machine, Version},
+    shell::CommandLine,
     stats::{Estimator, Measurements},
 };
 

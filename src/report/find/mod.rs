@@ -9,7 +9,7 @@ mod words;
 use std::rc::Rc;
 
 use super::{
-    CommandLine, Report,
+    Report,
     compare::Warning,
     document::{Document, Medium},
 };
@@ -17,6 +17,7 @@ use crate::{
     failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark, Machine, Metric, Version},
     reach::Reach,
+    shell::CommandLine,
     stats::{Change, Criteria, bisection::Ending},
 };
 

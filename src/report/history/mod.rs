@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use series::{Event, Place, Series, SuspectedChange};
 
 use super::{
-    CommandLine, Report,
+    Report,
     document::{Document, Medium},
     names::Names,
     quantity::count,
@@ -26,6 +26,7 @@ use crate::{
     failure::Result,
     judge::{Interleaving, JudgedRow},
     model::{Benchmark, Machine, Metric, Unmeasured, Version},
+    shell::CommandLine,
     stats::{Criteria, SessionVariance, Summary, Verdict},
 };
 

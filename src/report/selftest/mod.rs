@@ -8,7 +8,7 @@ mod words;
 use std::{rc::Rc, time::Duration};
 
 use super::{
-    CommandLine, Report,
+    Report,
     compare::Warning,
     document::{Document, Medium},
 };
@@ -16,6 +16,7 @@ use crate::{
     failure::{Exit, Failure, Result},
     judge::fitness::Fitness,
     model::{BenchTarget, Benchmark, Dimensions, Interleave, Machine, Version},
+    shell::CommandLine,
     stats::{Criteria, Proportion},
 };
 

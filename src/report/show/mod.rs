@@ -14,7 +14,7 @@ pub use range::{RangeComparison, RangeReport};
 pub use raw::RawMeasurements;
 
 use super::{
-    CommandLine, Report,
+    Report,
     document::{Document, Medium},
     json as of_json,
 };
@@ -26,6 +26,7 @@ use crate::{
     model::{
         Benchmark, Dimensions, Layout, LayoutSeed, Machine, Sameness, Stage, Throughput, Version,
     },
+    shell::CommandLine,
     stats::{
         Criteria, Estimator, Measurements, Random, Summary,
         impact::{Bootstrap, Impact},

@@ -10,7 +10,7 @@ use crate::{
     judge::JudgedRow,
     model::Version,
     report::{
-        CommandLine, Report,
+        Report,
         compare::{self, ComparisonReport},
         document::{Block, Document, Medium, Text},
         json::{Change, FullName, Version as VersionFields, document},
@@ -21,6 +21,7 @@ use crate::{
         verdict::VerdictKind,
         visible::visible,
     },
+    shell::CommandLine,
     stats::Criteria,
 };
 

@@ -1,4 +1,4 @@
-//! Commands that a report suggests.
+//! Commands that are suggested.
 
 use std::fmt;
 
