@@ -68,7 +68,7 @@ fn the_machine_is_examined_without_a_change_and_outside_of_projects_too() {
     let outside = TestProject::bare("empty");
     let text = outside.rbench(&["doctor"]).ok().stdout();
     assert!(text.contains("project: ") && text.contains("fine: "), "{text}");
-    assert!(outside.rbench(&["doctor", "--format", "markdown"]).ok().stdout().starts_with("```"));
+    assert!(outside.rbench(&["doctor", "--format", "markdown"]).ok().stdout().starts_with("### "));
 }
 
 #[test]
