@@ -29,7 +29,7 @@ impl PlanReport {
             return document;
         }
         let took = duration(self.suggestion.time);
-        let head = format!("for bench.toml (measuring a version takes about {took})");
+        let head = format!("For bench.toml (measuring a version takes about {took})");
         document.add([
             Block::heading(head),
             Block::Verbatim(Verbatim { language: "toml", text: toml }),
