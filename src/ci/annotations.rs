@@ -1,11 +1,11 @@
 //! Commands for the runner of GitHub Actions: annotations, and that what benchmarks print is no command.
 
+use crate::judge::VerdictKind;
 use std::fmt;
 
 use super::{Comparison, Place, Places, Row, comparison::Change};
 use crate::report::{
     quantity::{changed, range, value},
-    verdict::VerdictKind,
     visible::visible,
 };
 

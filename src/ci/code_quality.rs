@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{Comparison, Place, Places, Row};
 use crate::{
     failure::{Exit, OrFail as _, Result},
-    report::{quantity::changed, verdict::VerdictKind},
+    judge::VerdictKind,
+    report::quantity::changed,
 };
 
 #[derive(Serialize)]

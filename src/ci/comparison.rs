@@ -4,12 +4,11 @@ use serde::Deserialize;
 
 use crate::{
     failure::{Exit, Failure, Result},
+    judge::{Counts, ExitPolicy, VerdictKind},
     model::{Benchmark, Metric, Partition, Unit},
     report::{
         SCHEMA_VERSION,
-        compare::Counts,
         names::{Names, with_metric},
-        verdict::VerdictKind,
     },
 };
 
@@ -213,9 +212,9 @@ impl Comparison {
         }
     }
 
-    /// The exit code of `compare`.
-    pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        Counts::exit(self.both().map(Self::deciding_counts), advisory, inconclusive_counts)
+    /// The exit code of `compare`. Each row says itself whether it matters.
+    pub fn exit(&self, policy: &ExitPolicy) -> Exit {
+        policy.exit(self.both().map(Self::deciding_counts))
     }
 
     /// The verdict that matters most; none if nothing is in both versions.

@@ -7,8 +7,9 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::{Comparison, Row};
 use crate::{
     failure::{Exit, OrFail as _, Result},
+    judge::VerdictKind,
     model::BenchTarget,
-    report::{quantity::changed, verdict::VerdictKind},
+    report::quantity::changed,
 };
 
 /// What regressed is a failure, what failed an error, and what nothing can be said of is skipped, with the reason.

@@ -8,6 +8,7 @@ use super::{
     comparison::{Change, FailedTarget, Warning},
 };
 use crate::{
+    judge::VerdictKind,
     model::Benchmark,
     report::{
         document::{Block, Document, Text},
@@ -16,7 +17,6 @@ use crate::{
         render::markdown_within,
         style::Role,
         table::{Cell, Column, Table, shorten},
-        verdict::VerdictKind,
         visible::visible,
     },
 };

@@ -13,7 +13,10 @@ use super::{
     annotations, code_quality, junit, marker, outputs, page,
     testing::{comparison, document, row},
 };
-use crate::failure::{Exit, Failure};
+use crate::{
+    failure::{Exit, Failure},
+    judge::ExitPolicy,
+};
 
 fn comment(comparison: &Comparison) -> Comment {
     Comment::of(comparison, Exit::Success, "default", &Links::default())
@@ -62,7 +65,7 @@ fn a_release_has_a_section_of_its_own_and_counts_as_much() {
     let text = page(&both, &Links::default(), COMMENT_ROOM);
     assert!(text.starts_with("### Benchmarks: regressed\n"), "{text}");
     assert!(text.contains("#### Also against ccccccc\n"), "{text}");
-    assert_eq!(both.exit(false, false), Exit::Regression);
+    assert_eq!(both.exit(&ExitPolicy::default()), Exit::Regression);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::{output::Output, project_of, stored};
 use crate::{
     build::changed_dependencies,
-    cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs},
+    cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs, VerdictArgs},
     compare::{
         Acceptances, Counts, Selection, Stages, benchmarks_only_in, counts, explanations, release,
         suspicious_builds,
@@ -13,7 +13,7 @@ use crate::{
     console::{Console, announcement},
     experiment::{Begun, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::JudgedRow,
+    judge::{ExitPolicy, JudgedRow},
     machine::{state::MachineState, this_machine},
     model::{BenchTarget, Benchmark, Sameness},
     process::{Interrupt, Kept},
@@ -42,7 +42,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     if !args.stored {
         announcement::finished(&console, start);
     }
-    Ok(report.exit(args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive))
+    Ok(report.exit())
 }
 
 /// The comparison as it was typed, in this project, of what is stored or by measuring; none if only the plan is wanted.
@@ -61,6 +61,7 @@ pub fn report(
     };
     if let Some(report) = &mut report {
         report.explain_all(args.explain);
+        report.fail_by(&policy(project, &args.verdict));
     }
     Ok(report)
 }
@@ -95,6 +96,15 @@ pub fn measured(
     let report = comparison.run();
     runner.prune(start);
     report.map_err(|failure| runner.with_what_is_kept(failure))
+}
+
+/// Which verdicts make the command fail.
+fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
+    ExitPolicy {
+        advisory: args.advisory,
+        inconclusive: args.fail_on == FailOn::Inconclusive,
+        metrics: deciding(&project.file, args.fail_on),
+    }
 }
 
 /// How long a benchmark is measured that is not decided.
@@ -209,7 +219,6 @@ impl Comparison<'_> {
                 report.add_disturbances(self.idle.disturbances());
                 report.machine_state.clone_from(&runner.machine_state);
             }
-            report.deciding = deciding(&project.file, args.verdict.fail_on);
             let counters = counts::counters(runner, &versions[1], verdicts, console)?;
             if verdicts.times() {
                 report.dimensions = Some(outline.dimensions);

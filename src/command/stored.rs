@@ -17,7 +17,7 @@ use crate::{
         compare::{ComparisonReport, StoredExperiment, Warning},
         quantity::count,
     },
-    settings::{Gate, VerdictSettings, deciding},
+    settings::{Gate, VerdictSettings},
     shell::CommandLine,
     stats::Verdict,
     store::Store,
@@ -66,7 +66,6 @@ pub fn report(
     for kind in others {
         all.add_counts(report(kind)?);
     }
-    all.deciding = deciding(&project.file, args.verdict.fail_on);
     Ok(all)
 }
 

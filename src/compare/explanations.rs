@@ -6,12 +6,12 @@ use crate::{
     console::Console,
     experiment::{ListedVersion, Runner},
     failure::{Exit, Failure, Result},
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     model::{Benchmark, Metric},
     process::counting::find_valgrind,
     profile::{self, Side},
     reach::Reach,
-    report::{explain::ExplainReport, quantity::count, verdict::VerdictKind},
+    report::{explain::ExplainReport, quantity::count},
 };
 
 /// So many benchmarks are explained: each takes about as long as counting it did.

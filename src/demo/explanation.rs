@@ -2,9 +2,9 @@
 
 use super::{Expected, LayoutEffect, layout_effect::NOTICED};
 use crate::{
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     model::{Interleave, Unit},
-    report::{quantity, sentence, verdict::VerdictKind},
+    report::{quantity, sentence},
     stats::{Change, Verdict},
 };
 

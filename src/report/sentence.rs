@@ -2,11 +2,10 @@
 
 use super::{
     quantity::{changed, exact, p_value, percent, probability, size},
-    verdict::VerdictKind,
     visible::{visible, visible_lines},
 };
 use crate::{
-    judge::{ByMean, JudgedRow, JudgedStage},
+    judge::{ByMean, JudgedRow, JudgedStage, VerdictKind},
     model::{Acceptance, AcceptedChange},
     stats::{Basis, Change, Doubt, Verdict},
 };

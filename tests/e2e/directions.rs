@@ -29,7 +29,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
         "report",
         &["code", "diagnosis", "failure", "judge", "model", "profile", "reach", "shell", "stats"],
     ),
-    ("ci", &["failure", "model", "report"]),
+    ("ci", &["failure", "judge", "model", "report"]),
     // What was typed, and what is meant by it.
     ("cli", &["failure", "model", "shell", "stats"]),
     ("settings", &["cli", "failure", "model", "stats"]),

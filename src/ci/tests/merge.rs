@@ -6,7 +6,7 @@ use super::super::{
     Comparison, merge,
     testing::{document, row, version},
 };
-use crate::failure::Exit;
+use crate::{failure::Exit, judge::ExitPolicy};
 
 /// A part with these rows.
 fn part(number: u32, of: u32, rows: &[Value]) -> Value {
@@ -38,7 +38,7 @@ fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
     assert_eq!(merged["machine"], Value::Null);
     assert!(merged.get("partition").is_none());
     let comparison = Comparison::parse(&merged.to_string()).unwrap();
-    assert_eq!(comparison.exit(false, false), Exit::Regression);
+    assert_eq!(comparison.exit(&ExitPolicy::default()), Exit::Regression);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, OrFail as _, Result},
     forge::{Comments, Host, Request, Token},
+    judge::ExitPolicy,
 };
 
 /// Writes the comment.
@@ -62,7 +63,7 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
             commenter.write(&Comment::of_failure(&failure, name, links), Some(commit));
         }
         (Some(_), Some(comparison)) => {
-            let exit = comparison.exit(false, false);
+            let exit = comparison.exit(&ExitPolicy::default());
             commenter.write(&Comment::of(&comparison, exit, name, links), Some(commit));
         }
     }

@@ -18,6 +18,7 @@ use crate::{
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     console::{Console, announcement},
     failure::{Exit, Result},
+    judge::ExitPolicy,
     process::{Interrupt, Kept},
     project::Project,
     report::{Report as _, compare::ComparisonReport},
@@ -62,14 +63,13 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
         return Ok(Exit::Success);
     };
     output.write(&report)?;
-    let (advisory, fails) = (args.verdict.advisory, args.verdict.fail_on == FailOn::Inconclusive);
-    let exit = report.exit(advisory, fails);
+    let exit = report.exit();
     let places = places(&project, &report, console);
     job.write_report(&report)?;
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.tell(&report.json()?, exit, advisory, &places)?;
+    job.tell(&report.json()?, exit, args.verdict.advisory, &places)?;
     Ok(exit)
 }
 
@@ -95,7 +95,11 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         job.clear()?;
         let document = ci::merge(&parts)?;
         let comparison = Comparison::parse(&document)?;
-        let exit = comparison.exit(args.advisory, args.fail_on == FailOn::Inconclusive);
+        let exit = comparison.exit(&ExitPolicy {
+            advisory: args.advisory,
+            inconclusive: args.fail_on == FailOn::Inconclusive,
+            ..ExitPolicy::default()
+        });
         let page = ci::page(&comparison, &job.surroundings.links, ci::SUMMARY_ROOM);
         Console::result(&page)?;
         job.write(REPORT, &page)?;

@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::{
-    judge::{Interleaving, JudgedStage},
+    judge::{Interleaving, JudgedStage, VerdictKind},
     model::{Benchmark, Metric, Name},
-    report::verdict::VerdictKind,
     stats::{Assessment, Basis, Criteria, Doubt, Estimator, Measurements, Pairing, Summary},
 };
 

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     diagnosis::two_groups,
-    judge::{Advice, JudgedRow, Repetition},
+    judge::{Advice, JudgedRow, Repetition, VerdictKind},
     model::{Benchmark, Version},
-    report::{quantity, verdict::VerdictKind},
+    report::quantity,
 };
 
 /// Up to so many benchmarks are named in a command; beyond, it is about all.

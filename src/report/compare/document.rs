@@ -11,7 +11,7 @@ use super::{
     warning::sentence,
 };
 use crate::{
-    judge::{JudgedRow, JudgedStage},
+    judge::{JudgedRow, JudgedStage, VerdictKind},
     model::{Benchmark, Interleave, Metric},
     report::{
         accepted::idle_note,
@@ -23,7 +23,6 @@ use crate::{
         shares::{self, Shares},
         style::Role,
         table::{Cell, Column, Table},
-        verdict::VerdictKind,
         visible::visible,
     },
     stats::{Interval, Method, Rule, Summary},

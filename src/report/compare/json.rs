@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::{
     ComparisonReport, StoredExperiment, Warning, WarningFields, advice::NextStep,
-    overall::GeometricMean, summary::Counts,
+    overall::GeometricMean,
 };
 use crate::{
     failure::Result,
-    judge::{Advice, ByMean, JudgedRow, JudgedStage, Repetition},
+    judge::{Advice, ByMean, Counts, JudgedRow, JudgedStage, Repetition, VerdictKind},
     model::{Dimensions, Partition},
     report::{
         accepted::IdleFields,
@@ -19,7 +19,6 @@ use crate::{
         reach::ReachFields,
         reason::Reason,
         shares::Shares,
-        verdict::VerdictKind,
     },
     stats::{self, Direction, Method},
 };
@@ -209,7 +208,7 @@ impl ComparisonReport {
             head: value(1),
             change: Change::of(row),
             by_mean: row.by_mean.map(ByMeanFields::from),
-            decides: (!self.decides(row)).then_some(false),
+            decides: (!self.policy.decides(row, &self.rows)).then_some(false),
             reach: row.reach.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
             stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),

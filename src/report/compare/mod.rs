@@ -18,7 +18,6 @@ pub use advice::NextStep;
 pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
 pub use overall::GeometricMean;
-pub use summary::Counts;
 pub(super) use warning::{WarningFields, sentence as warning_sentence};
 
 use super::{
@@ -29,11 +28,11 @@ use super::{
 use crate::{
     code::FunctionDiff,
     failure::{Failure, Result},
-    judge::JudgedRow,
+    judge::{ExitPolicy, JudgedRow},
     machine::disturbance::Disturbance,
     model::{
         BenchTarget, Benchmark, DependencyChange, Dimensions, IdleAcceptance, Layout, Machine,
-        Metric, Partition, Throughput, Version,
+        Partition, Throughput, Version,
     },
     shell::CommandLine,
     stats::Criteria,
@@ -71,8 +70,8 @@ pub struct ComparisonReport {
     pub explanations: Vec<ExplainReport>,
     /// The benchmarks that `explain` can explain here.
     pub explainable: Vec<Benchmark>,
-    /// The metrics whose counts affect the exit code beside times. Where nothing was timed, all do.
-    pub deciding: Vec<Metric>,
+    /// Which verdicts make the command fail.
+    pub policy: ExitPolicy,
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -125,7 +124,7 @@ impl ComparisonReport {
             rows: Vec::new(),
             explanations: Vec::new(),
             explainable: Vec::new(),
-            deciding: Vec::new(),
+            policy: ExitPolicy::default(),
             added: Vec::new(),
             removed: Vec::new(),
             idle: Vec::new(),
@@ -142,6 +141,14 @@ impl ComparisonReport {
         self.explains_all = all;
         if let Some(also) = &mut self.also {
             also.explain_all(all);
+        }
+    }
+
+    /// Which verdicts make the command fail, also of the comparison with a release.
+    pub fn fail_by(&mut self, policy: &ExitPolicy) {
+        self.policy = policy.clone();
+        if let Some(also) = &mut self.also {
+            also.fail_by(policy);
         }
     }
 

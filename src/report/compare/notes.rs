@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use super::{ComparisonReport, summary::name};
 use crate::{
     code::{ChangedFunction, FunctionDiff, SizedFunction},
-    judge::{ByMean, JudgedRow},
+    judge::{ByMean, JudgedRow, VerdictKind},
     model::{Benchmark, Obstacle},
     report::{
         diff::label,
         quantity::{change_of_stack, changed, count, size},
         sentence,
         table::shorten,
-        verdict::VerdictKind,
         visible::visible,
     },
     shell::cargo,

@@ -2,13 +2,12 @@
 
 use super::{ComparisonReport, notes::MOST_NAMES};
 use crate::{
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     model::Benchmark,
     reach::Reach,
     report::{
         document::Text,
         reach::{self, of_benchmarks},
-        verdict::VerdictKind,
     },
 };
 

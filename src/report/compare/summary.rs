@@ -1,113 +1,15 @@
 //! The summary of a comparison: counts, the order of benchmarks, and the exit code.
 
-use serde::Serialize;
-
 use super::ComparisonReport;
 use crate::{
     failure::Exit,
-    judge::JudgedRow,
+    judge::{Counts, JudgedRow, VerdictKind},
     model::Metric,
     report::{
         names::{Names, with_metric},
         quantity,
-        verdict::VerdictKind,
     },
 };
-
-/// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Rows with this verdict; so for the next nine.
-    pub regressed: usize,
-    #[expect(missing_docs)]
-    pub accepted: usize,
-    #[expect(missing_docs)]
-    pub improved: usize,
-    #[expect(missing_docs)]
-    pub failed: usize,
-    #[expect(missing_docs)]
-    pub skipped: usize,
-    #[expect(missing_docs)]
-    pub not_comparable: usize,
-    #[expect(missing_docs)]
-    pub inconclusive: usize,
-    #[expect(missing_docs)]
-    pub unchanged: usize,
-    #[expect(missing_docs)]
-    pub unaffected: usize,
-    #[expect(missing_docs)]
-    pub identical: usize,
-    /// Benchmarks that only the head has.
-    pub added: usize,
-    /// Benchmarks that only the base has.
-    pub removed: usize,
-    /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: usize,
-}
-
-impl Counts {
-    /// How many there are of each of these kinds.
-    pub fn of(kinds: &[VerdictKind]) -> Self {
-        let of = |kind| kinds.iter().filter(|one| **one == kind).count();
-        Self {
-            regressed: of(VerdictKind::Regressed),
-            accepted: of(VerdictKind::Accepted),
-            improved: of(VerdictKind::Improved),
-            failed: of(VerdictKind::Failed),
-            skipped: of(VerdictKind::Skipped),
-            not_comparable: of(VerdictKind::NotComparable),
-            inconclusive: of(VerdictKind::Inconclusive),
-            unchanged: of(VerdictKind::Unchanged),
-            unaffected: of(VerdictKind::Unaffected),
-            identical: of(VerdictKind::Identical),
-            ..Self::default()
-        }
-    }
-
-    /// How many rows have this verdict.
-    pub const fn with_verdict(&self, kind: VerdictKind) -> usize {
-        match kind {
-            VerdictKind::Regressed => self.regressed,
-            VerdictKind::Failed => self.failed,
-            VerdictKind::Accepted => self.accepted,
-            VerdictKind::Improved => self.improved,
-            VerdictKind::NotComparable => self.not_comparable,
-            VerdictKind::Inconclusive => self.inconclusive,
-            VerdictKind::Unchanged => self.unchanged,
-            VerdictKind::Unaffected => self.unaffected,
-            VerdictKind::Identical => self.identical,
-            VerdictKind::Skipped => self.skipped,
-        }
-    }
-
-    /// How many rows there are.
-    fn rows(&self) -> usize {
-        VerdictKind::ALL.into_iter().map(|kind| self.with_verdict(kind)).sum()
-    }
-
-    /// The exit code of comparisons with these counts, as [`ComparisonReport::exit`] has it.
-    pub fn exit(
-        comparisons: impl Iterator<Item = Self>,
-        advisory: bool,
-        inconclusive_counts: bool,
-    ) -> Exit {
-        let all: Vec<Self> = comparisons.collect();
-        let any = |is_so: fn(&Self) -> bool| all.iter().any(is_so);
-        if any(|counts| counts.regressed > 0) && !advisory {
-            Exit::Regression
-        } else if any(|counts| counts.failed + counts.failed_targets > 0) {
-            Exit::Benchmark
-        } else if inconclusive_counts
-            && any(|counts| {
-                counts.inconclusive + counts.not_comparable > 0 || counts.skipped == counts.rows()
-            })
-        {
-            Exit::Inconclusive
-        } else {
-            Exit::Success
-        }
-    }
-}
 
 impl ComparisonReport {
     /// How many there are of each kind.
@@ -117,15 +19,7 @@ impl ComparisonReport {
 
     /// How many there are of each kind of those that affect the exit code.
     fn deciding_counts(&self) -> Counts {
-        self.counts_of(|row| self.decides(row))
-    }
-
-    /// Whether a row affects the exit code. What was counted beside times does so only if that was asked for.
-    pub fn decides(&self, row: &JudgedRow) -> bool {
-        let is_counted = |row: &JudgedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
-        !is_counted(row)
-            || row.metric.as_ref().is_some_and(|metric| self.deciding.contains(metric))
-            || self.rows.iter().all(|other| other.metric.is_none() || is_counted(other))
+        self.counts_of(|row| self.policy.decides(row, &self.rows))
     }
 
     fn counts_of(&self, is_meant: impl Fn(&JudgedRow) -> bool) -> Counts {
@@ -157,11 +51,9 @@ impl ComparisonReport {
         std::iter::once(self).chain(self.also.as_deref())
     }
 
-    /// The exit code: a regression, unless they are only `advisory`, counts more than a failed benchmark,
-    /// and that more than a verdict that says neither, or no verdict at all, where that counts. A comparison with a
-    /// release counts as much as that with the base.
-    pub fn exit(&self, advisory: bool, inconclusive_counts: bool) -> Exit {
-        Counts::exit(self.both().map(Self::deciding_counts), advisory, inconclusive_counts)
+    /// The exit code. A comparison with a release counts as much as that with the base.
+    pub fn exit(&self) -> Exit {
+        self.policy.exit(self.both().map(Self::deciding_counts))
     }
 
     /// The smallest change of interest in a benchmark: its own, if it was judged by one.

@@ -136,6 +136,14 @@ fn report() -> ComparisonReport {
     report
 }
 
+/// How a command ends with this report.
+fn exit(report: &ComparisonReport, advisory: bool, inconclusive: bool) -> Exit {
+    let policy = ExitPolicy { advisory, inconclusive, ..ExitPolicy::default() };
+    let mut report = report.clone();
+    report.fail_by(&policy);
+    report.exit()
+}
+
 fn plain(report: &ComparisonReport) -> String {
     style::plain(&report.text(PLAIN_COLUMNS))
 }
@@ -421,25 +429,25 @@ fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
 #[test]
 fn failed_benchmarks_and_targets_fail_the_command_and_skipped_ones_do_not() {
     let row = |verdict| JudgedRow::of_benchmark(&benchmark("a"), verdict);
-    let exit = |rows| ComparisonReport { rows, ..nothing() }.exit(false, true);
+    let strict = |rows| exit(&ComparisonReport { rows, ..nothing() }, false, true);
     let skipped = Verdict::Skipped { reason: String::new() };
     let regressed = judged("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
     let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
-    assert_eq!(exit(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
+    assert_eq!(strict(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
     for nothing_compared in [vec![], vec![row(skipped)]] {
-        assert_eq!(exit(nothing_compared.clone()), Exit::Inconclusive);
+        assert_eq!(strict(nothing_compared.clone()), Exit::Inconclusive);
         let report = ComparisonReport { rows: nothing_compared, ..nothing() };
-        assert_eq!(report.exit(false, false), Exit::Success);
+        assert_eq!(exit(&report, false, false), Exit::Success);
         assert!(report.markdown().contains("> **Warning:** nothing was compared, so a regression"));
         assert!(report.json().unwrap().contains("\"kind\": \"nothing_compared\""));
     }
-    assert_eq!(exit(vec![inconclusive.clone()]), Exit::Inconclusive);
+    assert_eq!(strict(vec![inconclusive.clone()]), Exit::Inconclusive);
     let not_comparable = Verdict::NotComparable { reason: "no common metric".to_owned() };
-    assert_eq!(exit(vec![row(not_comparable)]), Exit::Inconclusive);
-    assert_eq!(exit(vec![inconclusive, failed("b", "x")]), Exit::Benchmark);
-    assert_eq!(exit(vec![regressed.clone(), failed("b", "x")]), Exit::Regression);
+    assert_eq!(strict(vec![row(not_comparable)]), Exit::Inconclusive);
+    assert_eq!(strict(vec![inconclusive, failed("b", "x")]), Exit::Benchmark);
+    assert_eq!(strict(vec![regressed.clone(), failed("b", "x")]), Exit::Regression);
     let advisory = ComparisonReport { rows: vec![regressed], ..nothing() };
-    assert_eq!(advisory.exit(true, true), Exit::Success);
+    assert_eq!(exit(&advisory, true, true), Exit::Success);
     let targets = ComparisonReport { failed_targets: report().failed_targets, ..nothing() };
-    assert_eq!(targets.exit(false, false), Exit::Benchmark);
+    assert_eq!(exit(&targets, false, false), Exit::Benchmark);
 }

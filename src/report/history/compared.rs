@@ -2,7 +2,7 @@
 
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation};
 use crate::{
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     model::Version,
     report::{
         document::{Block, Text},
@@ -10,7 +10,6 @@ use crate::{
         quantity::{changed, range_in_brackets},
         style::Role,
         table::{Cell, Column, Table},
-        verdict::VerdictKind,
     },
 };
 

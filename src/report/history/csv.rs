@@ -2,8 +2,9 @@
 
 use super::{BenchmarkHistory, HistoryReport, HistoryRow};
 use crate::{
+    judge::VerdictKind,
     model::Version,
-    report::{csv::quoted, verdict::VerdictKind, visible::visible},
+    report::{csv::quoted, visible::visible},
 };
 
 /// Changes are relative: 0.05 is 5 %. Empty where there is nothing.

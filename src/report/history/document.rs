@@ -2,7 +2,7 @@
 
 use super::{Against, BenchmarkHistory, HistoryReport, HistoryRow, Relation, sparkline::sparkline};
 use crate::{
-    judge::{Interleaving, MIXED},
+    judge::{Interleaving, MIXED, VerdictKind},
     model::{Interleave, Metric, Version},
     report::{
         date,
@@ -12,7 +12,6 @@ use crate::{
         sentence,
         style::Role,
         table::{Cell, Column, Table},
-        verdict::VerdictKind,
     },
     stats::{SessionVariance, Verdict},
 };

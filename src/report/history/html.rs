@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     failure::Result,
+    judge::VerdictKind,
     model::Version,
     report::{
         date,
@@ -18,7 +19,6 @@ use crate::{
         names::with_metric,
         prose::capitalised,
         quantity::{changed, count, range},
-        verdict::VerdictKind,
         visible::visible,
     },
 };

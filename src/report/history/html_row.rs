@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::{Against, BenchmarkHistory, HistoryRow, html::end_text};
 use crate::{
+    judge::VerdictKind,
     model::{Unit, Version},
     report::{
         date,
         html::{Course, Point, sortable},
         quantity::{self, changed, changed_within, count},
         sentence,
-        verdict::VerdictKind,
         visible::{visible, visible_lines},
     },
     stats::Interval,

@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     failure::Result,
+    judge::VerdictKind,
     model::Unmeasured,
     report::{
         json::{
             self, Change, Criteria, Estimate, FullName, Machine, Measured, MetricFields, Version,
         },
         reason::Reason,
-        verdict::VerdictKind,
     },
     stats::SessionVariance,
 };

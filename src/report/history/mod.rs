@@ -20,11 +20,10 @@ use super::{
     document::{Document, Medium},
     names::Names,
     quantity::count,
-    verdict::VerdictKind,
 };
 use crate::{
     failure::Result,
-    judge::{Interleaving, JudgedRow},
+    judge::{Interleaving, JudgedRow, VerdictKind},
     model::{Benchmark, Machine, Metric, Unmeasured, Version},
     shell::CommandLine,
     stats::{Criteria, SessionVariance, Summary, Verdict},

@@ -3,6 +3,7 @@
 use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     diagnosis::Hint,
+    judge::VerdictKind,
     model::{Metric, Sameness, Stage, Unit, Version, settings_words},
     report::{
         date,
@@ -12,7 +13,6 @@ use crate::{
         shares::{self, Shares},
         style::Role,
         table::{Cell, Column, Table},
-        verdict::VerdictKind,
     },
     stats::{Components, Summary, impact::Impact},
 };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
     failure::Result,
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     model::Version,
     report::{
         Report,
@@ -18,7 +18,6 @@ use crate::{
         quantity::{changed_within, count},
         style::Role,
         table::{Cell, Column, Table},
-        verdict::VerdictKind,
         visible::visible,
     },
     shell::CommandLine,

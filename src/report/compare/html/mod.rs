@@ -8,12 +8,11 @@ use row::Row;
 use super::{ComparisonReport, NextStep};
 use crate::{
     failure::{Exit, OrFail as _, Result},
-    judge::JudgedRow,
+    judge::{JudgedRow, VerdictKind},
     report::{
         html::{Symmetric, page, rendered},
         prose::capitalised,
         quantity::bare_percent,
-        verdict::VerdictKind,
         visible::visible,
     },
 };

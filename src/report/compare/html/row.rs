@@ -3,7 +3,7 @@
 use super::{ComparisonReport, percent_of_width};
 use crate::{
     failure::Result,
-    judge::{JudgedRow, JudgedStage},
+    judge::{JudgedRow, JudgedStage, VerdictKind},
     model::{Metric, Unit},
     report::{
         compare::{
@@ -17,7 +17,6 @@ use crate::{
         quantity::{self, changed, count, percent},
         sentence,
         shares::Shares,
-        verdict::VerdictKind,
         visible::{visible, visible_lines},
     },
     stats::{Interval, Method, Summary},

@@ -171,7 +171,7 @@ fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
     let expected = "2 unaffected, 1 identical\n\nexecuting and reading nothing that changed, not \
                     measured: a, b\nidentical machine code, not measured: c\n\n";
     assert!(text.contains(expected), "{text}");
-    assert_eq!(report.exit(false, true), Exit::Success);
+    assert_eq!(exit(&report, false, true), Exit::Success);
     assert!(!text.contains("warning"), "{text}");
     let markdown = report.markdown();
     assert!(markdown.starts_with("### Benchmarks: unaffected\n"), "{markdown}");

@@ -20,10 +20,10 @@ fn drifted() -> ComparisonReport {
 fn a_comparison_with_a_release_has_a_section_and_counts() {
     insta::assert_snapshot!("release_text", plain(&drifted()));
     insta::assert_snapshot!("release_markdown", drifted().markdown());
-    assert_eq!(drifted().exit(false, false), Exit::Regression);
-    assert_eq!(drifted().exit(true, false), Exit::Success);
+    assert_eq!(exit(&drifted(), false, false), Exit::Regression);
+    assert_eq!(exit(&drifted(), true, false), Exit::Success);
     let passed = ComparisonReport { also: None, ..drifted() };
-    assert_eq!(passed.exit(false, true), Exit::Success);
+    assert_eq!(exit(&passed, false, true), Exit::Success);
 }
 
 #[test]
