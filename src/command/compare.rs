@@ -7,8 +7,8 @@ use crate::{
     build::changed_dependencies,
     cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs, VerdictArgs},
     compare::{
-        Acceptances, Counts, Selection, Stages, benchmarks_only_in, counts, explanations, release,
-        suspicious_builds,
+        Acceptances, Counts, Event, Observer as _, Selection, Stages, benchmarks_only_in, counts,
+        explanations, release, suspicious_builds,
     },
     console::{Console, announcement},
     experiment::{Begun, ExperimentSettings, ListedVersion, Runner},
@@ -158,7 +158,7 @@ impl Comparison<'_> {
         let mut begun = Vec::new();
         let mut report = self.pair(&versions, &self.verdicts, &mut begun)?;
         if let Some(release) = release {
-            announcement::also_against(self.console, &release.version);
+            self.console.compare_event(Event::AlsoAgainst(&release.version));
             let [_, head] = versions;
             let verdicts = self.verdicts.with_limit(limit);
             let also = self.pair(&[release, head], &verdicts, &mut begun)?;
@@ -181,7 +181,8 @@ impl Comparison<'_> {
         let mut report = report_of(versions, args, verdicts);
         let chosen = Selection::new(runner, versions, args.measure_all, &mut report.warnings)?;
         let (common, measured) = (&chosen.common, &chosen.measured);
-        announcement::unaffected(console, common.len() - measured.len(), common.len());
+        let (not_measured, of) = (common.len() - measured.len(), common.len());
+        console.compare_event(Event::Unaffected { not_measured, of });
         let outline = runner.outline(versions, measured);
         if verdicts.times() {
             announcement::plan(console, &outline, verdicts.criteria.confirm);
@@ -232,7 +233,7 @@ impl Comparison<'_> {
                 verdicts,
                 patience: patience(args),
                 budget: args.budget.map(|budget| budget / comparisons),
-                console,
+                observer: console,
             };
             if verdicts.times() {
                 let (experiment, judged) = stages.measure(&builds, &mut report)?;
@@ -241,8 +242,9 @@ impl Comparison<'_> {
             }
             for counter in counters {
                 let unmeasured = &unmeasured;
+                let observer = console;
                 let counts =
-                    Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+                    Counts { runner, counter, versions, measured, unmeasured, verdicts, observer };
                 let (experiment, judged) = counts.measure()?;
                 begun.push(experiment);
                 rows.extend(judged);
@@ -319,9 +321,9 @@ pub fn of_all(
     report: &mut ComparisonReport,
 ) -> Result<Vec<JudgedRow>> {
     let (patience, budget) = (Patience::OneLook, None);
-    let unmeasured = &[];
+    let (unmeasured, observer) = (&[], console);
     let stages =
-        Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
+        Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, observer };
     let builds = stages.link(report)?;
     stages.measure_and_finish(&builds, report)
 }

@@ -1,8 +1,8 @@
 //! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
 //! varies within a version in enough that ranges rarely lie apart by chance.
 
+use super::{Event, Observer};
 use crate::{
-    console::{Console, announcement},
     experiment::{Begun, Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner},
     failure::{Exit, Result},
     judge::{Judge, JudgeOptions, JudgedRow, JudgedStage, Relation, Results, VersionRef},
@@ -26,8 +26,8 @@ pub struct Counts<'e> {
     pub unmeasured: &'e [(Benchmark, Sameness)],
     /// How they are judged.
     pub verdicts: &'e VerdictSettings,
-    /// Where progress is told.
-    pub console: &'e Console,
+    /// Whom progress is reported to.
+    pub observer: &'e dyn Observer,
 }
 
 /// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left
@@ -36,13 +36,13 @@ pub fn counters(
     runner: &Runner<'_>,
     head: &ListedVersion,
     verdicts: &VerdictSettings,
-    console: &Console,
+    observer: &dyn Observer,
 ) -> Result<Vec<Counter>> {
     let kinds = verdicts.kinds();
     let is_alone = kinds.len() == 1;
     let mut counters = Vec::new();
     for kind in kinds.iter().filter(|kind| kind.counts()) {
-        counters.extend(counter(runner, head, kind, is_alone, console)?);
+        counters.extend(counter(runner, head, kind, is_alone, observer)?);
     }
     Ok(counters)
 }
@@ -53,7 +53,7 @@ pub fn counter(
     head: &ListedVersion,
     kind: &VerdictSettings,
     is_alone: bool,
-    console: &Console,
+    observer: &dyn Observer,
 ) -> Result<Option<Counter>> {
     if !kind.metrics.contains(&Metric::instructions()) {
         return runner.allocation_counter(head).map(Some);
@@ -63,7 +63,8 @@ pub fn counter(
         Err(failure) if failure.exit() == Exit::Interrupted || is_alone => Err(failure),
         Err(failure) => {
             let rest = "only the other metrics are judged";
-            console.line(&format!("warning: {}", failure.because(rest)));
+            let failure = failure.because(rest).to_string();
+            observer.compare_event(Event::Warning(&failure));
             Ok(None)
         }
     }
@@ -75,7 +76,7 @@ impl Counts<'_> {
         let Self { runner, versions, measured, .. } = *self;
         let builds = self.link(measured, 1)?;
         let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
-        announcement::resumed(self.console, &begun);
+        self.observer.compare_event(Event::Begun(&begun));
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
@@ -85,13 +86,18 @@ impl Counts<'_> {
         if differing.is_empty() {
             return Ok((begun, rows));
         }
-        announcement::counted(self.console, differing.len(), measured.len(), COUNTED_LAYOUTS);
+        let of = measured.len();
+        self.observer.compare_event(Event::CountsDiffer {
+            differing: differing.len(),
+            of,
+            layouts: COUNTED_LAYOUTS,
+        });
         self.count_in(&mut begun, &differing, COUNTED_LAYOUTS)?;
         rows = self.judged(begun.id, measured)?;
         let varying = varying(&rows);
         if !varying.is_empty() {
-            let layouts = counts_needed(measured.len() * self.counter.metrics().len());
-            announcement::varying(self.console, varying.len(), measured.len(), layouts);
+            let layouts = counts_needed(of * self.counter.metrics().len());
+            self.observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             self.count_in(&mut begun, &varying, layouts)?;
             rows = self.judged(begun.id, measured)?;
         }
@@ -153,17 +159,18 @@ pub fn of_version(
     versions: &[ListedVersion; 1],
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
-    console: &Console,
+    observer: &dyn Observer,
 ) -> Result<()> {
-    for counter in counters(runner, &versions[0], verdicts, console)? {
+    for counter in counters(runner, &versions[0], verdicts, observer)? {
         let builds = runner.link(versions, benchmarks, runner.counted_seeds(COUNTED_LAYOUTS))?;
         let mut begun = runner.begin_counting(&counter, versions, benchmarks, &builds)?;
         runner.count_everywhere(&mut begun, &counter, versions, &builds, benchmarks)?;
         let metrics = counter.metrics();
         let varying = varying_in_version(runner, begun.id, benchmarks, &metrics, verdicts)?;
         if !varying.is_empty() {
-            let layouts = counts_needed(benchmarks.len() * metrics.len());
-            announcement::varying(console, varying.len(), benchmarks.len(), layouts);
+            let of = benchmarks.len();
+            let layouts = counts_needed(of * metrics.len());
+            observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             let builds = runner.link(versions, &varying, runner.counted_seeds(layouts))?;
             runner.count_everywhere(&mut begun, &counter, versions, &builds, &varying)?;
         }

@@ -1,9 +1,8 @@
 //! Explains, for the web page of a comparison, where the instructions of benchmarks went that it found to have changed.
 
-use super::functions::Functions;
+use super::{Event, Observer, functions::Functions};
 use crate::{
     build::changed_dependencies,
-    console::Console,
     experiment::{ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     judge::{JudgedRow, VerdictKind},
@@ -11,7 +10,7 @@ use crate::{
     process::counting::find_valgrind,
     profile::{self, Side},
     reach::Reach,
-    report::{explain::ExplainReport, quantity::count},
+    report::explain::ExplainReport,
 };
 
 /// So many benchmarks are explained: each takes about as long as counting it did.
@@ -31,19 +30,15 @@ pub fn of_changed(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     rows: &[JudgedRow],
-    console: &Console,
+    observer: &dyn Observer,
 ) -> Result<Vec<ExplainReport>> {
     let changed = changed(rows, |benchmark| versions[1].can_be_profiled(benchmark));
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let left_out = match changed.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" ({more} more changed by less)"),
-    };
-    let shown = &changed[..changed.len().min(MOST)];
-    let whom = count(shown.len(), "benchmark");
-    console.line(&format!("explaining where the instructions of {whom} went{left_out}"));
+    let (shown, left_out) = changed.split_at(changed.len().min(MOST));
+    let (benchmarks, left_out) = (shown.len(), left_out.len());
+    observer.compare_event(Event::Explaining { benchmarks, left_out });
     let functions = Functions::of(runner, versions)?;
     let mut explained = Vec::new();
     for row in shown {
@@ -51,7 +46,7 @@ pub fn of_changed(
         match explain(runner, versions, &functions, &row.benchmark, reach) {
             Ok(report) => explained.push(report),
             Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
-            Err(failure) => console.line(&format!("warning: {failure}")),
+            Err(failure) => observer.compare_event(Event::Warning(&failure.to_string())),
         }
     }
     Ok(explained)

@@ -1,7 +1,7 @@
 //! The release that the head of a comparison is judged against as well.
 
+use super::{Event, Observer};
 use crate::{
-    console::Console,
     failure::Result,
     model::Version,
     project::Project,
@@ -14,7 +14,7 @@ pub fn version(
     project: &Project,
     gate: &Gate,
     [base, head]: [&Version; 2],
-    console: &Console,
+    observer: &dyn Observer,
 ) -> Result<Option<Version>> {
     let repository = &project.repository;
     let found = match &gate.against {
@@ -25,9 +25,8 @@ pub fn version(
         if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
     })?;
     if release.tree == base.tree {
-        console.line(&format!(
-            "note: {release} has the files of the base: one comparison judges both"
-        ));
+        let note = format!("{release} has the files of the base: one comparison judges both");
+        observer.compare_event(Event::Note(&note));
         return Ok(None);
     }
     let is_before = || match &release.commit {
@@ -35,9 +34,10 @@ pub fn version(
         None => Ok(true),
     };
     if gate.is_of_file && !is_before()? {
-        console.line(&format!(
-            "note: not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
-        ));
+        let note = format!(
+            "not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
+        );
+        observer.compare_event(Event::Note(&note));
         return Ok(None);
     }
     Ok(Some(release))

@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{budget::Budget, suspicious_builds};
+use super::{Event, Observer, budget::Budget, suspicious_builds};
 use crate::{
-    console::{Console, announcement},
     experiment::{Begun, Builds, ListedVersion, Runner},
     failure::Result,
     judge::{Judge, JudgeOptions, JudgedRow, Progress, Relation, Results, VersionRef},
@@ -35,8 +34,8 @@ pub struct Stages<'e> {
     pub patience: Patience,
     /// How long all are measured together, if that is limited.
     pub budget: Option<Duration>,
-    /// Where progress is told.
-    pub console: &'e Console,
+    /// Whom progress is reported to.
+    pub observer: &'e dyn Observer,
 }
 
 /// A benchmark that is not decided.
@@ -66,7 +65,7 @@ impl Stages<'_> {
     ) -> Result<(Begun, Vec<JudgedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
         let mut begun = runner.begin(versions, measured, builds)?;
-        announcement::resumed(self.console, &begun);
+        self.observer.compare_event(Event::Begun(&begun));
         for (benchmark, sameness) in self.unmeasured {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
@@ -85,7 +84,8 @@ impl Stages<'_> {
                 builds
             } else {
                 if block.stage == Stage::Second {
-                    announcement::confirmation(self.console, block.benchmarks.len(), &seeds);
+                    let benchmarks = block.benchmarks.len();
+                    self.observer.compare_event(Event::Confirming { benchmarks, seeds: &seeds });
                 }
                 linked = runner.link(versions, &block.benchmarks, seeds)?;
                 runner.record_builds(&mut begun, block.stage, &linked)?;
@@ -196,14 +196,15 @@ impl Stages<'_> {
             let of_metric = progress.entry(&row.benchmark).or_default();
             *of_metric = of_metric.and(self.if_worthwhile(row.progress));
         }
-        let all = block.undecided.len();
+        let (builds, judged) = (block.builds, block.undecided.len());
         let after = block.undecided.into_iter().filter_map(|one| {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
             let goes_on = progress != Progress::Ended;
-            goes_on.then_some(Undecided { builds: block.builds, progress, ..one })
+            goes_on.then_some(Undecided { builds, progress, ..one })
         });
         let after: Vec<Undecided<'_>> = after.collect();
-        announcement::looked(self.console, block.builds, all, after.len());
+        let undecided = after.len();
+        self.observer.compare_event(Event::Looked { builds, judged, undecided });
         Ok(after)
     }
 

@@ -1,13 +1,38 @@
-//! Progress lines about an experiment: its plan, and what is resumed and confirmed.
+//! Progress lines about experiments and comparisons: the plan, and what is resumed and confirmed.
 
 use std::time::SystemTime;
 
+use super::Console;
 use crate::{
-    console::Console,
+    compare::{Event, Observer},
     experiment::{Begun, Outline},
-    model::{LayoutSeed, Version},
+    model::LayoutSeed,
     report::quantity::{self, count, duration},
 };
+
+impl Observer for Console {
+    fn compare_event(&self, event: Event<'_>) {
+        match event {
+            Event::Planned { outline, confirms } => plan(self, outline, confirms),
+            Event::Unaffected { not_measured, of } => {
+                if let Some(line) = unaffected_line(not_measured, of) {
+                    self.line(&line);
+                }
+            }
+            Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
+            Event::Begun(begun) => resumed(self, begun),
+            Event::Looked { builds, judged, undecided } => {
+                self.line(&looked_line(builds, judged, undecided));
+            }
+            Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
+            Event::CountsDiffer { differing, of, layouts } => counted(self, differing, of, layouts),
+            Event::CountsVary { varying: some, of, layouts } => varying(self, some, of, layouts),
+            Event::Explaining { benchmarks, left_out } => explaining(self, benchmarks, left_out),
+            Event::Note(note) => self.line(&format!("note: {note}")),
+            Event::Warning(warning) => self.line(&format!("warning: {warning}")),
+        }
+    }
+}
 
 /// What will be measured, and how long that takes at least; nothing where there is nothing to measure.
 pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
@@ -38,19 +63,6 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         quantity::dimensions(dimensions),
         duration(least_time),
     ));
-}
-
-/// That the head is now measured against a release.
-pub fn also_against(console: &Console, release: &Version) {
-    console.line(&format!("also against {release}:"));
-}
-
-/// How many of the benchmarks of both versions are not measured, as they execute and read nothing that differs;
-/// nothing where all are.
-pub fn unaffected(console: &Console, not_measured: usize, of: usize) {
-    if let Some(line) = unaffected_line(not_measured, of) {
-        console.line(&line);
-    }
 }
 
 /// `168 of 172 benchmarks execute nothing that changed, and are not measured`.
@@ -84,11 +96,6 @@ pub fn finished(console: &Console, start: SystemTime) {
     console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
 }
 
-/// How many of the benchmarks that were judged after so many builds are done.
-pub fn looked(console: &Console, builds: u32, judged: usize, undecided: usize) {
-    console.line(&looked_line(builds, judged, undecided));
-}
-
 /// `after 5 builds: 16 of 19 benchmarks done, 3 are measured further`.
 fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
     let (decided, judged) = (judged - undecided, count(judged, "benchmark"));
@@ -101,13 +108,13 @@ fn looked_line(builds: u32, judged: usize, undecided: usize) -> String {
 }
 
 /// That benchmarks whose counts differ between versions are counted in more layouts.
-pub fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
+fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
     console.line(&format!("counts of {differing} of {of} differ: counting them in {layouts}"));
 }
 
 /// That benchmarks whose counts vary within a version are counted in more layouts and initial states.
-pub fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
+fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
     console.line(&format!(
         "counts of {varying} of {of} vary within a version: counting them in {layouts}, each with \
@@ -116,13 +123,23 @@ pub fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
 }
 
 /// That flagged benchmarks are measured again, and with which layouts.
-pub fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
+fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
     console.line(&format!(
         "measuring {} again on {} with fresh layouts{first}",
         count(benchmarks, "flagged benchmark"),
         count(seeds.len(), "build"),
     ));
+}
+
+/// That benchmarks are explained whose instructions changed.
+fn explaining(console: &Console, benchmarks: usize, left_out: usize) {
+    let left_out = match left_out {
+        0 => String::new(),
+        more => format!(" ({more} more changed by less)"),
+    };
+    let whom = count(benchmarks, "benchmark");
+    console.line(&format!("explaining where the instructions of {whom} went{left_out}"));
 }
 
 #[cfg(test)]

@@ -313,8 +313,8 @@ fn rows(
             counts::counter(runner, &versions[1], verdicts, true, finder.console)?
     {
         let begun = Instant::now();
-        let (measured, console) = (missing.as_slice(), finder.console);
-        let counts = Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+        let (measured, observer) = (missing.as_slice(), finder.console);
+        let counts = Counts { runner, counter, versions, measured, unmeasured, verdicts, observer };
         let (experiment, counted) = counts.measure()?;
         runner.finish(&experiment)?;
         rows.extend(counted);
@@ -329,7 +329,7 @@ fn rows(
         verdicts,
         patience: Patience::Usual,
         budget: None,
-        console: finder.console,
+        observer: finder.console,
     };
     let builds = stages.link(&mut report)?;
     let begun = Instant::now();

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     command::show,
     compare::{
-        Before, Counts, Earlier, Selection, Stages, benchmarks_only_in, counts, passed_over,
+        Before, Counts, Earlier, Event, Observer as _, Selection, Stages, benchmarks_only_in,
+        counts, passed_over,
     },
     console::announcement,
     experiment::ListedVersion,
@@ -220,7 +221,8 @@ impl Run<'_> {
             console.line("what changed between them is already measured");
             return Ok(rows);
         }
-        announcement::unaffected(console, unmeasured.len(), chosen.common.len());
+        let (not_measured, of) = (unmeasured.len(), chosen.common.len());
+        console.compare_event(Event::Unaffected { not_measured, of });
         if verdicts.times() {
             let outline = runner.outline(versions, &missing);
             announcement::plan(console, &outline, verdicts.criteria.confirm);
@@ -233,17 +235,18 @@ impl Run<'_> {
             let is_alone = self.verdicts.kinds().len() == 1;
             let counter = counts::counter(runner, &versions[1], verdicts, is_alone, console)?;
             if let Some(counter) = counter {
+                let observer = console;
                 let counts =
-                    Counts { runner, counter, versions, measured, unmeasured, verdicts, console };
+                    Counts { runner, counter, versions, measured, unmeasured, verdicts, observer };
                 let (experiment, counted) = counts.measure()?;
                 runner.finish(&experiment)?;
                 rows.extend(counted);
             }
             return Ok(rows);
         }
-        let (patience, budget) = (Patience::Usual, None);
+        let (patience, budget, observer) = (Patience::Usual, None, console);
         let stages =
-            Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, console };
+            Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, observer };
         let builds = stages.link(report)?;
         rows.extend(stages.measure_and_finish(&builds, report)?);
         Ok(rows)
