@@ -14,7 +14,6 @@ mod init;
 mod one_shot;
 mod options;
 mod plan;
-mod report;
 mod results;
 mod revisions;
 mod selftest;
@@ -39,7 +38,6 @@ pub use init::{InitArgs, Service};
 pub use one_shot::OneShot;
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
-pub use report::{PageArgs, PageOf};
 pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 pub use selftest::{Peer, SelftestArgs};
@@ -98,8 +96,6 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Show how benchmarks changed over the stored commits, and since when: an overview, or every commit with a filter.
     History(HistoryArgs),
-    /// Write what is stored as a web page: a comparison, the history, or a diagnosis.
-    Report(PageArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
     /// Export all stored results as JSON Lines.

@@ -66,6 +66,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("compare main HEAD --budget 5min", "what five minutes of measuring decide"),
             ("compare --also-against v1.2.0", "the last two commits, and all since a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),
+            ("compare --stored --output page.html", "stored results as a web page"),
         ],
     ),
     (
@@ -79,15 +80,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("ci merge part-1.json part-2.json", "all parts together"),
             ("ci comment --from compare.json", "the comment for a fork, in a job of its own"),
             ("ci --base origin/main", "on another service"),
-        ],
-    ),
-    (
-        "report",
-        &[
-            ("report", "the comparison of the last two commits, as rbench.html"),
-            ("report v1.2.0 HEAD -o page.html", "that of any two versions that were compared"),
-            ("report history", "all benchmarks over the newest 200 versions"),
-            ("report diagnose HEAD '^parse/'", "what the numbers of some benchmarks are made of"),
         ],
     ),
     (
@@ -119,6 +111,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("history --events --since v1.0", "only what changed since a release"),
             ("history parse", "some benchmarks, commit by commit"),
             ("history --path src/parser", "only what changed where a commit changed the parser"),
+            ("history --last 200 --output page.html", "the newest 200 versions as a web page"),
         ],
     ),
     (

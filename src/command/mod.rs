@@ -19,7 +19,6 @@ mod init;
 mod list;
 mod output;
 mod plan;
-mod report;
 mod run;
 mod selftest;
 mod show;
@@ -48,7 +47,6 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Find(args) => find::run(args),
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan::run(args),
-        Command::Report(args) => report::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),

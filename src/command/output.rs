@@ -10,8 +10,8 @@ use crate::{
 
 /// The destinations of a report, checked before anything is measured.
 pub struct Output<'p> {
-    /// That of standard output, if anything goes there.
-    format: Option<Format>,
+    /// That of standard output.
+    format: Format,
     files: OutputFiles<'p>,
 }
 
@@ -23,19 +23,12 @@ impl<'p> Output<'p> {
 
     /// Standard output in this format, and these files.
     pub fn with_files(format: impl Into<Format>, files: &'p [OutputFile]) -> Result<Self> {
-        Ok(Self { format: Some(format.into()), files: OutputFiles::check(files)? })
-    }
-
-    /// These files alone.
-    pub fn of_files(files: &'p [OutputFile]) -> Result<Self> {
-        Ok(Self { format: None, files: OutputFiles::check(files)? })
+        Ok(Self { format: format.into(), files: OutputFiles::check(files)? })
     }
 
     /// Prints the report first, so that it is not lost if a file cannot be written any more.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
-        if let Some(format) = self.format {
-            Console::result(&format.render(report, Console::result_columns())?)?;
-        }
+        Console::result(&self.format.render(report, Console::result_columns())?)?;
         write_files(&self.files, report)
     }
 }

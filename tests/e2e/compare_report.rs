@@ -108,29 +108,25 @@ fn several_files_of_one_comparison_say_the_same() {
 #[test]
 fn a_page_tells_what_was_compared_and_needs_nothing_else() {
     let project = compared();
-    let [page, stored, history, diagnosis] =
-        ["compared.html", "stored.html", "history.html", "diagnosis.html"]
-            .map(|name| project.beside(name));
-    let told = |path: &std::path::Path| fs::read_to_string(path).unwrap();
-    let file = |path: &std::path::Path| path.to_str().unwrap().to_owned();
-    project.rbench(&[&STORED[..], &["--output", &file(&page)]].concat()).run().assert_exit(1);
-    let page = told(&page);
+    let file = project.beside("page.html");
+    let to_file = ["--output", file.to_str().unwrap()];
+    project.rbench(&[&STORED[..], &to_file].concat()).run().assert_exit(1);
+    let comparison = fs::read_to_string(&file).unwrap();
     for part in ["<b>1</b> regressed", ">changing<", "fresh pairs of builds"] {
-        assert!(page.contains(part), "no {part} in {page}");
+        assert!(comparison.contains(part), "no {part} in {comparison}");
     }
-    for (words, path) in [
-        (&["report"][..], &stored),
-        (&["report", "history"], &history),
-        (&["report", "diagnose", "HEAD", "^changing$"], &diagnosis),
-    ] {
-        let outcome = project.rbench(&[words, &["-o", &file(path)]].concat()).run().assert_exit(0);
-        assert_eq!(outcome.stdout(), "", "{}", outcome.told());
-        outcome.assert_stderr_has(&["the page is "]);
-        let page = told(path);
+    let printed = [&STORED[..], &["--advisory", "--format", "html"]].concat();
+    let printed = project.rbench(&printed).run().assert_exit(0);
+    let count_tables = |page: &str| page.matches("<tbody").count();
+    assert_eq!(count_tables(&printed.stdout()), count_tables(&comparison));
+    project.rbench(&[&["history"], &to_file[..]].concat()).run().assert_exit(0);
+    let history = fs::read_to_string(&file).unwrap();
+    let diagnose = ["diagnose", "HEAD", "^changing$", "--from-stored", "--format", "html"];
+    let diagnosis = project.rbench(&diagnose).run().assert_exit(0).stdout();
+    for page in [comparison, history, diagnosis] {
         assert!(page.contains("changing") && page.contains("default-src &#39;none&#39;"), "{page}");
         assert!(!page.contains("http://") || !page.contains("src="), "{page}");
     }
-    assert_eq!(told(&stored).matches("<tbody").count(), page.matches("<tbody").count());
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
 }
 
 /// Reads and examines what is stored.
-pub fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
+fn read(args: &DiagnoseArgs, console: &Console) -> Result<DiagnosisReport> {
     let Asked { project, version, verdicts } = Asked::of(args, console)?;
     from_stored(&project, args, version, &verdicts, console)
 }
