@@ -2,11 +2,11 @@
 
 mod accept;
 mod ci;
+mod completions;
 mod diagnose;
 mod doctor;
 mod explain;
 mod find;
-mod generated;
 mod given;
 mod groups;
 pub mod help;
@@ -24,11 +24,11 @@ use std::{ffi::OsString, iter, path::PathBuf, rc::Rc, time::Duration};
 pub use accept::AcceptArgs;
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{ArgMatches, Args, ColorChoice, FromArgMatches as _, Parser, Subcommand};
+pub use completions::CompletionsArgs;
 pub use diagnose::{DiagnoseArgs, DiagnosisEffort};
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use find::FindArgs;
-pub use generated::{CompletionsArgs, ManArgs};
 pub use given::GivenOptions;
 pub use groups::{
     CompileArgs, ExperimentArgs, FailOn, FilterArgs, Format, GateArgs, LayoutArgs, MeasureArgs,
@@ -120,8 +120,6 @@ pub enum Command {
     Gc(GcArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Print a page of the manual.
-    Man(ManArgs),
     /// Show example comparisons in a small temporary project; takes about a minute.
     Demo(DemoArgs),
 }

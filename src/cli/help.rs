@@ -1,16 +1,14 @@
 //! How the command line is explained: colours, examples, and which options a short help shows.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::{
     Command, CommandFactory as _,
     builder::{Resettable, Styles, styling::AnsiColor},
 };
 use clap_complete::Shell;
-use clap_mangen::Man;
 
 use super::Cli;
-use crate::failure::{Exit, Failure, OrFail as _, Result};
 
 /// The name of the program.
 const PROGRAM: &str = "cargo-rbench";
@@ -164,7 +162,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "completions",
         &[("completions bash", "for ~/.local/share/bash-completion/completions/cargo-rbench")],
     ),
-    ("man", &[("man --output ~/.local/share/man/man1", "a page for each command")]),
     (
         "gc",
         &[
@@ -220,42 +217,6 @@ pub fn write_completions(shell: Shell, out: &mut dyn Write) {
     clap_complete::generate(shell, &mut command(), PROGRAM, &mut &mut *out);
 }
 
-/// The page of the manual about a command, or about all.
-pub fn man_page(subcommand: Option<&str>) -> Result<String> {
-    let mut all = command();
-    all.build();
-    let command = match subcommand {
-        None => all,
-        Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("there is no command `{name}`"))
-                .hint("cargo rbench --help lists all")
-        })?,
-    };
-    let what = || "cannot write the page";
-    let mut page = Vec::new();
-    page_of(command).render(&mut page).or_fail(Exit::Internal, what)?;
-    String::from_utf8(page).or_fail(Exit::Internal, what)
-}
-
-/// Writes the pages of all commands into a directory; how many there are.
-pub fn write_man_pages(directory: &std::path::Path) -> io::Result<usize> {
-    let mut all = command().bin_name(PROGRAM).disable_help_subcommand(true);
-    all.build();
-    write_pages(&all, directory)
-}
-
-/// Writes the page of a command, and those of its subcommands.
-fn write_pages(command: &Command, directory: &std::path::Path) -> io::Result<usize> {
-    page_of(command.clone()).generate_to(directory)?;
-    let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
-    shown.map(|one| write_pages(one, directory)).sum::<io::Result<usize>>().map(|below| 1 + below)
-}
-
-/// The page of a command, which names the program and its version also where the command is one of its subcommands.
-fn page_of(command: Command) -> Man {
-    Man::new(command).source(format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,20 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_gets_completions_and_every_command_a_page() {
+    fn every_shell_gets_completions() {
         use clap::ValueEnum as _;
         for shell in Shell::value_variants() {
             let mut text = Vec::new();
             write_completions(*shell, &mut text);
             assert!(String::from_utf8(text).unwrap().contains("selftest"), "{shell}");
         }
-        let page = man_page(Some("compare")).unwrap();
-        assert!(page.starts_with(".ie") && page.contains("until\\-decided"), "{page}");
-        assert!(man_page(None).unwrap().contains("rbench"));
-        assert!(man_page(Some("x")).is_err());
-        let directory = tempfile::tempdir().unwrap();
-        let pages = write_man_pages(directory.path()).unwrap();
-        let files = std::fs::read_dir(directory.path()).unwrap().count();
-        assert_eq!(pages, files);
     }
 }

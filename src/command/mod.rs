@@ -4,6 +4,7 @@ mod accept;
 mod build;
 mod ci;
 mod compare;
+mod completions;
 mod demo;
 mod diagnose;
 mod diff;
@@ -13,7 +14,6 @@ mod exec;
 mod explain;
 mod find;
 mod gc;
-mod generated;
 mod history;
 mod init;
 mod list;
@@ -51,10 +51,9 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Explain(args) => explain::run(args),
-        Command::Completions(args) => generated::completions(args),
+        Command::Completions(args) => completions::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Init(args) => init::run(args),
-        Command::Man(args) => generated::man(args),
         Command::List(args) => list::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),

@@ -86,20 +86,13 @@ fn a_quiet_command_prints_its_report_alone_and_still_its_errors() {
 }
 
 #[test]
-fn completions_and_pages_are_printed_or_written() {
+fn completions_are_printed_or_written() {
     let project = TestProject::bare("empty");
     project.rbench(&["completions", "bash"]).ok().assert_stdout_has(&["complete -F", "selftest"]);
-    project.rbench(&["man", "compare"]).ok().assert_stdout_has(&[
-        ".TH",
-        "compare",
-        env!("CARGO_PKG_VERSION"),
-    ]);
     let directory = project.beside("written");
     let output = ["--output", directory.to_str().unwrap()];
     project.rbench(&[&["completions", "zsh"][..], &output].concat()).ok();
-    project.rbench(&[&["man"][..], &output].concat()).ok();
     assert!(directory.join("_cargo-rbench").exists());
-    assert!(directory.join("cargo-rbench-compare.1").exists());
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::support::sources::{project, rust_files};
 
-const ALL: [&str; 7] = ["src", "tests", "harness", "lab", "benches", "fixtures", "demo"];
+const ALL: [&str; 8] =
+    ["src", "tests", "harness", "lab", "benches", "examples", "fixtures", "demo"];
 
 #[test]
 fn every_file_opens_with_its_purpose() {

@@ -1,0 +1,28 @@
+//! `cargo rbench completions`: what a shell completes, generated from the command line.
+
+use std::fs::{self, File};
+
+use crate::{
+    cli::{CompletionsArgs, help},
+    console::Console,
+    failure::{Exit, OrFail as _, Result},
+};
+
+/// Prints completions, or writes them where the shell looks for them.
+pub fn run(args: &CompletionsArgs) -> Result<Exit> {
+    let Some(directory) = &args.output else {
+        Console::stream(|out| {
+            help::write_completions(args.shell, out);
+            Ok(())
+        })?;
+        return Ok(Exit::Success);
+    };
+    let path = directory.join(help::completions_file(args.shell));
+    let what = || format!("cannot write {}", path.display());
+    fs::create_dir_all(directory)
+        .or_fail(Exit::Usage, || format!("cannot make {}", directory.display()))?;
+    let mut file = File::create(&path).or_fail(Exit::Usage, what)?;
+    help::write_completions(args.shell, &mut file);
+    Console::new(false).line(&format!("wrote {}", path.display()));
+    Ok(Exit::Success)
+}
