@@ -38,7 +38,7 @@ pub use init::{InitArgs, Service};
 pub use one_shot::OneShot;
 pub use options::{CriteriaOptions, EffortOptions};
 pub use plan::PlanArgs;
-pub use results::{ExportArgs, HistoryArgs, HistoryFormat, ImportArgs, ShowArgs, StoredTargetArgs};
+pub use results::{ExportArgs, HistoryArgs, ImportArgs, ShowArgs, StoredTargetArgs};
 pub use revisions::RevisionPair;
 pub use selftest::{Peer, SelftestArgs};
 

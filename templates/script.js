@@ -97,39 +97,11 @@
     write();
   }
 
-  // One line for each thing of the data that has no list in it; numbers as they are.
-  function csv(data) {
-    const flat = (thing, prefix, line) => {
-      for (const [key, value] of Object.entries(thing)) {
-        if (Array.isArray(value)) continue;
-        if (value && typeof value === "object") flat(value, `${prefix}${key}.`, line);
-        else line[prefix + key] = value;
-      }
-      return line;
-    };
-    const lines = [];
-    for (const benchmark of data.benchmarks || data.functions || []) {
-      const own = flat(benchmark, "", {});
-      if (benchmark.versions && benchmark.versions.length) {
-        for (const version of benchmark.versions) lines.push({ ...own, ...flat(version, "", {}) });
-      } else lines.push(own);
-    }
-    const keys = [...new Set(lines.flatMap(Object.keys))];
-    const field = (value) => {
-      if (value === null || value === undefined) return "";
-      // No text is a formula for a spreadsheet.
-      const text = typeof value === "string" ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value);
-      return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-    };
-    return [keys, ...lines.map((line) => keys.map((key) => line[key]))].map((line) => line.map(field).join(",")).join("\n") + "\n";
-  }
-
-  async function save(ending) {
+  async function save() {
     const bytes = Uint8Array.from(atob(data.textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const json = await new Response(stream).text();
-    const text = ending === "csv" ? csv(JSON.parse(json)) : json;
-    const link = make("a", { download: `${data.dataset.name}.${ending}`, href: URL.createObjectURL(new Blob([text])) });
+    const link = make("a", { download: `${data.dataset.name}.json`, href: URL.createObjectURL(new Blob([json])) });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
@@ -174,11 +146,9 @@
     tools.append(part("Benchmarks whose names contain", search), part("Show", choice));
   }
   if (data && typeof DecompressionStream === "function") {
-    for (const ending of ["csv", "json"]) {
-      const button = make("button", { type: "button" }, `Save as ${ending.toUpperCase()}`);
-      button.addEventListener("click", () => save(ending));
-      tools.append(button);
-    }
+    const button = make("button", { type: "button" }, "Save as JSON");
+    button.addEventListener("click", save);
+    tools.append(button);
   }
   if (rows.length) tools.append(output);
   const place = tables[0] || document.querySelector("main > section, main > pre");

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 13] = [
+const OWN: [&str; 12] = [
     "explain",
     "quiet",
     "format",
@@ -23,7 +23,6 @@ const OWN: [&str; 13] = [
     "verbose",
     "color",
     "dry-run",
-    "raw",
     "stored",
     "allow-different",
     "also-against",

@@ -249,7 +249,7 @@ pub enum Format {
     Json,
 }
 
-/// The formats of a comparison's report.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// For people; may change at any time.

@@ -116,7 +116,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "show",
         &[
             ("show", "all stored results of HEAD"),
-            ("show HEAD~1 parse --raw", "every measurement as CSV"),
+            ("show HEAD~1 parse", "every build and execution of some benchmarks"),
         ],
     ),
     ("export", &[("export results.jsonl", "all results, to be imported elsewhere")]),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs};
+use super::{CriteriaOptions, FilterArgs, Format, GivenOptions, OutputFileArgs, ReportFormat};
 
 /// Which stored benchmarks are meant.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub struct HistoryArgs {
     pub search: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
-    pub format: HistoryFormat,
+    pub format: ReportFormat,
     /// Where the report goes besides.
     #[command(flatten)]
     pub output: OutputFileArgs,
@@ -72,19 +72,6 @@ impl HistoryArgs {
     }
 }
 
-/// The formats of a history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HistoryFormat {
-    /// For people; may change at any time.
-    Text,
-    /// For programs; has a schema.
-    Json,
-    /// For pull requests.
-    Markdown,
-    /// For spreadsheets: a line for each version, or with --events for each change.
-    Csv,
-}
-
 /// `cargo rbench show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
@@ -97,9 +84,6 @@ pub struct ShowArgs {
     /// Which benchmarks to show with every build and execution; without a filter, one line for each.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// Print all measurements as CSV, one per line.
-    #[arg(long, conflicts_with_all = ["format", "output"])]
-    pub raw: bool,
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,

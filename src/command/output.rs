@@ -1,7 +1,7 @@
 //! Where reports go: standard output, and files.
 
 use crate::{
-    cli::{self, HistoryFormat, OutputFile, ReportFormat},
+    cli::{self, OutputFile, ReportFormat},
     console::Console,
     failure::Result,
     report::{Format, PLAIN_COLUMNS, Report, style},
@@ -50,17 +50,6 @@ impl From<ReportFormat> for Format {
             ReportFormat::Json => Self::Json,
             ReportFormat::Markdown => Self::Markdown,
             ReportFormat::Html => Self::Html,
-        }
-    }
-}
-
-impl From<HistoryFormat> for Format {
-    fn from(format: HistoryFormat) -> Self {
-        match format {
-            HistoryFormat::Text => Self::Text,
-            HistoryFormat::Json => Self::Json,
-            HistoryFormat::Markdown => Self::Markdown,
-            HistoryFormat::Csv => Self::Csv,
         }
     }
 }

@@ -12,9 +12,7 @@ use crate::{
     judge::{BenchmarkResults, Judge, JudgeOptions, Results, VersionRef},
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     project::Project,
-    report::show::{
-        ImpactFactors, RawMeasurements, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment,
-    },
+    report::show::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment},
     settings::VerdictSettings,
     shell::CommandLine,
     source::Repository,
@@ -41,12 +39,6 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
     let version = version.map_err(|failure| hint.iter().fold(failure, Failure::hint))?;
     let command_line = Rc::new(args.given.clone());
-    if args.raw {
-        let shown = Shown::new(&store, &version, experiments, command_line);
-        shown.require_places(&args.given)?;
-        shown.print_raw(&shown.benchmarks(&filter)?)?;
-        return Ok(Exit::Success);
-    }
     let (mut reports, mut failure) = (Vec::new(), None);
     for verdicts in verdicts.kinds() {
         let experiments = of_kind(experiments.clone(), &verdicts);
@@ -266,22 +258,6 @@ impl<'s> Shown<'s> {
         };
         let finished = places().filter(has_rows).find(is_finished);
         finished.or_else(|| places().find(has_rows))
-    }
-
-    /// Every measurement of every experiment.
-    fn print_raw(&self, benchmarks: &[Benchmark]) -> Result<()> {
-        Console::stream(|out| {
-            let mut raw = RawMeasurements::begin(out)?;
-            for benchmark in benchmarks {
-                for place in &self.places {
-                    let stored = &self.results.experiments[place.experiment];
-                    let mut rows = self.store.rows(benchmark, &[stored.id])?;
-                    rows.retain(|row| row.slot.version == place.version);
-                    raw.write(&stored.identity, benchmark, &rows)?;
-                }
-            }
-            raw.end()
-        })
     }
 }
 

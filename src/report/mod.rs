@@ -3,7 +3,6 @@
 mod accepted;
 pub mod build;
 pub mod compare;
-mod csv;
 mod date;
 pub mod diagnose;
 pub mod diff;
@@ -41,7 +40,7 @@ pub use json::SCHEMA_VERSION;
 
 use document::{Document, Medium};
 
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::Result;
 
 /// What a command reports: one document for people, in three forms, and JSON for programs.
 pub trait Report {
@@ -68,11 +67,6 @@ pub trait Report {
     fn html(&self) -> Result<String> {
         render::html(&self.document(Medium::Page), &self.json()?)
     }
-
-    /// For spreadsheets: comma-separated values, if the report has them.
-    fn csv(&self) -> Result<String> {
-        Err(Failure::new(Exit::Usage, "this report has no comma-separated values"))
-    }
 }
 
 /// How wide a text is that is for no terminal.
@@ -87,8 +81,6 @@ pub enum Format {
     Markdown,
     /// For programs.
     Json,
-    /// For spreadsheets.
-    Csv,
     /// For a browser.
     Html,
 }
@@ -100,7 +92,6 @@ impl Format {
             Self::Text => Ok(report.text(columns)),
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
-            Self::Csv => report.csv(),
             Self::Html => report.html(),
         }
     }

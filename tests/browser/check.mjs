@@ -205,22 +205,13 @@ await check("a reader unfolds a benchmark with the keyboard, and the address kee
 await check("a reader saves the data", async () => {
   for (const name of names) {
     const at = await opened(browser, name);
-    const saved = async (ending) => {
-      const download = at.page.waitForEvent("download");
-      await at.page.getByRole("button", { name: `Save as ${ending.toUpperCase()}` }).click();
-      const file = await download;
-      assert(file.suggestedFilename().endsWith(`.${ending}`));
-      return readFileSync(await file.path(), "utf8");
-    };
-    const json = JSON.parse(await saved("json"));
+    const download = at.page.waitForEvent("download");
+    await at.page.getByRole("button", { name: "Save as JSON" }).click();
+    const file = await download;
+    assert(file.suggestedFilename().endsWith(".json"));
+    const json = JSON.parse(readFileSync(await file.path(), "utf8"));
     assert.equal(json.schema_version, 2);
-    const csv = await saved("csv");
-    assert(csv.startsWith(name === "explain" ? "name,instance,library," : "package,target,id,"), csv.slice(0, 80));
-    // A reason may have line breaks; no two lines of text follow each other without a quote.
-    const records = csv.match(/(?:"(?:[^"]|"")*"|[^"\n])+\n/g);
-    const things = json.benchmarks || json.functions;
-    const lines = things.reduce((sum, one) => sum + Math.max((one.versions || []).length, 1), 0);
-    assert.equal(records.length, 1 + lines, name);
+    assert((json.benchmarks || json.functions).length > 0, name);
     await close(at);
   }
 });

@@ -75,8 +75,8 @@ fn a_benchmark_is_measured_and_told_again_from_what_is_stored() {
     let nothing = project.rbench(&["show"]).fails_with(2);
     nothing.assert_stderr_has(&["no results are stored for HEAD"]);
     project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
-    let raw = project.rbench(&["show", "--raw"]).ok().stdout();
-    assert!(raw.contains("notifies"), "every measurement can be had");
+    let exported = project.rbench(&["export"]).ok().stdout();
+    assert!(exported.contains("notifies"), "every measurement can be had");
     let run = ["run", "HEAD", "--exact", "--filter", "notifies", "-l", "2", "-m", "1", "-n", "5"];
     project.rbench(&run).ok();
     let shown = project.rbench(&["show", "--format", "json"]).ok().json("show");

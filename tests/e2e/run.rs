@@ -10,6 +10,7 @@ use cargo_rbench::{
     model::{Benchmark, Name},
     store::Store,
 };
+use serde_json::Value;
 
 use crate::support::{TestProject, rbench::Rbench};
 
@@ -197,12 +198,15 @@ fn the_sample_size_of_divan_is_found_once_and_then_told_to_every_execution() {
         let run =
             project.rbench(&[&["run", "HEAD", "--filter", filter], &effort[..]].concat()).ok();
         run.assert_stderr_has(&["cannot have 20 measurements: the table of Divan shows at most 3"]);
-        let raw = project.rbench(&["show", "HEAD", "--raw", filter]).ok().stdout();
-        let lines: Vec<_> = raw.lines().skip(1).map(str::to_owned).collect();
-        let last = lines[lines.len() - 4..].iter().map(|line| line.rsplit(',').next().unwrap());
-        let mut last: Vec<u64> = last.map(|iterations| iterations.parse().unwrap()).collect();
-        last.sort_unstable();
-        last
+        let exported = project.rbench(&["export"]).ok().stdout();
+        let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut iterations: Vec<u64> = lines
+            .filter_map(|line| line.pointer("/execution/metrics/0/iterations").cloned())
+            .flat_map(|iterations| serde_json::from_value::<Vec<u64>>(iterations).unwrap())
+            .collect();
+        let mut newest = iterations.split_off(iterations.len() - 4);
+        newest.sort_unstable();
+        newest
     };
     // So few that they are found anew after the first execution.
     store.record_tuned(&sum, &this_machine(), floor, 2).unwrap();

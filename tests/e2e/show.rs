@@ -51,20 +51,6 @@ fn colours_are_used_when_they_are_asked_for() {
 }
 
 #[test]
-fn all_measurements_are_printed_on_request() {
-    let project = TestProject::of("counted");
-    run(&project, "HEAD");
-    let raw = project.rbench(&["show", "--filter", "steady", "--raw"]).ok().stdout();
-    let (head, lines) = raw.split_once('\n').unwrap();
-    assert!(head.starts_with("experiment,package,target,benchmark,stage,round,seed,measurement"));
-    let walls: Vec<&str> = lines.lines().filter(|line| line.contains(",wall,ns,")).collect();
-    assert_eq!(walls.len(), 3 * 2 * 3);
-    assert!(walls.iter().all(|line| line.split(',').count() == head.split(',').count()));
-    let both = project.rbench(&["show", "HEAD", "--raw", "--format", "json"]).run();
-    assert_eq!(both.status().code(), Some(2), "{}", both.told());
-}
-
-#[test]
 fn an_uncommitted_tree_and_one_that_is_not_stored_read_well() {
     let project = TestProject::of("counted");
     project.append("src/lib.rs", "/// Uncommitted.\npub fn more() {}\n");

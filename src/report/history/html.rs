@@ -138,7 +138,7 @@ impl HistoryReport {
             rows,
             hidden: self.hidden,
             is_whole,
-            all_values: self.command_line.suggest("history", &[], &[("format", Some("csv"))]),
+            all_values: self.command_line.suggest("history", &[], &[("format", Some("json"))]),
             title,
         };
         page(&format!("History: {}", body.title), &rendered(&body)?, "history", Some(&json))

@@ -2,7 +2,6 @@
 //! it.
 
 mod compared;
-mod csv;
 mod document;
 mod html;
 mod html_row;
@@ -190,10 +189,6 @@ impl Report for HistoryReport {
 
     fn html(&self) -> Result<String> {
         self.write_html()
-    }
-
-    fn csv(&self) -> Result<String> {
-        Ok(self.write_csv())
     }
 }
 

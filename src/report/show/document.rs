@@ -136,7 +136,9 @@ impl ShowReport {
         }
         let shown = self.benchmarks.iter();
         let reasons = shown.flat_map(|shown| shown.reasons(&names.name(&shown.benchmark)));
-        let each = self.suggest_show(("filter", Some("BENCH")));
+        let revision = self.version.to_type();
+        let filter = [("filter", Some("BENCH"))];
+        let each = self.command_line.suggest("show", &[&revision], &filter);
         let each = Text::from("every build and execution: ").command(each);
         let notes = reasons.chain(self.worth_examining(&names)).chain([each]);
         std::iter::once(Block::Table(table)).chain(Block::list(notes)).collect()
@@ -165,16 +167,10 @@ impl ShowReport {
         let mut blocks: Vec<Block> =
             self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
         let names = Names::of(self.benchmarks.iter().map(|shown| &shown.benchmark));
-        let raw = self.suggest_show(("raw", None));
-        let raw = Text::from("all measurements: ").command(raw);
-        blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([raw])));
+        let export = self.command_line.suggest("export", &[], &[]);
+        let export = Text::from("all measurements: ").command(export);
+        blocks.extend(Block::list(self.worth_examining(&names).into_iter().chain([export])));
         blocks
-    }
-
-    /// The command that shows this version with another option.
-    fn suggest_show(&self, option: (&str, Option<&str>)) -> String {
-        let revision = self.version.to_type();
-        self.command_line.suggest("show", &[&revision], &[option])
     }
 
     fn detail(&self, shown: &ShownBenchmark) -> Vec<Block> {

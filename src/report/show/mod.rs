@@ -3,7 +3,6 @@
 mod document;
 mod json;
 mod range;
-mod raw;
 
 use std::{
     rc::Rc,
@@ -11,7 +10,6 @@ use std::{
 };
 
 pub use range::{RangeComparison, RangeReport};
-pub use raw::RawMeasurements;
 
 use super::{
     Report,

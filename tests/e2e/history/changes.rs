@@ -61,11 +61,6 @@ fn a_planted_change_is_named_with_the_commits_that_may_have_made_it_and_nothing_
     let only = project.rbench(&["history", "--events"]).ok();
     only.assert_stdout_has(&["suspected since"]);
     assert!(!only.stdout().contains("history  "), "{}", only.told());
-    let spreadsheet = project.rbench(&["history", "--events", "--format", "csv"]).ok();
-    let spreadsheet = spreadsheet.stdout();
-    let lines: Vec<&str> = spreadsheet.lines().collect();
-    assert_eq!(lines.len(), 2);
-    assert!(lines[1].starts_with(&format!("1,p,t,parse/1,wall,{},{},", commits[6], commits[8])));
     let worst =
         project.rbench(&["history", "--worst", "1", "--format", "json"]).ok().json("history");
     let shown = worst["benchmarks"].as_array().unwrap();

@@ -65,8 +65,8 @@ fn only_what_changed_where_files_at_a_path_changed_is_shown() {
         assert_eq!(shown, [&*commits[3], &*commits[9]]);
     }
 
-    for (format, more) in [("markdown", None), ("csv", None), ("csv", Some("--events"))] {
-        let words = parser.iter().copied().chain(["--format", format]).chain(more);
+    for more in [None, Some("--events")] {
+        let words = parser.iter().copied().chain(["--format", "markdown"]).chain(more);
         let outcome = project.rbench(&words.collect::<Vec<_>>()).ok();
         assert!(outcome.stdout().contains(&commits[3][..7]), "{}", outcome.told());
         assert!(!outcome.stdout().contains(&commits[6][..7]), "{}", outcome.told());
