@@ -316,9 +316,9 @@ pub struct ExecArgs {
     /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// How results are printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+    /// Show the exact cargo and linker commands.
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
 }
 
 /// `cargo rbench gc`.
@@ -334,9 +334,6 @@ pub struct GcArgs {
     /// Show what would be removed without removing it.
     #[arg(long)]
     pub dry_run: bool,
-    /// The format of the result on standard output.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
     /// List every entry that is removed.
     #[arg(short, long)]
     pub verbose: bool,

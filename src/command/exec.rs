@@ -2,22 +2,22 @@
 
 use std::slice;
 
-use super::{output::Output, project_of};
+use super::project_of;
 use crate::{
     cli::{ExecArgs, LayoutArgs},
     console::Console,
     experiment::{ListedTarget, ListedVersion, Listing},
     failure::{Exit, Failure, Result},
     harness::{Conditions, Filter, Outcome},
-    model::{BenchTarget, Benchmark, ExecutionRequest, Name},
+    model::{Benchmark, ExecutionRequest, Name},
     process::{Interrupt, Kept},
-    report::exec::ExecReport,
+    report::{exec::ExecReport, render},
     settings::{self, BuildSettings},
 };
 
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let console = Console::new(args.verbose);
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions =
         Conditions { deadline: args.deadline, cpu: args.cpu, ..Conditions::new(&interrupt) };
@@ -49,27 +49,24 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     if let Some(note) = target.harness.note(&request) {
         console.line(&format!("note: {note}"));
     }
-    let in_full = |failure| in_full(failure, args.output.verbose);
+    let in_full = |failure| in_full(failure, args.verbose);
     let results = execute(target, benchmarks, &request, &conditions).map_err(in_full)?;
     for (benchmark, result) in &results {
-        report_aside(&console, benchmark, result, args.output.verbose);
+        report_aside(&console, benchmark, result, args.verbose);
     }
     let exit = if results.iter().any(|(_, result)| result.is_err()) {
         Exit::Benchmark
     } else {
         Exit::Success
     };
-    Output::new(args.output.format)?.write(&ExecReport {
+    let report = ExecReport {
         version: version.version.clone(),
-        target: BenchTarget {
-            package: target.executable.package.clone(),
-            target: target.executable.target.clone(),
-        },
         harness: target.harness.kind(),
         limit: target.harness.measurement_limit(request.measurements, false),
         request,
         benchmarks: results,
-    })?;
+    };
+    Console::result(&render::text(&report.document(), Console::result_columns()))?;
     Ok(exit)
 }
 

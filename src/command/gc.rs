@@ -2,14 +2,13 @@
 
 use std::time::SystemTime;
 
-use super::output::Output;
-use crate::project::Project;
 use crate::{
     build::gc::{self, Entry, Limits},
     cli::GcArgs,
     console::Console,
     failure::{Exit, Result},
-    report::gc::GcReport,
+    project::Project,
+    report::{gc::GcReport, render},
 };
 
 /// Removes what is too old or too much, and reports it by kind and by version.
@@ -37,6 +36,7 @@ pub fn run(args: &GcArgs) -> Result<Exit> {
         (entry, version)
     };
     let removed = superfluous.into_iter().map(of_version).collect();
-    Output::new(args.format)?.write(&GcReport { dry_run: args.dry_run, removed, all_bytes })?;
+    let report = GcReport { dry_run: args.dry_run, removed, all_bytes };
+    Console::result(&render::text(&report.document(), Console::result_columns()))?;
     Ok(Exit::Success)
 }

@@ -2,8 +2,6 @@
 
 use std::process::{Command, Output};
 
-use serde_json::Value;
-
 use crate::support::{
     TestProject,
     rbench::{Outcome, PROGRAM, Rbench, hermetic},
@@ -14,25 +12,38 @@ fn exec(project: &TestProject, arguments: &[&str]) -> Rbench {
     project.rbench(&[&["exec", ".", "--warm-up", "2ms", "--floor", "0ms"], arguments].concat())
 }
 
-/// The report, held against its schema.
-fn executed(project: &TestProject, arguments: &[&str]) -> Value {
-    exec(project, &[arguments, &["--format", "json"]].concat()).ok().json("exec")
+/// What is printed.
+fn executed(project: &TestProject, arguments: &[&str]) -> String {
+    exec(project, arguments).ok().stdout()
 }
 
-fn only(report: &Value) -> &Value {
-    let benchmarks = report["benchmarks"].as_array().unwrap();
-    assert_eq!(benchmarks.len(), 1, "{report}");
-    &benchmarks[0]
+/// The benchmarks of a bench target, such as `package target`, that were measured.
+fn ids<'t>(text: &'t str, target: &str) -> Vec<&'t str> {
+    let heads = text.lines().filter_map(|line| line.strip_prefix(target)?.split_once(" ("));
+    heads.map(|(id, _)| id.trim_start()).collect()
 }
 
-/// How many measurements the only benchmark has, in its first metric.
-fn count(report: &Value) -> usize {
-    only(report)["metrics"][0]["measurements"].as_array().unwrap().len()
+/// The values of each metric of each benchmark, in the order in which they are printed.
+fn metrics(text: &str) -> Vec<(&str, Vec<f64>)> {
+    let mut metrics: Vec<(&str, Vec<f64>)> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some((name, _)) = line.split_once(" in ")
+            && line.ends_with(" per iteration")
+        {
+            metrics.push((name, Vec::new()));
+        }
+        let value = line.split_once("  (").map_or(line, |(value, _)| value).parse();
+        if let (Ok(value), Some((_, values))) = (value, metrics.last_mut()) {
+            values.push(value);
+        }
+    }
+    metrics
 }
 
-fn metrics(report: &Value) -> Vec<String> {
-    let metrics = only(report)["metrics"].as_array().unwrap();
-    metrics.iter().map(|metric| metric["metric"].as_str().unwrap().to_owned()).collect()
+/// How many measurements of wall time each benchmark has.
+fn counts(text: &str) -> Vec<usize> {
+    let walls = metrics(text).into_iter().filter(|(name, _)| *name == "wall");
+    walls.map(|(_, values)| values.len()).collect()
 }
 
 /// What introduces the command that executes a failed benchmark again.
@@ -59,38 +70,34 @@ fn repeat(project: &TestProject, outcome: &Outcome, words: &str) -> (Output, Str
 fn the_native_harness_takes_exactly_the_measurements_asked() {
     let project = TestProject::native();
     for (asked, number) in [("7", 7), ("30", 30)] {
-        let report = executed(&project, &["--exact", "count/64", "-n", asked, "--seed", "9"]);
-        assert_eq!(count(&report), number);
-        assert_eq!(report["request"]["measurements"], number);
-        assert_eq!(report["request"]["seed"], 9);
-        let benchmark = only(&report);
-        assert_eq!(benchmark["id"], "count/64");
-        assert_eq!(benchmark["difference"], Value::Null);
-        assert_eq!(benchmark["throughput"][0]["amount"], 64 * 6);
-        assert!(benchmark["warm_up_seconds"].as_f64().unwrap() >= 0.002);
+        let text = executed(&project, &["--exact", "count/64", "-n", asked, "--seed", "9"]);
+        assert!(text.starts_with("fixture-native same count/64 (native) of ."), "{text}");
+        assert_eq!(counts(&text), [number], "{text}");
+        assert!(!text.contains(" instead of "), "{text}");
     }
-    let report = executed(&project, &["--exact", "sum", "-n", "3", "--iterations", "17"]);
-    assert_eq!(only(&report)["metrics"][0]["iterations"], serde_json::json!([17, 17, 17]));
-    let text = exec(&project, &["--exact", "sum", "-n", "2"]).ok().stdout();
-    assert!(text.starts_with("fixture-native same sum (native) of ."), "{text}");
-    assert_eq!(text.matches(" iterations)\n").count(), 2, "{text}");
+    let text = executed(&project, &["--exact", "sum", "-n", "3", "--iterations", "17"]);
+    assert_eq!(text.matches("  (17 iterations)\n").count(), 3, "{text}");
 }
 
 #[test]
 #[ignore = "takes long"]
 fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
     let project = TestProject::criterion();
-    let report = executed(&project, &["--exact", "sum", "-n", "12"]);
-    assert_eq!((count(&report), &only(&report)["difference"]), (12, &Value::Null));
-    let report = executed(&project, &["--exact", "sum", "-n", "7"]);
-    assert_eq!(count(&report), 10);
-    assert_eq!(only(&report)["difference"], "Criterion.rs takes at least 10");
-    let report = executed(&project, &["--exact", "own/settings", "-n", "30"]);
-    assert_eq!(count(&report), 12);
-    assert_eq!(only(&report)["difference"], "the benchmark has settings of its own");
-    let text = exec(&project, &["--exact", "sum", "-n", "7"]).ok().stdout();
-    let reason = "10 measurements instead of 7: Criterion.rs takes at least 10";
-    assert!(text.contains(reason), "{text}");
+    for (id, asked, number, reason) in [
+        ("sum", "12", 12, None),
+        ("sum", "7", 10, Some("10 measurements instead of 7: Criterion.rs takes at least 10\n")),
+        (
+            "own/settings",
+            "30",
+            12,
+            Some("12 measurements instead of 30: the benchmark has settings of its own\n"),
+        ),
+    ] {
+        let text = executed(&project, &["--exact", id, "-n", asked]);
+        assert_eq!(counts(&text), [number], "{text}");
+        assert_eq!(text.contains(" instead of "), reason.is_some(), "{text}");
+        assert!(reason.is_none_or(|reason| text.contains(reason)), "{text}");
+    }
 
     let outcome = exec(&project, &["bad/panic"]).fails_with(4);
     outcome.assert_stderr_has(&["cannot execute benchmark `bad/panic`", "no such luck"]);
@@ -98,10 +105,12 @@ fn criterion_takes_what_is_asked_from_ten_on_and_says_why_below() {
     assert_eq!(output.status.code(), Some(4), "{text}");
     assert!(text.contains("no such luck"), "{text}");
 
-    let whole = ["--whole-target", "^sum$|^count/", "--format", "json"];
-    let report = exec(&project, &whole).ok().json("exec");
-    let ids: Vec<_> = report["benchmarks"].as_array().unwrap().iter().map(|b| &b["id"]).collect();
-    assert_eq!(ids, ["sum", "count/64", "count/1024"]);
+    let text = executed(&project, &["--whole-target", "^sum$|^count/"]);
+    assert_eq!(
+        ids(&text, "fixture-criterion-0-8 same"),
+        ["sum", "count/64", "count/1024"],
+        "{text}"
+    );
 }
 
 #[test]
@@ -123,18 +132,13 @@ fn several_matches_are_refused_with_their_names() {
 fn a_whole_target_runs_in_one_process_and_loses_only_what_fails() {
     let project = TestProject::native();
     let arguments = ["--whole-target", "--bench", "bad", "^good|^panic$|twice", "-n", "4"];
-    let outcome = exec(&project, &[&arguments[..], &["--format", "json"]].concat()).fails_with(4);
+    let outcome = exec(&project, &arguments).fails_with(4);
     outcome.assert_stderr_has(&["cannot execute benchmark `panic` of bad", "no such luck"]);
-    let report = outcome.json("exec");
-    let part = |name: &str| {
-        let lines = report[name].as_array().unwrap().iter();
-        lines.map(|line| line["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(part("benchmarks"), ["good", "good again"]);
-    assert_eq!(part("failures"), ["panic", "twice", "twice"]);
-    for benchmark in report["benchmarks"].as_array().unwrap() {
-        assert_eq!(benchmark["metrics"][0]["measurements"].as_array().unwrap().len(), 4);
-    }
+    let failures = outcome.stderr().matches("error: ").count();
+    assert_eq!(failures, 3, "`panic`, and `twice` twice: {}", outcome.told());
+    let text = outcome.stdout();
+    assert_eq!(ids(&text, "fixture-native bad"), ["good", "good again"], "{text}");
+    assert_eq!(counts(&text), [4, 4], "{text}");
     let outcome = exec(&project, &["--whole-target", "good|sum"]).fails_with(2);
     outcome.assert_stderr_has(&["the benchmarks that match are in 2 bench targets", "--bench"]);
 }
@@ -178,11 +182,9 @@ fn a_failed_benchmark_comes_with_its_reason_and_a_command_that_shows_it_again() 
 #[test]
 fn a_benchmark_that_cannot_run_here_is_skipped_and_nothing_has_failed() {
     let project = TestProject::native();
-    let outcome = exec(&project, &["--exact", "skips", "--format", "json"]).ok();
+    let outcome = exec(&project, &["--exact", "skips"]).ok();
     outcome.assert_stderr_has(&["skipped: skips: there is no GPU here"]);
-    let report = outcome.json("exec");
-    assert_eq!(report["skipped"][0]["reason"], "there is no GPU here");
-    assert_eq!([&report["benchmarks"], &report["failures"]], [&serde_json::json!([]); 2]);
+    assert_eq!(outcome.stdout(), "", "{}", outcome.told());
 }
 
 #[test]
@@ -241,12 +243,14 @@ fn odd_ids_are_executed() {
     let project = TestProject::native();
     let long = "long".repeat(75);
     for id in ["größe \"of\" 'it' / a\\b $HOME (x|y)* — 名前", &long, "with inputs"] {
-        let report = executed(&project, &["--exact", id, "-n", "3"]);
-        assert_eq!((only(&report)["id"].as_str(), count(&report)), (Some(id), 3));
+        let text = executed(&project, &["--exact", id, "-n", "3"]);
+        let head = format!("fixture-native same {id} (native) of .");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").starts_with(&head), "{text}");
+        assert_eq!(counts(&text), [3], "{text}");
     }
-    let like_a_flag = ["-n", "3", "--format", "json", "--exact", "--", "-v"];
-    let report = exec(&project, &like_a_flag).ok().json("exec");
-    assert_eq!(only(&report)["id"], "-v");
+    let text = executed(&project, &["-n", "3", "--exact", "--", "-v"]);
+    assert!(text.starts_with("fixture-native same -v (native) of ."), "{text}");
 }
 
 #[test]
@@ -261,14 +265,16 @@ fn a_program_named_in_bench_toml_is_a_benchmark() {
          [[command]]\nid = \"fails\"\nbench = \"work\"\nprogram = \"/bin/sh\"\n\
          arguments = [\"-c\", \"echo it is over; exit 7\"]\n",
     );
-    let report = executed(&project, &["copy", "-n", "1"]);
-    assert_eq!(report["harness"], "command");
-    let metrics = metrics(&report);
-    assert_eq!(metrics, ["wall", "user", "system", "peak-memory"]);
-    let peak = report["resources"]["peak_memory_bytes"].as_u64().unwrap();
-    assert!((8 << 20..20 << 20).contains(&peak), "{peak}");
-    let report = executed(&project, &["copy"]);
-    assert_eq!(only(&report)["difference"], "one run of a program is one measurement");
+    let text = executed(&project, &["copy", "-n", "1"]);
+    assert!(text.contains(" (command) of ."), "{text}");
+    let metrics = metrics(&text);
+    let names: Vec<&str> = metrics.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["wall", "user", "system", "peak-memory"]);
+    let peak = metrics[3].1[0] / f64::from(1 << 20);
+    assert!((8.0..20.0).contains(&peak), "{peak} MiB");
+    let text = executed(&project, &["copy"]);
+    let reason = "1 measurement instead of 10: one run of a program is one measurement\n";
+    assert!(text.contains(reason), "{text}");
 
     let outcome = exec(&project, &["missing"]).fails_with(4);
     outcome.assert_stderr_has(&["cannot run ", "no/such", "No such file"]);

@@ -18,8 +18,9 @@ fn a_program_is_listed_and_executed_without_a_bench_target() {
         [&benchmark["target"], &benchmark["harness"], &benchmark["id"]],
         ["word-count", "command", "word-count --rounds 3"]
     );
-    let executed = project.rbench(&["exec", "HEAD", "--command", COMMAND, "--format", "json"]).ok();
-    executed.json("exec");
+    let executed = project.rbench(&["exec", "HEAD", "--command", COMMAND]).ok();
+    executed
+        .assert_stdout_has(&["word-count --rounds 3 (command) of HEAD", "peak-memory in bytes"]);
 }
 
 #[test]

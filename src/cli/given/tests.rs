@@ -40,7 +40,8 @@ fn what_was_given_is_carried_and_what_was_not_is_left_out() {
 
 #[test]
 fn filters_without_a_flag_are_carried_as_those_with_one() {
-    let Subcommand::Show(args) = parsed("cargo rbench show HEAD~1 parse 'a b' --format json") else {
+    let Subcommand::Show(args) = parsed("cargo rbench show HEAD~1 parse 'a b' --format json")
+    else {
         panic!("it is another command")
     };
     let line = args.given.suggest("history", &[], &[]);

@@ -1,18 +1,12 @@
 //! The report of `gc`: what was removed from the cache, by kind and by version.
 
-mod document;
-mod json;
-
 use std::collections::BTreeMap;
 
 use super::{
-    Report,
-    document::{Document, Medium},
+    document::{Block, Document, Item},
+    quantity::bytes,
 };
-use crate::{
-    build::gc::{Entry, EntryKind},
-    failure::Result,
-};
+use crate::build::gc::{Entry, EntryKind};
 
 /// What was removed from the cache.
 #[derive(Clone, Debug)]
@@ -33,6 +27,23 @@ struct Total {
 }
 
 impl GcReport {
+    /// For people.
+    pub fn document(&self) -> Document {
+        let verb = if self.dry_run { "would remove" } else { "removed" };
+        let (removed, all) = (self.removed_bytes(), self.all_bytes);
+        let left = bytes(all.saturating_sub(removed));
+        let head = format!("{verb} {} of {}; {left} left", bytes(removed), bytes(all));
+        let kinds = self.kinds().into_iter().map(|(kind, total)| (kind.to_string(), total));
+        let versions = self.versions().into_iter();
+        let versions = versions.map(|(version, total)| (format!("of {version}"), total));
+        let groups = kinds
+            .chain(versions)
+            .map(|(group, total)| format!("{group}: {}, {}", total.entries, bytes(total.bytes)));
+        let mut document = Document::new("gc");
+        document.add([Block::List(vec![Item::new(head, Block::list(groups))])]);
+        document
+    }
+
     fn removed_bytes(&self) -> u64 {
         self.removed.iter().map(|(entry, _)| entry.size).sum()
     }
@@ -63,25 +74,12 @@ impl GcReport {
     }
 }
 
-impl Report for GcReport {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
-
-    fn json(&self) -> Result<String> {
-        self.write_json()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{path::PathBuf, time::Duration};
 
     use super::*;
-    use crate::report::{
-        style,
-        testing::{HOSTILE, assert_harmless, assert_keeps},
-    };
+    use crate::report::{render, style};
 
     fn report(dry_run: bool, version: &str) -> GcReport {
         let entry = |kind, size| Entry {
@@ -105,22 +103,12 @@ mod tests {
 
     #[test]
     fn what_is_removed_is_counted_by_kind_and_by_version() {
-        let text = style::plain(&report(true, "HEAD (1a2b3c4)").text(80));
+        let text = |report: GcReport| style::plain(&render::text(&report.document(), 80));
         assert_eq!(
-            text,
+            text(report(true, "HEAD (1a2b3c4)")),
             "would remove 5.0 MiB of 10.0 MiB; 5.0 MiB left\n  checkout: 1, 1.0 KiB\n  compilation: 1, \
              3.0 MiB\n  build: 2, 2.0 MiB\n  of HEAD (1a2b3c4): 2, 3.0 MiB\n"
         );
-        assert!(report(false, "x").text(80).starts_with("removed 5.0 MiB of"));
-    }
-
-    #[test]
-    fn a_program_reads_what_the_schema_says() {
-        assert_keeps(include_str!("../../../schemas/gc.json"), &report(true, "HEAD (1a2b3c4)"));
-    }
-
-    #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
-        assert_harmless(&report(true, HOSTILE));
+        assert!(text(report(false, "x")).starts_with("removed 5.0 MiB of"));
     }
 }

@@ -1,16 +1,13 @@
 //! The report of `exec`: the measurements of one process.
 
-mod document;
-mod json;
-
 use super::{
-    Report,
-    document::{Document, Medium},
+    document::{Block, Document, Item, Text, Verbatim},
+    quantity::{self, count},
 };
 use crate::{
     failure::Result,
     harness::Outcome,
-    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Version},
+    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Resources, Series, Version},
 };
 
 /// One execution: a process, with one benchmark or, on request, several of one bench target.
@@ -18,8 +15,6 @@ use crate::{
 pub struct ExecReport {
     /// The version.
     pub version: Version,
-    /// The bench target.
-    pub target: BenchTarget,
     /// What ran its benchmarks.
     pub harness: HarnessKind,
     /// What was requested.
@@ -31,6 +26,30 @@ pub struct ExecReport {
 }
 
 impl ExecReport {
+    /// For people.
+    pub fn document(&self) -> Document {
+        let mut document = Document::new("exec");
+        let items = self.measured().map(|(benchmark, execution)| {
+            let mut blocks = Vec::new();
+            for series in &execution.series {
+                let head =
+                    format!("{} in {} per iteration", series.metric.name, series.metric.unit);
+                blocks.push(Block::Paragraph(vec![head.into()]));
+                blocks.push(Block::Verbatim(Verbatim { language: "text", text: values(series) }));
+            }
+            blocks.extend(self.difference(execution).and_then(|reason| {
+                let taken = count(execution.measurements(), "measurement");
+                let requested = self.request.measurements;
+                Block::paragraph([format!("{taken} instead of {requested}: {reason}")])
+            }));
+            let name = Text::of_name(benchmark.to_string());
+            Item::new(name.then(format!(" ({}) of {}", self.harness, self.version)), blocks)
+        });
+        document.add(Block::list(items));
+        document.add(self.resources().map(|all| Block::Paragraph(vec![of_resources(all).into()])));
+        document
+    }
+
     fn measured(&self) -> impl Iterator<Item = (&Benchmark, &Execution)> {
         self.benchmarks.iter().filter_map(|(benchmark, result)| match result {
             Ok(Outcome::Measured(execution)) => Some((benchmark, execution)),
@@ -50,14 +69,27 @@ impl ExecReport {
     }
 }
 
-impl Report for ExecReport {
-    fn document(&self, _medium: Medium) -> Document {
-        self.write_document()
-    }
+/// A measurement a line.
+fn values(Series { values, iterations, .. }: &Series) -> String {
+    let line = |(index, value): (usize, &f64)| {
+        let iterations = iterations.get(index);
+        let iterations = iterations.map(|number| format!("  ({number} iterations)"));
+        format!("{value:>18.3}{}\n", iterations.unwrap_or_default())
+    };
+    values.iter().enumerate().map(line).collect()
+}
 
-    fn json(&self) -> Result<String> {
-        self.write_json()
-    }
+fn of_resources(resources: &Resources) -> String {
+    let [wall, user, system] =
+        [resources.wall, resources.user, resources.system].map(quantity::duration);
+    let memory = resources.peak_memory;
+    let memory = memory.map(|bytes| format!(", {} peak memory", quantity::bytes(bytes)));
+    let Resources { voluntary_switches, involuntary_switches, .. } = resources;
+    format!(
+        "process: {wall} wall, {user} user, {system} system{}, {voluntary_switches} voluntary and \
+         {involuntary_switches} involuntary context switches",
+        memory.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -67,10 +99,10 @@ mod tests {
     use super::*;
     use crate::{
         failure::{Exit, Failure},
-        model::{Incident, Metric, Series, Throughput, Turns},
+        model::{Incident, Metric, Throughput, Turns},
         report::{
-            style,
-            testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, memory, target, version},
+            render, style,
+            testing::{benchmark, memory, version},
         },
     };
 
@@ -111,7 +143,6 @@ mod tests {
         let failed = Failure::new(Exit::Benchmark, format!("cannot execute `{id}`"));
         ExecReport {
             version: version("HEAD", 'a'),
-            target: target("work"),
             harness: HarnessKind::Native,
             request,
             limit: None,
@@ -125,16 +156,6 @@ mod tests {
 
     #[test]
     fn every_measurement_is_a_line() {
-        insta::assert_snapshot!(style::plain(&report("parse/1").text(80)));
-    }
-
-    #[test]
-    fn a_program_reads_what_the_schema_says() {
-        assert_keeps(include_str!("../../../schemas/exec.json"), &report("parse/1"));
-    }
-
-    #[test]
-    fn nothing_from_elsewhere_steers_the_terminal() {
-        assert_harmless(&report(HOSTILE));
+        insta::assert_snapshot!(style::plain(&render::text(&report("parse/1").document(), 80)));
     }
 }
