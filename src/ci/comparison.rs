@@ -271,12 +271,6 @@ impl Row {
         functions.sort_by_key(|function| !function.while_measuring);
         functions
     }
-
-    /// Tells it from all others, now and later: its package, its target, its id and its metric.
-    pub(super) fn key(&self) -> [&str; 4] {
-        let Benchmark { package, target, name } = &self.benchmark;
-        [package, target, &name.id, self.metric.as_deref().unwrap_or_default()]
-    }
 }
 
 impl Function {

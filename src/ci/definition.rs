@@ -14,25 +14,12 @@ pub struct Place {
 pub struct Places {
     /// The paths and texts of those that changed.
     pub changed: Vec<(String, String)>,
-    /// The paths of those that bench targets begin with.
-    pub benches: Vec<String>,
 }
 
 impl Places {
     /// Where a function is defined that changed.
     pub fn of_function(&self, name: &str) -> Option<Place> {
         definition(&self.changed, name)
-    }
-
-    /// The file that a bench target begins with.
-    pub fn of_bench_target(&self, target: &str) -> Option<Place> {
-        let ends = [format!("/{target}.rs"), format!("/{target}/main.rs")];
-        let mut paths = self.benches.iter().filter(|path| {
-            let path = format!("/{path}");
-            ends.iter().any(|end| path.ends_with(end))
-        });
-        let path = paths.next()?.clone();
-        paths.next().is_none().then_some(Place { path, line: 1 })
     }
 }
 
@@ -129,16 +116,6 @@ mod tests {
     fn of_several_functions_of_one_name_the_module_tells_which_it_is() {
         assert_eq!(place("ryu::pretty::both"), Some(("src/pretty/mod.rs".to_owned(), 1)));
         assert_eq!(place("ryu::other::both"), None);
-    }
-
-    #[test]
-    fn a_bench_target_begins_with_the_file_of_its_name() {
-        let benches = ["benches/a.rs", "one/benches/b/main.rs", "x/c.rs", "y/c.rs"];
-        let places = Places { benches: benches.map(str::to_owned).to_vec(), ..Places::default() };
-        let path = |target: &str| places.of_bench_target(target).map(|place| place.path);
-        assert_eq!(path("a").as_deref(), Some("benches/a.rs"));
-        assert_eq!(path("b").as_deref(), Some("one/benches/b/main.rs"));
-        assert_eq!((path("c"), path("d"), path("")), (None, None, None));
     }
 
     #[test]

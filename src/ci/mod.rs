@@ -5,7 +5,6 @@
 //! that comes from the job of a fork is told in the same way, and none of its text is markup or a command.
 
 mod annotations;
-mod code_quality;
 mod comment;
 mod comparison;
 mod definition;
@@ -22,7 +21,6 @@ mod testing;
 mod tests;
 
 pub use annotations::{Annotation, Level, MOST_ANNOTATIONS, annotations, resume, stop};
-pub use code_quality::code_quality;
 pub use comment::{COMMENT_ROOM, Comment, marker};
 pub use comparison::{Comparison, LARGEST, Row};
 pub use definition::{Place, Places};

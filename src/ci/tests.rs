@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     COMMENT_ROOM, Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, Places, SUMMARY_ROOM,
-    annotations, code_quality, junit, marker, outputs, page,
+    annotations, junit, marker, outputs, page,
     testing::{comparison, document, row},
 };
 use crate::{
@@ -129,7 +129,7 @@ fn a_failure_is_told_in_place_of_the_verdicts() {
 #[test]
 fn what_regressed_is_annotated_where_the_function_is_that_changed() {
     let text = "\n\n\n\n\n\nfn fold() {}\n".to_owned();
-    let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)], ..Places::default() };
+    let places = Places { changed: vec![("src/a,b:c.rs".to_owned(), text)] };
     let rows = [row("a", "improved", -0.1), row("b: 100%", "regressed", 0.05)];
     let of = |advisory| annotations(&comparison(&rows), advisory, &places);
     let texts: Vec<String> = of(false).iter().map(ToString::to_string).collect();
@@ -166,27 +166,6 @@ fn a_benchmark_is_a_test_case() {
     assert_eq!((suite.name.as_str(), suite.test_cases.len()), ("parser::work", 4));
     assert!(text.contains("skipped"), "{text}");
     assert!(text.contains("exited with code 101"), "{text}");
-}
-
-#[test]
-fn each_regression_is_an_issue_of_code_quality_with_a_place_and_a_lasting_fingerprint() {
-    let issues = |rows: &[Value], places: &Places| {
-        let text = code_quality(&comparison(rows), places).unwrap();
-        serde_json::from_str::<Vec<Value>>(&text).unwrap()
-    };
-    let mut places = Places::default();
-    let rows = [row("b", "regressed", 0.05), row("a", "regressed", 0.07)];
-    assert_eq!(issues(&rows, &places)[1]["location"]["path"], "Cargo.toml");
-    places.benches = vec!["benches/work.rs".to_owned()];
-    let two = issues(&rows, &places);
-    assert_eq!(two[1]["location"]["path"], "benches/work.rs");
-    places.changed = vec![("src/lib.rs".to_owned(), "\n\nfn fold(x: u8) {}\n".to_owned())];
-    let one = issues(&[row("a", "regressed", 0.05), row("b", "unchanged", 0.0)], &places);
-    assert_eq!(one.len(), 1);
-    assert_eq!(one[0]["location"], json!({ "path": "src/lib.rs", "lines": { "begin": 3 } }));
-    assert_eq!(one[0]["severity"], "major");
-    assert_eq!(two[1]["fingerprint"], one[0]["fingerprint"]);
-    assert_ne!(two[0]["fingerprint"], one[0]["fingerprint"]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     super::{
-        Annotation, COMMENT_ROOM, Comment, Comparison, Links, Place, Places, annotations,
-        code_quality, junit, page,
+        Annotation, COMMENT_ROOM, Comment, Comparison, Links, Place, Places, annotations, junit,
+        page,
         testing::{HOSTILE, hostile},
     },
     comment,
@@ -94,9 +94,6 @@ fn check_all(comparison: &Comparison, text: &str) {
     let junit = junit(comparison).unwrap();
     let report = quick_junit::Report::deserialize_from_str(&junit).expect("it is XML");
     assert_eq!((report.tests, report.failures, report.errors), (6, 1, 2), "{junit}");
-    let issues = code_quality(comparison, &Places::default()).unwrap();
-    let issues: Vec<serde_json::Value> = serde_json::from_str(&issues).unwrap();
-    assert_eq!(issues.len(), 2);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::{Commenter, host};
 use crate::{
     ci::{
         Annotation, Comment, Comparison, Event, Outputs, Places, Provider, SUMMARY_ROOM,
-        Surroundings, annotations, code_quality, junit, outputs, page, resume, stop,
+        Surroundings, annotations, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, OutputFile},
     console::Console,
@@ -29,8 +29,7 @@ const REPORTS: [&str; 3] = [REPORT, "report.txt", "report.html"];
 /// The other files.
 const COMPARISON: &str = "compare.json";
 const JUNIT: &str = "junit.xml";
-const CODE_QUALITY: &str = "code-quality.json";
-const FILES: [&str; 3] = [COMPARISON, JUNIT, CODE_QUALITY];
+const FILES: [&str; 2] = [COMPARISON, JUNIT];
 
 /// Where a comparison is told.
 pub struct Job<'c> {
@@ -176,7 +175,6 @@ impl<'c> Job<'c> {
         let comparison = &comparison;
         self.write(COMPARISON, document)?;
         self.write(JUNIT, &junit(comparison)?)?;
-        self.write(CODE_QUALITY, &code_quality(comparison, places)?)?;
         if self.surroundings.provider == Provider::Github {
             self.command(&annotations(comparison, advisory, places))?;
         }

@@ -80,8 +80,7 @@ fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Pl
         console.line(&format!("warning: {failure}"));
         Vec::new()
     });
-    let benches = project.bench_roots.iter().map(|path| path.to_string_lossy().into_owned());
-    Places { changed, benches: benches.collect() }
+    Places { changed }
 }
 
 /// Joins the comparisons of all parts, and tells them as one.
