@@ -43,7 +43,7 @@ pub use revisions::RevisionPair;
 pub use selftest::{Peer, SelftestArgs};
 
 use crate::{
-    model::{Interleave, Metric},
+    model::{Interleave, Metric, secret::shown_cargo_args},
     shell::{self, CommandLine},
 };
 
@@ -73,6 +73,20 @@ pub struct Cli {
     /// Print nothing but the report and errors: no progress, notes or warnings about what goes on.
     #[arg(short, long, global = true, help_heading = "Output", display_order = 101)]
     pub quiet: bool,
+    /// Print what is done and why, with the exact commands of cargo and the linker: -vv with each process and decision.
+    #[arg(
+        short,
+        long,
+        global = true,
+        action = clap::ArgAction::Count,
+        conflicts_with = "quiet",
+        help_heading = "Output",
+        display_order = 102
+    )]
+    pub verbose: u8,
+    /// The name of the subcommand.
+    #[arg(skip)]
+    pub name: String,
 }
 
 /// The subcommands.
@@ -316,9 +330,6 @@ pub struct ExecArgs {
     /// How cargo compiles.
     #[command(flatten)]
     pub compile: CompileArgs,
-    /// Show the exact cargo and linker commands.
-    #[arg(short, long, help_heading = "Output")]
-    pub verbose: bool,
 }
 
 /// `cargo rbench gc`.
@@ -334,9 +345,6 @@ pub struct GcArgs {
     /// Show what would be removed without removing it.
     #[arg(long)]
     pub dry_run: bool,
-    /// List every entry that is removed.
-    #[arg(short, long)]
-    pub verbose: bool,
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
@@ -348,9 +356,6 @@ pub struct DemoArgs {
     /// Keep the project instead of removing it at the end.
     #[arg(long)]
     pub keep: bool,
-    /// Show the exact cargo and linker commands.
-    #[arg(short, long)]
-    pub verbose: bool,
 }
 
 impl CompareArgs {
@@ -378,7 +383,18 @@ impl Cli {
     }
 
     fn of_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(matches).map_err(|error| error.format(&mut help::command()))
+        let mut cli =
+            Self::from_arg_matches(matches).map_err(|error| error.format(&mut help::command()))?;
+        cli.name = matches.subcommand_name().map(str::to_owned).unwrap_or_default();
+        Ok(cli)
+    }
+
+    /// The command line of this process for a shell, without what may be secret in arguments for cargo.
+    pub fn typed() -> String {
+        let words = without_cargo(std::env::args_os()).into_iter().skip(1);
+        let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> = shown_words(&words).iter().map(shell::quoted).collect();
+        format!("cargo rbench {}", words.join(" "))
     }
 }
 
@@ -389,6 +405,23 @@ fn without_cargo(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         args.remove(1);
     }
     args
+}
+
+/// The words of a command line, without what may be secret in arguments for cargo.
+fn shown_words(words: &[String]) -> Vec<String> {
+    const OPTION: &str = "--cargo-arg";
+    const JOINED: &str = "--cargo-arg=";
+    let value = |(index, word): (usize, &String)| match word.strip_prefix(JOINED) {
+        Some(value) => Some(value.to_owned()),
+        None => (index > 0 && words[index - 1] == OPTION).then(|| word.clone()),
+    };
+    let values: Vec<String> = words.iter().enumerate().filter_map(value).collect();
+    let mut shown = shown_cargo_args(&values).into_iter();
+    let show = |(index, word): (usize, &String)| match value((index, word)) {
+        Some(value) => word.replace(&value, &shown.next().unwrap_or_default()),
+        None => word.clone(),
+    };
+    words.iter().enumerate().map(show).collect()
 }
 
 #[cfg(test)]
@@ -404,6 +437,25 @@ mod tests {
     fn the_word_that_cargo_inserts_is_dropped_once() {
         let dropped = without_cargo(["cargo-rbench", "rbench", "build"].map(OsString::from));
         assert_eq!(dropped, ["cargo-rbench", "build"]);
+    }
+
+    #[test]
+    fn a_command_line_is_shown_without_the_secrets_of_cargo() {
+        let words = |line: &str| shlex::split(line).unwrap();
+        let typed = "list --cargo-arg --config --cargo-arg=env.TOKEN='s' x --cargo-arg -v env.A=b";
+        let shown =
+            "list --cargo-arg --config --cargo-arg=env.TOKEN=VALUE x --cargo-arg -v env.A=b";
+        assert_eq!(shown_words(&words(typed)), words(shown));
+    }
+
+    #[test]
+    fn lines_of_the_log_are_counted_by_a_flag_of_every_command() {
+        let parse = |words: &str| Cli::of_words(&shlex::split(words).unwrap());
+        for words in ["gc -vv", "-vv compare", "list --verbose --verbose"] {
+            assert_eq!(parse(words).unwrap().verbose, 2, "{words}");
+        }
+        assert_eq!(parse("-v gc").unwrap().name, "gc");
+        assert!(parse("gc -q -v").is_err());
     }
 
     #[test]

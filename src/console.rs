@@ -13,26 +13,31 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use tracing::debug;
 
 use crate::{
     build::{self, Event},
     experiment,
     failure::{Exit, OrFail, Result},
+    log::PRINTED,
     model::{BenchTarget, Benchmark, Incident, Version},
-    report::{
-        PLAIN_COLUMNS, quantity,
-        visible::{visible, visible_lines},
-    },
+    report::{PLAIN_COLUMNS, quantity},
     store,
+    visible::{visible, visible_lines},
 };
 
 /// Whether nothing is shown of what goes on, as the user wants it for the whole process.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
+/// Whether lines of the log are shown as well.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
 /// Shows what goes on, on standard error: on a terminal one line for each phase, which goes when the phase ends,
-/// else plain lines.
+/// else plain lines. All that it prints is in the log too.
 pub struct Console {
+    /// Whether there are lines that go again.
     terminal: bool,
+    /// Whether all that cargo prints is passed on.
     verbose: bool,
     quiet: bool,
     compiling: Mutex<Option<Compiling>>,
@@ -45,11 +50,12 @@ pub struct Console {
 
 impl Console {
     /// A console for this process.
-    pub fn new(verbose: bool) -> Self {
-        let quiet = QUIET.load(Ordering::Relaxed);
+    pub fn attach() -> Self {
+        let (quiet, verbose) = (QUIET.load(Ordering::Relaxed), Self::is_verbose());
+        let terminal = std::io::stderr().is_terminal();
         Self {
-            terminal: std::io::stderr().is_terminal() && !quiet,
-            verbose: verbose && !quiet,
+            terminal: terminal && !quiet && !verbose,
+            verbose: terminal && verbose,
             quiet,
             compiling: Mutex::default(),
             links: Mutex::default(),
@@ -64,6 +70,16 @@ impl Console {
         QUIET.store(true, Ordering::Relaxed);
     }
 
+    /// Lets all consoles that are made from now on print progress in lines that stay, as log lines come between them.
+    pub fn be_verbose() {
+        VERBOSE.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the user wants to see all.
+    pub fn is_verbose() -> bool {
+        VERBOSE.load(Ordering::Relaxed)
+    }
+
     /// How wide results on standard output may be: as the terminal, else as `COLUMNS` says, else
     /// [`PLAIN_COLUMNS`].
     pub fn result_columns() -> usize {
@@ -76,13 +92,16 @@ impl Console {
     /// Prints a line, or a message of several, about what goes on, unless nothing of that is wanted. Nothing in it
     /// steers the terminal.
     pub fn line(&self, text: &str) {
-        if !self.quiet {
+        if self.quiet {
+            debug!(target: PRINTED, "(quiet) {text}");
+        } else {
             self.error(text);
         }
     }
 
     /// Prints what has failed, even if nothing else is wanted. Nothing in it steers the terminal.
     pub fn error(&self, text: &str) {
+        debug!(target: PRINTED, "{text}");
         // That nobody reads it any more, as on a terminal that was closed, is no reason to stop.
         let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
     }
@@ -110,7 +129,7 @@ impl Console {
     }
 
     fn compiling(&self, what: &str) {
-        if !self.terminal || self.verbose {
+        if !self.terminal {
             self.line(what);
         } else if let Ok(mut compiling) = self.compiling.lock() {
             *compiling = Some(Compiling::new(what));
@@ -144,8 +163,6 @@ impl Console {
 impl build::Observer for Console {
     fn build_event(&self, event: &Event<'_>) {
         match event {
-            Event::Command(command) if self.verbose => self.line(&format!("running: {command}")),
-            Event::Command(_) => {}
             Event::Compiling { version, purpose } => {
                 let what = format!("compiling {version} {purpose}");
                 self.compiling(what.trim_end());
@@ -156,11 +173,11 @@ impl build::Observer for Console {
                 }
             }
             Event::CargoOutput(bytes) => {
-                if !self.terminal {
-                } else if self.verbose {
+                if self.verbose {
                     // A terminal that cannot be written to is no reason to stop.
                     let _ = std::io::stderr().write_all(bytes);
-                } else if let Ok(mut compiling) = self.compiling.lock()
+                } else if self.terminal
+                    && let Ok(mut compiling) = self.compiling.lock()
                     && let Some(compiling) = compiling.as_mut()
                 {
                     compiling.show(bytes);

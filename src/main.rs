@@ -3,7 +3,10 @@
 
 use std::{io::Write as _, process::ExitCode};
 
-use cargo_rbench::{build, cli::Cli, command, console::Console, report::visible::visible_lines};
+use cargo_rbench::{
+    build, cli::Cli, command, console::Console, failure::Exit, log, visible::visible_lines,
+};
+use tracing::{debug, info};
 
 fn main() -> ExitCode {
     if let Some(exit) = build::run_as_tool() {
@@ -18,14 +21,25 @@ fn main() -> ExitCode {
     .write_global();
     if cli.quiet {
         Console::be_quiet();
+    } else if cli.verbose > 0 {
+        Console::be_verbose();
     }
-    match command::run(&cli) {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            // On a terminal that was closed, the exit code alone tells.
-            let text = failure.to_string();
-            let _ = writeln!(anstream::stderr(), "error: {}", visible_lines(&text));
-            failure.exit().into()
-        }
+    let started = log::start(&cli.name, &Cli::typed(), cli.verbose, cli.quiet);
+    let (exit, error) = match started.and_then(|()| command::run(&cli)) {
+        Ok(exit) => (exit, None),
+        Err(failure) => (failure.exit(), Some(format!("error: {failure}"))),
+    };
+    if let Some(error) = &error {
+        debug!(target: log::PRINTED, "{error}");
     }
+    info!("exit code {}", exit as u8);
+    let has_failed = error.is_some() || exit == Exit::Benchmark;
+    // The demo removes its project, and the log with it.
+    let log = log::path().filter(|path| has_failed && path.exists());
+    let log = log.map(|path| format!("log: {}", path.display()));
+    for text in error.iter().chain(&log) {
+        // On a terminal that was closed, the exit code alone tells.
+        let _ = writeln!(anstream::stderr(), "{}", visible_lines(text));
+    }
+    exit.into()
 }

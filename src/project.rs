@@ -14,6 +14,7 @@ use crate::{
         cache_directory, run_tool_or,
     },
     failure::{Exit, Failure, OrFail, Result},
+    log,
     model::{BenchTarget, CompileSettings, Version},
     settings::BenchToml,
     source::{Checkout, Checkouts, Repository, UNCOMMITTED},
@@ -63,6 +64,7 @@ impl Project {
             .hint("run rbench in a workspace that is part of a git repository"));
         }
         let target = metadata.target_directory.as_std_path().to_owned();
+        log::keep_in(&Site::run_logs(&target));
         let file = BenchToml::read(&workspace)?;
         // They change with every run.
         let repository = repository.leaving_out(store_files(&file.store(&workspace)));

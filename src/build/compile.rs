@@ -5,6 +5,8 @@ use std::{
     time::Instant,
 };
 
+use tracing::{debug, info};
+
 use super::{
     cargo::{self, CargoContext},
     compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
@@ -84,6 +86,7 @@ impl Workshop<'_> {
     ) -> Result<Wanted> {
         let context = self.cargo_context(source, instance.salt())?;
         let compiler = toolchain::compiler(&context)?;
+        debug!("compiler: {compiler}");
         let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &compiler);
         // With the family in front, a donor is found by its name.
@@ -210,7 +213,7 @@ impl Workshop<'_> {
         if chosen.programs {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");
         }
-        self.observer.build_event(&Event::Command(&tool::shown(&command)));
+        info!("running: {}", tool::shown(&command));
         let command = supervisor::supervised(&command, &self.lock)?;
         run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
     }

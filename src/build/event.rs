@@ -7,8 +7,6 @@ use crate::model::BenchTarget;
 /// Something that happened. Nothing in here prints: the observer decides.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A tool is about to run, as one could type it.
-    Command(&'a str),
     /// A compilation starts.
     Compiling {
         /// The version, as the user named it.

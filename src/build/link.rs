@@ -190,7 +190,7 @@ impl Linkable {
             // One program for all seeds: it is linked once, and never by two threads at a time.
             let build = match self.find(*first, builds) {
                 Some(found) => found,
-                None => self.make(*first, builds, observer)?,
+                None => self.make(*first, builds)?,
             };
             return Ok(seeds.iter().map(|&seed| LinkedBuild { seed, ..build.clone() }).collect());
         }
@@ -204,7 +204,7 @@ impl Linkable {
             let found: Vec<_> = seeds.par_iter().map(|seed| self.find(*seed, builds)).collect();
             let of = found.iter().filter(|found| found.is_none()).count();
             let make = |seed: LayoutSeed| {
-                let build = self.make(seed, builds, observer)?;
+                let build = self.make(seed, builds)?;
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                 let target = &self.target;
                 observer.build_event(&Event::Linked { target, version, done, of });
@@ -248,27 +248,17 @@ impl Linkable {
         LinkedBuild { seed, executable, record, fresh, movables: self.movables.clone() }
     }
 
-    fn make(
-        &self,
-        seed: LayoutSeed,
-        builds: &Path,
-        observer: &dyn Observer,
-    ) -> Result<LinkedBuild> {
+    fn make(&self, seed: LayoutSeed, builds: &Path) -> Result<LinkedBuild> {
         let home = self.home(seed, builds);
         files::remove_directory(&home)?;
         files::create_directory(&home)?;
         let executable = self.executable(&home);
-        let record = self.link_one(seed, &executable, observer)?;
+        let record = self.link_one(seed, &executable)?;
         files::write_json(&home.join(RECORD), &record)?;
         Ok(self.linked(seed, executable, record, true))
     }
 
-    fn link_one(
-        &self,
-        seed: LayoutSeed,
-        executable: &Path,
-        observer: &dyn Observer,
-    ) -> Result<BuildRecord> {
+    fn link_one(&self, seed: LayoutSeed, executable: &Path) -> Result<BuildRecord> {
         let what =
             || format!("cannot link {} with layout seed {seed}", self.recipe.output.display());
         let start = Instant::now();
@@ -282,7 +272,6 @@ impl Linkable {
         }
         let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
-        observer.build_event(&Event::Command(&tool::shown(&command)));
         tool::run(&mut command, what).map_err(|failure| {
             let failure = files::or_full_disk(failure, executable);
             match self.layout {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use cargo_metadata::{Message, camino::Utf8PathBuf};
+use tracing::debug;
 
 use super::{
     event::{Event, Observer},
@@ -70,6 +71,7 @@ pub fn compile(
     let still = |since| observer.build_event(&Event::StillCompiling { version, since });
     let (messages, logged) = follow(&mut child, log_file, observer, (SIGN_OF_LIFE, &still));
     let status = child.wait().or_fail(Exit::Build, || "cannot wait for cargo")?;
+    debug!("cargo ended with {status}, output: {}", log.display());
     let messages = messages.or_fail(Exit::Build, || "cannot read the messages of cargo")?;
     logged.or_fail(Exit::Build, cannot_log)?;
     if status.success() {

@@ -123,6 +123,12 @@ impl Site {
         self.storage.join("logs").join(format!("{key}.log"))
     }
 
+    /// Where runs are logged below this target dir. Other projects may use it too: what only reads results does not look
+    /// for the repository's identity.
+    pub fn run_logs(target: &Path) -> PathBuf {
+        target.join("rbench").join("logs").join("runs")
+    }
+
     /// Takes the lock that keeps two rbench runs of one repository apart; `waiting` is called if
     /// another one has it, before waiting for its end. The lock ends with the process, however it
     /// ends.

@@ -4,13 +4,15 @@ use std::{
     ffi::OsStr,
     os::unix::process::CommandExt,
     process::{Command, ExitCode, Output, Stdio},
+    time::Instant,
 };
 
 use rustix::process::Signal;
+use tracing::{debug, info};
 
 use crate::{
     failure::{Exit, Failure, Result},
-    model::secret::shown_cargo_args,
+    model::secret::{PLACEHOLDER, is_secret, shown_cargo_args},
     process::end_with_this_process,
     shell::quoted,
 };
@@ -28,10 +30,13 @@ pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
 /// user's.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
     end_with_this_process(command, Signal::KILL);
+    info!("running: {}", shown(command));
+    let start = Instant::now();
     let output = command
         .stdin(Stdio::null())
         .output()
         .map_err(|error| cannot_start(command.get_program(), &error, what()))?;
+    debug!(took = ?start.elapsed(), "{} ended with {}", command.get_program().display(), output.status);
     if output.status.success() {
         return Ok(output);
     }
@@ -44,7 +49,7 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
             output.status
         ))
         .because(tail(&text))
-        .hint(format!("the command was: {}", shown_with(command, shown_cargo_args))))
+        .hint(format!("the command was: {}", shown(command))))
 }
 
 /// The failure of a tool that could not even be started.
@@ -58,14 +63,9 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Fa
     }
 }
 
-/// The command as one could type it: with its directory, and with those of its variables that this
-/// process does not have.
+/// The command as one could type it: with its directory, and with those of its variables that this process does not
+/// have, but without secrets. Failures are stored, and logs are shown to others.
 pub fn shown(command: &Command) -> String {
-    shown_with(command, <[String]>::to_vec)
-}
-
-/// The same, with what `change` makes of its arguments: failures are stored, and must keep no secret.
-fn shown_with(command: &Command, change: impl Fn(&[String]) -> Vec<String>) -> String {
     let directory =
         command.get_current_dir().map(|directory| format!("cd {} && ", quoted(directory)));
     let own = |name: &OsStr| std::env::var_os(name);
@@ -73,10 +73,14 @@ fn shown_with(command: &Command, change: impl Fn(&[String]) -> Vec<String>) -> S
         .get_envs()
         .filter_map(|(name, value)| value.map(|value| (name, value)))
         .filter(|(name, value)| own(name).as_deref() != Some(value))
-        .map(|(name, value)| format!("{}={}", name.display(), quoted(value)));
+        .map(|(name, value)| {
+            let is_secret = is_secret(&name.to_string_lossy());
+            let value = if is_secret { PLACEHOLDER.into() } else { quoted(value) };
+            format!("{}={value}", name.display())
+        });
     let arguments: Vec<String> =
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
-    let arguments = change(&arguments);
+    let arguments = shown_cargo_args(&arguments);
     let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
     directory.unwrap_or_default() + &variables.chain(words).collect::<Vec<_>>().join(" ")
 }
@@ -110,9 +114,12 @@ mod tests {
     #[test]
     fn the_command_that_failed_is_told_without_secrets() {
         let mut command = Command::new("false");
-        command.args(["--config", "env.A='s3cret'"]);
+        command.args(["--config", "env.A='s3cret'"]).env("RBENCH_X_TOKEN", "s3cret");
         let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
-        assert!(text.contains("the command was: false --config env.A=VALUE"), "{text}");
+        assert!(
+            text.contains("the command was: RBENCH_X_TOKEN=VALUE false --config env.A=VALUE"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::judge::VerdictKind;
 use std::fmt;
 
 use super::{Comparison, Place, Places, Row, comparison::Change};
-use crate::report::{
-    quantity::{changed, range, value},
+use crate::{
+    report::quantity::{changed, range, value},
     visible::visible,
 };
 

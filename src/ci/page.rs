@@ -17,8 +17,8 @@ use crate::{
         render::markdown_within,
         style::Role,
         table::{Cell, Column, Table, shorten},
-        visible::visible,
     },
+    visible::visible,
 };
 
 /// The room of a step summary in bytes: a larger one is dropped as a whole.

@@ -15,12 +15,11 @@ use crate::{
 };
 
 /// Options about one report, or about results that are stored already, which no suggestion carries.
-const OWN: [&str; 12] = [
+const OWN: [&str; 11] = [
     "explain",
     "quiet",
     "format",
     "output",
-    "verbose",
     "color",
     "dry-run",
     "stored",

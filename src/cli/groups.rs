@@ -203,9 +203,6 @@ pub struct OutputArgs {
     /// The format of the result on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
-    /// Show the exact cargo and linker commands.
-    #[arg(short, long)]
-    pub verbose: bool,
 }
 
 /// How comparisons are reported.
@@ -218,9 +215,6 @@ pub struct ReportArgs {
     /// Where the report is also written.
     #[command(flatten)]
     pub output: OutputFileArgs,
-    /// Show the exact cargo and linker commands.
-    #[arg(short, long)]
-    pub verbose: bool,
 }
 
 impl ReportArgs {

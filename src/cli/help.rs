@@ -26,7 +26,7 @@ const STYLES: Styles = Styles::styled()
 const LONG: [&str; 7] = ["compare", "ci", "find", "run", "selftest", "diagnose", "plan"];
 
 /// The options, by their long names, that most comparisons need.
-const COMMON: [&str; 19] = [
+const COMMON: [&str; 18] = [
     "filter",
     "exact",
     "package",
@@ -45,7 +45,6 @@ const COMMON: [&str; 19] = [
     "explain",
     "format",
     "output",
-    "verbose",
 ];
 
 /// A command line and what it is for.

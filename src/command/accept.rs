@@ -14,16 +14,16 @@ use crate::{
     report::{
         quantity::{changed, exact},
         sentence,
-        visible::visible,
     },
     settings::{AcceptedEntry, AcceptedToml, Gate, VerdictSettings},
     shell::CommandLine as _,
     stats::{Change, Verdict},
+    visible::visible,
 };
 
 /// Finds the regression, and writes it into the file.
 pub fn run(args: &AcceptArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let project = Project::find(args.target.manifest_path.as_deref())?;
     let mut file = AcceptedToml::read(&project.workspace)?;
     let head = project.repository.resolve(&args.revision)?;

@@ -19,7 +19,7 @@ use crate::{
 
 /// Builds the requested versions and reports.
 pub fn run(args: &BuildArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.output.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let project = project_of(&args.target)?;
     project.check_tables(&args.revisions, &console)?;
     let settings = BuildSettings::resolve(&project.file, &args.compile, &args.layout);

@@ -29,7 +29,7 @@ const HEAD: usize = 1;
 
 /// Measures or reads, judges, reports.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { Kept::Nothing } else { Kept::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;

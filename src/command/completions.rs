@@ -23,6 +23,6 @@ pub fn run(args: &CompletionsArgs) -> Result<Exit> {
         .or_fail(Exit::Usage, || format!("cannot make {}", directory.display()))?;
     let mut file = File::create(&path).or_fail(Exit::Usage, what)?;
     help::write_completions(args.shell, &mut file);
-    Console::new(false).line(&format!("wrote {}", path.display()));
+    Console::attach().line(&format!("wrote {}", path.display()));
     Ok(Exit::Success)
 }

@@ -24,7 +24,7 @@ use crate::{
 /// Tells the story from its beginning to its end.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
-    let console = Console::new(args.verbose);
+    let console = Console::attach();
     let interrupt = Interrupt::on_signals_in_order()?;
     let scratch = scratch(args.keep)?;
     let told = Demo::set_up(&scratch, &console, &interrupt)

@@ -21,7 +21,7 @@ use crate::{
 
 /// Compiles both versions and compares them function by function.
 pub fn run(args: &DiffArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let console = Console::attach();
     let project = project_of(&args.target)?;
     let (report, exit) = if args.by_benchmark {
         by_benchmark(&project, args, &console)?

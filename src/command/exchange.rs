@@ -23,7 +23,7 @@ const STANDARD: &str = "-";
 
 /// Writes everything that is stored.
 pub fn export(args: &ExportArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref())?;
     let store = stored::store(&project, &console, &args.given)?;
     if args.file == Path::new(STANDARD) {
@@ -113,7 +113,7 @@ fn same_file(file: &Path, real: &Path) -> bool {
 
 /// Takes in everything that a file has.
 pub fn import(args: &ImportArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref())?;
     let mut name = args.file.display().to_string();
     let mut from: Box<dyn BufRead> = if args.file == Path::new(STANDARD) {

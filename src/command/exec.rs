@@ -17,7 +17,7 @@ use crate::{
 
 /// Runs what the filters mean, in the executable as cargo made it.
 pub fn run(args: &ExecArgs) -> Result<Exit> {
-    let console = Console::new(args.verbose);
+    let console = Console::attach();
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions =
         Conditions { deadline: args.deadline, cpu: args.cpu, ..Conditions::new(&interrupt) };
@@ -49,10 +49,9 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     if let Some(note) = target.harness.note(&request) {
         console.line(&format!("note: {note}"));
     }
-    let in_full = |failure| in_full(failure, args.verbose);
     let results = execute(target, benchmarks, &request, &conditions).map_err(in_full)?;
     for (benchmark, result) in &results {
-        report_aside(&console, benchmark, result, args.verbose);
+        report_aside(&console, benchmark, result);
     }
     let exit = if results.iter().any(|(_, result)| result.is_err()) {
         Exit::Benchmark
@@ -90,7 +89,7 @@ fn execute(
 }
 
 /// Prints what else there is to know about an execution.
-fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcome>, verbose: bool) {
+fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcome>) {
     match result {
         Ok(Outcome::Measured(execution)) => {
             for incident in &execution.incidents {
@@ -100,13 +99,13 @@ fn report_aside(console: &Console, benchmark: &Benchmark, result: &Result<Outcom
         Ok(Outcome::Skipped(reason)) => {
             console.line(&format!("skipped: {}: {reason}", benchmark.name.id));
         }
-        Err(failure) => console.error(&format!("error: {}", in_full(failure.clone(), verbose))),
+        Err(failure) => console.error(&format!("error: {}", in_full(failure.clone()))),
     }
 }
 
 /// The failure, with the exact command of the process if the user wants all details.
-fn in_full(failure: Failure, verbose: bool) -> Failure {
-    match failure.command().filter(|_| verbose).map(str::to_owned) {
+fn in_full(failure: Failure) -> Failure {
+    match failure.command().filter(|_| Console::is_verbose()).map(str::to_owned) {
         Some(command) => failure.hint(format!("or without rbench: {command}")),
         None => failure,
     }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Counts the benchmark in both versions, compares function by function, and reports.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     if args.lacks_benchmark() {

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use tracing::info;
+
 use crate::{
     build::gc::{self, Entry, Limits},
     cli::GcArgs,
@@ -13,7 +15,7 @@ use crate::{
 
 /// Removes what is too old or too much, and reports it by kind and by version.
 pub fn run(args: &GcArgs) -> Result<Exit> {
-    let console = Console::new(args.verbose);
+    let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref())?;
     // Only looking disturbs nobody.
     let _lock = (!args.dry_run).then(|| project.lock(&console)).transpose()?;
@@ -27,9 +29,7 @@ pub fn run(args: &GcArgs) -> Result<Exit> {
         if !args.dry_run {
             gc::remove(site, entry)?;
         }
-        if args.verbose {
-            console.line(&format!("{verb} {} {}", entry.kind, entry.path.display()));
-        }
+        info!("{verb} {} {}", entry.kind, entry.path.display());
     }
     let of_version = |entry: Entry| {
         let version = versions.get(&entry.path).cloned();

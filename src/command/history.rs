@@ -39,7 +39,7 @@ const NEWEST: usize = 4;
 
 /// Reads, judges, reports.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
     let (report, note) = read(args, &console)?;
     output.write(&report)?;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Lists what the filters mean. Targets that cannot be listed are named, and make the run fail.
 pub fn run(args: &ListArgs) -> Result<Exit> {
-    let console = Console::new(args.output.verbose);
+    let console = Console::attach();
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;
     let conditions = Conditions::new(&interrupt);
     conditions.check()?;

@@ -1,5 +1,7 @@
 //! Where reports go: standard output, and files.
 
+use tracing::info_span;
+
 use crate::{
     cli::{self, OutputFile, ReportFormat},
     console::Console,
@@ -28,6 +30,7 @@ impl<'p> Output<'p> {
 
     /// Prints the report first, so that it is not lost if a file cannot be written any more.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
+        let _phase = info_span!("report").entered();
         Console::result(&self.format.render(report, Console::result_columns())?)?;
         write_files(&self.files, report)
     }

@@ -23,7 +23,7 @@ use crate::{
 
 /// Measures a pilot of what is not known yet, and reports what follows from it all.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = project_of(&args.target)?;

@@ -22,7 +22,7 @@ use crate::{
 
 /// Reads and reports.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
     let project = Project::find(args.target.manifest_path.as_deref())?;
     project.check_tables(&[&args.revision], &console)?;

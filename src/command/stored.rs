@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn a_store_without_results_is_told_with_what_to_measure() {
         let directory = tempfile::tempdir().unwrap();
-        let console = Console::new(false);
+        let console = Console::attach();
         let store = Store::open(&directory.path().join("results.sqlite"), &console).unwrap();
         let failure = chosen(&store, &Filter::default(), &GivenOptions::default()).unwrap_err();
         assert!(failure.to_string().contains("no results are stored yet"), "{failure}");

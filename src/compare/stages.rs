@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use tracing::{debug, info_span};
+
 use super::{Event, Observer, budget::Budget, suspicious_builds};
 use crate::{
     experiment::{Begun, Builds, ListedVersion, Runner},
@@ -99,6 +101,9 @@ impl Stages<'_> {
         }
         report.add_disturbances(self.preempted(begun.id)?);
         let rows = self.judged(begun.id, measured)?;
+        for JudgedRow { benchmark, metric, verdict, .. } in &rows {
+            debug!(?metric, "{benchmark}: {verdict:?}");
+        }
         Ok((begun, rows))
     }
 
@@ -193,6 +198,7 @@ impl Stages<'_> {
         let rows = self.judged(begun.id, &block.benchmarks)?;
         let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
+            debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
             let of_metric = progress.entry(&row.benchmark).or_default();
             *of_metric = of_metric.and(self.if_worthwhile(row.progress));
         }
@@ -233,6 +239,7 @@ impl Stages<'_> {
     /// What the experiment says of these benchmarks by now.
     fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
         let Self { runner, verdicts, .. } = *self;
+        let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
         let results = Results::of_experiment(&runner.store, id)?;
         let options =
             JudgeOptions { metrics: verdicts.only(false).metrics, allow_different: false };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tracing::info_span;
+
 use super::{ListedVersion, Runner};
 use crate::{
     build::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
@@ -29,6 +31,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
         seeds: Vec<LayoutSeed>,
     ) -> Result<Builds> {
+        let _phase = info_span!("link", builds = seeds.len()).entered();
         let request = BuildRequest {
             only: Some(benchmarks.iter().map(Benchmark::bench_target).collect()),
             filter: self.settings.targets.clone(),

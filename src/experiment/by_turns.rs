@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, thread};
 
+use tracing::info;
+
 use super::{
     Begun, ListedVersion, Runner,
     measure::{Ended, Measuring},
@@ -83,6 +85,9 @@ impl Runner<'_> {
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
         subject.obstacle = obstacle_to(subject, &earlier, is_able);
+        if let Some(obstacle) = subject.obstacle {
+            info!("{} is measured sequentially: {obstacle}", subject.benchmark);
+        }
         let is_taken = |row: &Row| matches!(turns_of(row), Some(Turns::Taken(_)));
         if subject.obstacle.is_some() && of_stage().any(is_taken) {
             return self.store.forget_benchmark(begun.id, stage, &subject.benchmark);

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use tracing::{debug, info, info_span};
+
 use super::{
     Begun, Builds, ListedVersion, Runner,
     by_turns::Ability,
@@ -32,6 +34,8 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         let (identity, count) = (&begun.identity, builds.seeds.len());
+        let _phase =
+            info_span!("measure", ?stage, benchmarks = benchmarks.len(), builds = count).entered();
         let all = self.steps(identity, stage, versions, count, benchmarks);
         let ability = self.ability_to_take_turns(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
@@ -56,6 +60,9 @@ impl Runner<'_> {
                 return Err(Failure::new(Exit::Interrupted, "stopped between two executions"));
             }
             for step in &steps {
+                let Step { build, round, versions, .. } = step;
+                let benchmark = &subjects[step.benchmark].benchmark;
+                debug!(build, round, ?versions, "measuring {benchmark}");
                 let subject = &mut subjects[step.benchmark];
                 if subject.request.iterations.is_none() {
                     self.tune(subject, step, builds)?;
@@ -67,6 +74,7 @@ impl Runner<'_> {
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     Ended::CannotTakeTurns(obstacle) => {
                         let subject = &mut subjects[step.benchmark];
+                        info!("{} is measured sequentially: {obstacle}", subject.benchmark);
                         subject.obstacle = Some(obstacle);
                         self.store.forget_benchmark(begun.id, stage, &subject.benchmark)?;
                         let of_it = all.iter().filter(|other| other.benchmark == step.benchmark);
@@ -144,10 +152,15 @@ impl Runner<'_> {
         outcome: Result<&Execution, &Unmeasured>,
     ) -> Result<()> {
         let slot = measuring.slot(step, version);
+        if let Err(unmeasured) = outcome {
+            info!(version, "{} is not measured: {unmeasured:?}", subject.benchmark);
+        }
         self.store.record_execution(measuring.begun.id, &subject.benchmark, slot, outcome)
     }
 
     pub(super) fn tell_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
+        let (warm_up, measured) = (execution.warm_up, execution.measured_time());
+        debug!(?warm_up, ?measured, turns = ?execution.turns, "measured {}", subject.benchmark);
         for incident in &execution.incidents {
             self.observer.incident(&subject.benchmark, incident);
         }

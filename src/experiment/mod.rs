@@ -44,6 +44,8 @@ pub use resume::Begun;
 pub use settings::ExperimentSettings;
 pub use version::ListedVersion;
 
+use tracing::info_span;
+
 use crate::{
     build::Workshop,
     failure::{Exit, Failure, Result},
@@ -108,7 +110,7 @@ impl<'a> Runner<'a> {
         conditions.check()?;
         let machine_state = doctor::summary_now();
         let workshop = project.workshop(settings.builds.compile.clone(), observer)?;
-        let store = open()?;
+        let store = info_span!("store").in_scope(open)?;
         Ok(Self {
             project,
             workshop,

@@ -5,6 +5,8 @@ use std::{
     ffi::OsString,
 };
 
+use tracing::{debug, info_span};
+
 use super::{ListedVersion, Runner, version_files::VersionFiles};
 use crate::{
     code::{FunctionDiff, Name},
@@ -44,7 +46,14 @@ impl Runner<'_> {
                 variables: &of_target.variables,
                 everywhere: &of_target.everywhere,
             };
-            all.push(reach(&differences, of_benchmark));
+            let reach = reach(&differences, of_benchmark);
+            let Reach { functions, files, variables, doubts } = &reach;
+            let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
+            debug!(
+                unaffected = reach.is_nothing(),
+                "{benchmark}: changed {functions:?}, files {files:?}, variables {variables:?}, doubts {doubts:?}"
+            );
+            all.push(reach);
         }
         Ok(all)
     }
@@ -52,6 +61,7 @@ impl Runner<'_> {
     /// The traces of these benchmarks in a version.
     fn traces(&self, version: &ListedVersion, benchmarks: &[Benchmark]) -> Result<Traced> {
         let count = benchmarks.len();
+        let _phase = info_span!("trace", version = %version.version, count).entered();
         self.observer.traced(&version.version, 0, count);
         let mut traces = vec![Trace::default(); count];
         let (mut functions, mut options) = (BTreeMap::new(), BTreeMap::new());

@@ -1,6 +1,8 @@
 //! Iterations of a measurement, tuned for a benchmark, a machine and a floor, so that all builds of all
 //! versions use the same number. Only rbench-harness and Divan can be told it.
 
+use tracing::debug;
+
 use super::{Builds, Runner, schedule::Step, subject::Subject};
 use crate::{
     failure::{Exit, Result},
@@ -144,6 +146,7 @@ impl Runner<'_> {
     ) -> Result<Option<u64>> {
         let found = execution.series.first().and_then(Series::same_iterations);
         if let Some(iterations) = found {
+            debug!(iterations, "{benchmark} is tuned");
             self.store.record_tuned(benchmark, &this_machine(), request.floor, iterations)?;
         }
         Ok(found)

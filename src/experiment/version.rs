@@ -9,6 +9,8 @@ use super::{
     Runner,
     listing::{CompiledVersion, ListedTarget, Listing},
 };
+use tracing::info_span;
+
 use crate::{
     build::{Compilation, Source, Workshop},
     code::{Digest, FunctionSet},
@@ -45,9 +47,11 @@ impl ListedVersion {
         (targets, filter): (&TargetFilter, &Filter),
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
-        let checkout = project.checkout(&version, workshop.observer)?;
+        let _phase = info_span!("version", "{version}").entered();
+        let checkout =
+            info_span!("checkout").in_scope(|| project.checkout(&version, workshop.observer))?;
         let source = source_of(&version, &checkout);
-        let compilation = workshop.compile(source, targets)?;
+        let compilation = info_span!("compile").in_scope(|| workshop.compile(source, targets))?;
         let locked = workshop.locked(source);
         let workspace = workshop.workspace(source, &compilation)?;
         let configured = workshop.configured_variables(source, &compilation.record);
@@ -60,7 +64,7 @@ impl ListedVersion {
             file: &project.file,
             manifest: project.manifest.as_deref(),
         };
-        let listing = compiled.list(filter, conditions)?;
+        let listing = info_span!("list").in_scope(|| compiled.list(filter, conditions))?;
         let crates = workspace.crates();
         Ok(Self { version, checkout, compilation, configured, locked, listing, crates })
     }
@@ -144,6 +148,7 @@ impl Runner<'_> {
 
     /// The machine code of every bench target of a version, function by function.
     pub fn functions(&self, version: &ListedVersion) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        let _phase = info_span!("machine code", version = %version.version).entered();
         self.workshop.functions(&version.compilation)
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tracing::debug;
 use ureq::{
     Agent,
     http::{HeaderMap, Request},
@@ -159,7 +160,14 @@ impl Http {
     pub fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Trouble> {
         let mut trouble = Trouble::Limited;
         for attempt in 1..=TRIES {
-            let answer = self.once(method, path, body)?;
+            let answer = self.once(method, path, body);
+            // What is asked for, and no more: no headers, queries or bodies.
+            let what = (method.name(), path.split('?').next().unwrap_or_default());
+            match &answer {
+                Ok(Answer { status, wait, .. }) => debug!(status, ?wait, "{} {}", what.0, what.1),
+                Err(trouble) => debug!("{} {}: {trouble}", what.0, what.1),
+            }
+            let answer = answer?;
             let wait = match answer.status {
                 200..300 => {
                     return serde_json::from_str(&answer.body)

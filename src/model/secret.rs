@@ -5,13 +5,36 @@
 const SHOWN_TABLES: [&str; 4] = ["build", "profile", "target", "unstable"];
 
 /// What stands for a value that the user has to type again.
-const PLACEHOLDER: &str = "VALUE";
+pub const PLACEHOLDER: &str = "VALUE";
 
 /// What a hash begins with.
 const HASH: &str = "blake3:";
 
 /// How many hexadecimal digits of a hash are kept.
 const DIGITS: usize = 16;
+
+/// The shortest value that is taken for a secret, in bytes: words of a few letters are in every text.
+const SHORTEST: usize = 6;
+
+/// Whether the name of a variable suggests that its value is a secret.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let parts = ["CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
+    parts.iter().any(|part| name.contains(part))
+        || name.split('_').any(|word| matches!(word, "AUTH" | "PAT"))
+}
+
+/// The values of variables whose names suggest secrets, line by line, and those that contain others first: what is to
+/// be replaced in text.
+pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let secrets = variables.into_iter().filter(|(name, _)| is_secret(name));
+    let lines = secrets.flat_map(|(_, value)| {
+        value.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    });
+    let mut lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
+    lines
+}
 
 /// What is stored in the place of a value: `blake3:` and the first 16 hexadecimal digits of its hash.
 pub fn hash_of(value: &[u8]) -> String {
@@ -72,6 +95,29 @@ mod tests {
         assert_eq!(stored, expected);
         let other = words(&["-Zx", "--config", "env.A=\"t\"", "--config=http.proxy='s'", "a=s"]);
         assert_ne!(stored_cargo_args(&other), stored, "other values are told apart");
+    }
+
+    #[test]
+    fn names_that_suggest_secrets_are_known() {
+        for name in
+            ["GITHUB_TOKEN", "githubtoken", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "GH_PAT"]
+        {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["PATH", "GIT_AUTHOR_NAME", "HOME", "RUSTFLAGS"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_found_line_by_line_and_the_longest_first() {
+        let variables = [
+            ("A_KEY", "short\nbegin 12\n  rest of it"),
+            ("HOME", "/home/ada"),
+            ("B_PAT", "begin 1234"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(values(variables), ["rest of it", "begin 1234", "begin 12"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{
     io::Write,
     os::{
         fd::{AsFd, BorrowedFd},
-        unix::net::UnixStream,
+        unix::{ffi::OsStrExt as _, net::UnixStream},
     },
     sync::{
         Arc,
@@ -24,6 +24,7 @@ use signal_hook::{
 
 use crate::{
     failure::{Exit, OrFail, Result},
+    log,
     model::MOST_LANES,
 };
 
@@ -254,6 +255,10 @@ fn end_this_process(kept: Kept) -> ! {
         }
     };
     let _ = rustix::io::write(rustix::stdio::stderr(), message);
+    let path = log::path().map(|path| path.as_os_str().as_bytes());
+    for part in path.iter().flat_map(|path| [b"log: ", *path, b"\n"]) {
+        let _ = rustix::io::write(rustix::stdio::stderr(), part);
+    }
     low_level::exit(Exit::Interrupted as i32)
 }
 

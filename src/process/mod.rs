@@ -34,6 +34,7 @@ use rustix::{
     process::Signal,
 };
 use serde::{Deserialize, Serialize};
+use tracing::debug;
 
 use self::{
     child::Child,
@@ -57,7 +58,9 @@ pub use self::{
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
+    log,
     model::Resources,
+    shell::quoted,
 };
 
 /// What a child may take.
@@ -116,6 +119,9 @@ pub struct Ended {
     pub left_behind: Vec<String>,
 }
 
+/// How much of the output of a child that fails is in the log, in lines.
+const LOGGED_LINES: usize = 20;
+
 /// Runs `invocation` in a process group of its own until it ends or is ended, then kills what is
 /// left of the group, and what left the group.
 ///
@@ -123,7 +129,35 @@ pub struct Ended {
 /// other one has as much. At most two for each of [`MOST_LANES`](crate::model::MOST_LANES) may run at a time.
 ///
 /// Fails only if the child cannot be started or cannot be ended.
+///
+/// Meanwhile this process writes no log: the child may be one that measures.
 pub fn run(
+    invocation: &Invocation,
+    limits: &Limits,
+    interrupt: &Interrupt,
+    member: Option<&Member>,
+) -> Result<Ended> {
+    let program = invocation.program.display();
+    let arguments: Vec<String> = invocation.arguments.iter().map(quoted).collect();
+    let (deadline, cpu) = (limits.deadline, invocation.cpu);
+    debug!(?deadline, ?cpu, "executing: {program} {}", arguments.join(" "));
+    let held = log::hold();
+    let result = run_to_the_end(invocation, limits, interrupt, member);
+    drop(held);
+    match &result {
+        Ok(Ended { ending, resources, output, left_behind }) => {
+            let took = resources.wall;
+            debug!(?ending, ?took, ?left_behind, "{program} has ended");
+            if *ending != Ending::Exited(0) {
+                debug!("the end of its output: {}", output.last_lines(LOGGED_LINES));
+            }
+        }
+        Err(failure) => debug!("{failure}"),
+    }
+    result
+}
+
+fn run_to_the_end(
     invocation: &Invocation,
     limits: &Limits,
     interrupt: &Interrupt,

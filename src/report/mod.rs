@@ -33,14 +33,13 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod verdict;
-pub mod visible;
 
 pub use accepted::idle_note;
 pub use json::SCHEMA_VERSION;
 
 use document::{Document, Medium};
 
-use crate::failure::Result;
+use crate::{failure::Result, visible};
 
 /// What a command reports: one document for people, in three forms, and JSON for programs.
 pub trait Report {

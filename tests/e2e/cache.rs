@@ -153,6 +153,8 @@ fn gc_removes_everything_or_only_says_so_and_a_later_build_works() {
     let all = || {
         let mut paths = tree::paths(&project.home());
         paths.extend(tree::paths(&project.storage()));
+        // Each run has a log of its own.
+        paths.retain(|path| !path.starts_with(project.storage().join("logs/runs")));
         paths
     };
     let before = all();
@@ -237,7 +239,10 @@ fn gc_keeps_what_was_used_last() {
     project.build(&[&THREE[..], &["HEAD~1"]].concat());
     let size: u64 = head.executables(0).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
     let all = project.rbench(&["gc", "--dry-run", "--max-size", "0", "-v"]).ok().stderr();
-    assert!(all.lines().count() >= 8, "two versions have more entries than that:\n{all}");
+    assert!(
+        all.matches("would remove ").count() >= 8,
+        "two versions have more entries than that:\n{all}"
+    );
     let total: u64 = tree_size(&project);
     let limit = (total - size / 2).to_string();
     project.rbench(&["gc", "--max-size", &limit]).ok();

@@ -5,18 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::sources::{SourceFile, rust_files};
 
 /// Each top-level module of `src/`, and the modules that its code may use besides itself.
-const MAY_USE: [(&str, &[&str]); 28] = [
+const MAY_USE: [(&str, &[&str]); 30] = [
     // Pure: no files, no processes, no clock.
     ("model", &[]),
     ("failure", &[]),
     ("shell", &[]),
+    ("visible", &[]),
     ("stats", &["model"]),
     ("diagnosis", &["model", "stats"]),
     ("code", &["model"]),
     ("reach", &["code"]),
     ("profile", &["code"]),
+    // Every line of the log passes through here.
+    ("log", &["failure", "model", "visible"]),
     // The edges: each owns one part of the world.
-    ("process", &["failure", "model", "shell"]),
+    ("process", &["failure", "log", "model", "shell"]),
     ("machine", &["failure", "model"]),
     ("source", &["failure", "model", "shell"]),
     ("build", &["code", "failure", "model", "process", "shell"]),
@@ -27,13 +30,24 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("judge", &["failure", "model", "reach", "stats", "store"]),
     (
         "report",
-        &["code", "diagnosis", "failure", "judge", "model", "profile", "reach", "shell", "stats"],
+        &[
+            "code",
+            "diagnosis",
+            "failure",
+            "judge",
+            "model",
+            "profile",
+            "reach",
+            "shell",
+            "stats",
+            "visible",
+        ],
     ),
-    ("ci", &["failure", "judge", "model", "report"]),
+    ("ci", &["failure", "judge", "model", "report", "visible"]),
     // What was typed, and what is meant by it.
     ("cli", &["failure", "model", "shell", "stats"]),
     ("settings", &["cli", "failure", "model", "stats"]),
-    ("project", &["build", "failure", "model", "settings", "source", "store"]),
+    ("project", &["build", "failure", "log", "model", "settings", "source", "store"]),
     (
         "experiment",
         &[
@@ -63,7 +77,20 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "store",
         ],
     ),
-    ("console", &["build", "compare", "experiment", "failure", "model", "report", "store"]),
+    (
+        "console",
+        &[
+            "build",
+            "compare",
+            "experiment",
+            "failure",
+            "log",
+            "model",
+            "report",
+            "store",
+            "visible",
+        ],
+    ),
     ("demo", &["failure", "judge", "model", "report", "stats"]),
     (
         "command",
@@ -81,6 +108,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "forge",
             "harness",
             "judge",
+            "log",
             "machine",
             "model",
             "process",
@@ -93,10 +121,11 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "source",
             "stats",
             "store",
+            "visible",
         ],
     ),
     // The programs.
-    ("main", &["build", "cli", "command", "console", "report"]),
+    ("main", &["build", "cli", "command", "console", "failure", "log", "visible"]),
     ("bin", &["process"]),
 ];
 
@@ -294,6 +323,7 @@ fn only_the_console_and_what_runs_in_place_of_a_tool_print() {
     let printing = ["println!", "print!(", "stdout()", "stderr()", "dbg!"];
     let allowed = [
         "src/console.rs",
+        "src/log.rs",
         "src/main.rs",
         // Processes of their own, started by cargo and rustc: standard error is all they have.
         "src/build/wrapper.rs",
@@ -315,6 +345,7 @@ fn each_library_of_an_edge_is_known_only_there() {
         ("gimli::", &["src/code"]),
         ("quick_junit", &["src/ci"]),
         ("ureq", &["src/forge"]),
+        ("tracing_subscriber", &["src/log.rs"]),
         ("object::", &["src/build", "src/code", "src/process/trace"]),
     ] {
         assert_none(&uses(&["src"], &[library], modules));

@@ -25,7 +25,9 @@ const TWO: [&str; 4] = ["--builds", "2", "--strategy", "relink"];
 fn leftovers(project: &TestProject) -> BTreeSet<PathBuf> {
     let mut paths = tree::paths(&project.home());
     paths.extend(tree::paths(&project.storage()));
-    paths.retain(|path| !path.ends_with("used"));
+    // Each run has a log of its own.
+    let logs = project.storage().join("logs/runs");
+    paths.retain(|path| !path.ends_with("used") && !path.starts_with(&logs));
     paths
 }
 

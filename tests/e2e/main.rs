@@ -37,6 +37,7 @@ mod identical;
 mod killed;
 mod linker;
 mod list;
+mod log;
 mod looks;
 mod one_shot;
 mod paths;

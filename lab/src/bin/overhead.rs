@@ -49,7 +49,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     };
     let settings =
         ExperimentSettings::resolve(&project.file, &args.experiment, Purpose::OneVersion);
-    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
+    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let resolve = |revision| project.repository.resolve(revision);
     let versions = [runner.list(resolve("HEAD~1")?)?, runner.list(resolve("HEAD")?)?];

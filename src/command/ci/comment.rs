@@ -19,7 +19,7 @@ use crate::{
 
 /// Writes the comment.
 pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let (surroundings, token) = surroundings(None)?;
     stop_commands(surroundings.provider)?;
     let file = args.from.as_deref().filter(|path| path.exists());

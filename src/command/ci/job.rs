@@ -18,6 +18,7 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, OrFail as _, Result},
     forge::{Request, Token},
+    log,
     report::{Report, markdown::fenced},
     settings::OutputFiles,
 };
@@ -29,7 +30,9 @@ const REPORTS: [&str; 3] = [REPORT, "report.txt", "report.html"];
 /// The other files.
 const COMPARISON: &str = "compare.json";
 const JUNIT: &str = "junit.xml";
-const FILES: [&str; 2] = [COMPARISON, JUNIT];
+/// The log, which goes with the reports where these are uploaded: the job's machine may be gone soon.
+const LOG: &str = "rbench.log";
+const FILES: [&str; 3] = [COMPARISON, JUNIT, LOG];
 
 /// Where a comparison is told.
 pub struct Job<'c> {
@@ -191,7 +194,10 @@ impl<'c> Job<'c> {
     /// Tells that there is no comparison.
     pub fn tell_failure(&mut self, failure: &Failure) -> Result<()> {
         let links = self.surroundings.links.clone();
-        let text = format!("### Benchmarks: not compared\n{}", fenced(&format!("{failure}\n")));
+        let path = log::path().map(|_| self.place.output_dir.join(LOG));
+        let log = path.map_or_else(String::new, |path| format!("log: {}\n", path.display()));
+        let text =
+            format!("### Benchmarks: not compared\n{}", fenced(&format!("{failure}\n{log}")));
         self.summarize(|room| if text.len() <= room { text.clone() } else { String::new() })?;
         self.write_outputs(Err(failure), failure.exit())?;
         if let Some(commenter) = &mut self.commenter {
@@ -199,6 +205,14 @@ impl<'c> Job<'c> {
             commenter.write(&comment, self.surroundings.judged());
         }
         Ok(())
+    }
+
+    /// Copies the log, as far as it is written, to the reports.
+    pub fn keep_log(&self) {
+        if let Some(path) = log::path() {
+            // Where it cannot be copied, it still is where it was.
+            let _ = fs::copy(path, self.place.output_dir.join(LOG));
+        }
     }
 
     /// Writes a file into the directory of the reports.

@@ -7,6 +7,8 @@ mod versions;
 
 use std::time::SystemTime;
 
+use tracing::debug;
+
 use self::{
     comment::comment,
     commenter::Commenter,
@@ -35,14 +37,16 @@ pub fn run(args: &CiArgs) -> Result<Exit> {
 
 /// Finds the versions, compares them, and tells the verdicts.
 fn compared(CiRunArgs { compare: args, place }: &CiRunArgs) -> Result<Exit> {
-    let console = Console::new(args.report.verbose);
+    let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.surroundings.may_run()?;
     job.stop_commands()?;
     let result = told(args, &mut job, &console);
     if let Err(failure) = &result {
+        debug!("not compared: {failure}");
         job.tell_failure(failure)?;
     }
+    job.keep_log();
     result
 }
 
@@ -85,7 +89,7 @@ fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Pl
 
 /// Joins the comparisons of all parts, and tells them as one.
 fn merged(args: &CiMergeArgs) -> Result<Exit> {
-    let console = Console::new(false);
+    let console = Console::attach();
     let mut job = Job::new(&args.place, &console)?;
     job.stop_commands()?;
     let result = (|| {

@@ -25,7 +25,7 @@ use crate::{
 
 /// Measures or reads, examines, reports.
 pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     if let Some(directory) = &args.plots {
         make(directory)?;

@@ -50,7 +50,7 @@ const DEEPEST: usize = 3;
 
 /// Searches, and reports what was found.
 pub fn run(args: &FindArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = project_of(&args.experiment.target)?;

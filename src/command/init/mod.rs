@@ -13,9 +13,9 @@ use crate::{
     console::Console,
     failure::{Exit, Failure, OrFail as _, Result},
     project::Project,
-    report::visible::visible_lines,
     settings::commented_bench_toml,
     shell::cargo,
+    visible::visible_lines,
 };
 
 /// A file to begin with.

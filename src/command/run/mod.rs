@@ -21,7 +21,7 @@ use crate::{
 
 /// Measures what was asked for, and reports what is stored of it then.
 pub fn run(args: &RunArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = project_of(&args.experiment.target)?;

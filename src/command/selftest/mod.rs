@@ -46,7 +46,7 @@ const MOST: u32 = 20;
 
 /// Measures, and says what follows.
 pub fn run(args: &SelftestArgs) -> Result<Exit> {
-    let (console, start) = (Console::new(args.report.verbose), SystemTime::now());
+    let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     // What is measured is of this moment, and of no use later.
     let interrupt = Interrupt::on_signals(Kept::Nothing)?;

@@ -306,7 +306,14 @@ fn a_version_that_does_not_compile_is_told_and_its_output_is_no_command() {
     assert_eq!(outcome.stdout().lines().count(), 1, "{}", outcome.told());
     assert!(job.read("output.txt").starts_with("verdict=error\n"));
     assert!(job.read("output.txt").contains("exit-code=3\n"));
-    assert!(job.read("summary.md").starts_with("### Benchmarks: not compared\n"));
+    let summary = job.read("summary.md");
+    assert!(summary.starts_with("### Benchmarks: not compared\n"), "{summary}");
+    assert!(summary.contains("/report/rbench.log\n"), "{summary}");
+    let log = job.read("report/rbench.log");
+    for part in ["cargo ended with exit status: 101", "not compared: ", "GET /repos/owner/name/"] {
+        assert!(log.contains(part), "no `{part}` in\n{log}");
+    }
+    assert_no_token(&job, &outcome);
     assert!(job.api.comments()[0].body.contains("### Benchmarks: not compared"));
 }
 

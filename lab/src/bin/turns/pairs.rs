@@ -87,7 +87,7 @@ pub fn measure(
     let purpose =
         Purpose::Comparison { interleave: Interleave::Executions, patience: Patience::default() };
     let settings = ExperimentSettings::resolve(&project.file, &args.experiment, purpose);
-    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::new(false));
+    let (interrupt, console) = (Interrupt::on_signals(Kept::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let versions = [runner.list(project.repository.resolve("HEAD")?)?];
     let benchmarks = versions[0].benchmarks();
