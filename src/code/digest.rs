@@ -3,14 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The BLAKE3 digest of some machine code.
+/// The BLAKE3 digest of machine code.
 ///
 /// Written as 64 hexadecimal digits; `{:.12}` or [`Digest::short`] gives the first 12, enough to
 /// tell the builds of an experiment apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct Digest([u8; 32]);
 
 /// Not the 64 hexadecimal digits of a [`Digest`].

@@ -1,5 +1,8 @@
 //! How much a random initial state matters: impact factors, Kalibera et al. 2005, figure 2.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{FTest, Lacking, Options, execution::interval_of_draws, variance::Known};
 use crate::stats::{
     Interval, Levels, Measurements, Random,
@@ -10,18 +13,21 @@ use crate::stats::{
 const STREAMS: [u64; 2] = [11, 12];
 
 /// The influence of one level: of starting the program again, or of building it again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Influence {
     /// The factor by bootstrap, and the factor without the shift of each data set: near 1 if the additive
     /// model fits (2005, section 5.2).
+    #[serde(flatten)]
     pub impact: Impact,
     /// `sqrt(1 + T_above² / T_below²)`, which the factor is near where the additive model holds, with its
     /// interval.
+    #[serde(rename = "by_additive_model")]
     pub analytic: Interval,
     /// The standard deviation that this level adds, relative to the mean: .01 is 1 %.
     pub relative_sd: f64,
-    /// The probability of so large an influence if there were none: of the F test of this level. NaN if there
-    /// is no test.
+    /// The probability of so large an influence if there were none: of the F test of this level. NaN, and null in JSON,
+    /// if there is no test.
+    #[schemars(with = "Option<f64>")]
     pub p: f64,
 }
 

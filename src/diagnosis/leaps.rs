@@ -1,6 +1,9 @@
 //! Does it leap within one execution? Gil et al. 2011, section 5, with change points as by PELT (Killick et
 //! al. 2012) and the classes of Barrett et al. 2017.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     Lacking, Options, Position, SIGNIFICANT,
     changes::{change_points, long_run_variance, without_spikes},
@@ -23,31 +26,33 @@ const STREAM: u64 = 31;
 /// From here on an execution must be steady (Barrett et al. 2017 ask for the last 500 of 2,000).
 const LAST_QUARTER: f64 = 0.75;
 
-/// The segments of every execution, and what they make of it.
-#[derive(Clone, Debug, PartialEq)]
+/// The level shifts within executions.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Leaps {
     /// Each execution that has enough measurements, in the order of the builds and their rounds.
     pub executions: Vec<Segments>,
-    /// A leap is at least so large, relative.
+    /// The smallest relative size of a level shift.
     pub threshold: f64,
 }
 
-/// One execution.
-#[derive(Clone, Debug, PartialEq)]
+/// The segments of an execution.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Segments {
-    /// Which execution.
+    /// The execution.
+    #[serde(flatten)]
     pub position: Position,
     /// One after the other in time; each has at least 5 % of the measurements, and differs from its neighbours
     /// by the threshold at least.
     pub segments: Vec<Segment>,
     /// The class.
     pub class: Class,
-    /// The probability, at most, that the clearest leap is chance; 1 without any.
+    /// The probability, at most, that the clearest level shift is chance; 1 without any.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 
-/// A stretch of one execution without a leap.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A stretch of an execution without a level shift.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Segment {
     /// The index of its first measurement, from 0.
     pub start: usize,
@@ -58,7 +63,8 @@ pub struct Segment {
 }
 
 /// Barrett's classes of an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// One segment.
     Flat,

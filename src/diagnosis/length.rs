@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::stats::median;
 
 /// Relative errors against iterations per measurement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Length {
     /// By ascending iterations.
     pub points: Vec<LengthPoint>,
@@ -14,7 +17,7 @@ pub struct Length {
 }
 
 /// All measurements of one number of iterations.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LengthPoint {
     /// Iterations per measurement.
     pub iterations: u64,

@@ -31,6 +31,8 @@
 use std::fmt;
 
 use execution::executions;
+use schemars::JsonSchema;
+use serde::Serialize;
 use variance::Known;
 
 use crate::stats::{Estimator, Measurements, Refusal, plan::Cost};
@@ -186,8 +188,8 @@ fn check(options: &Options) -> Result<(), Refusal> {
     }
 }
 
-/// Which execution it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The place of an execution in an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
     /// The layout seed of its build.
     pub seed: u64,

@@ -1,6 +1,9 @@
 //! Are neighbours in time alike? The rank version of von Neumann's ratio, Bartels 1982, for the independence
 //! that Kalibera et al. 2005, section 4, assume.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     Lacking, Options,
     execution::{Execution, long_enough, mean, quantile, sorted},
@@ -17,8 +20,8 @@ const FEWEST: usize = 10;
 /// What the trimmed mean cuts at each end.
 const CUT: f64 = 0.2;
 
-/// How alike neighbouring measurements of one execution are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The autocorrelation of measurements within executions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbours {
     /// `N`: executions that were tested.
     pub executions: usize,
@@ -26,13 +29,16 @@ pub struct Neighbours {
     /// where neighbours are alike, up to 4 where they alternate.
     pub ratio: f64,
     /// Two-sided, of the mean ratio, by the normal distribution with Bartels' variance.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
     /// `1 − ratio / 2`, with its interval: about the correlation of the ranks of neighbours.
     pub correlation: Interval,
     /// The standard error of one execution's trimmed mean, relative, from parts of the execution: right however
     /// neighbours are alike.
+    #[schemars(with = "Option<f64>")]
     pub error: f64,
     /// The same as if measurements were independent.
+    #[schemars(with = "Option<f64>")]
     pub error_if_independent: f64,
 }
 

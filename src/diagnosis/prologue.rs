@@ -1,5 +1,8 @@
 //! Does what ran before matter? Gil et al. 2011, section 6.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Options, SIGNIFICANT, Warning, check};
 use crate::stats::{
     Interval, Moments, Refusal,
@@ -7,14 +10,15 @@ use crate::stats::{
 };
 
 /// The same benchmark alone in a process and after others, paired by layout seed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Prologue {
-    /// Pairs.
+    /// The number of pairs.
     pub pairs: usize,
     /// By how much it is slower after others, relative (.01 is 1 %), with its interval by Student's t of
     /// log ratios.
     pub change: Interval,
     /// Two-sided, of no change.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 

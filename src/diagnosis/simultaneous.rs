@@ -1,6 +1,9 @@
 //! Several states at the same time: Hartigan's dip test of each execution (Hartigan & Hartigan 1985), for what
 //! Gil et al. 2011, section 5, saw in their figure 9.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     Lacking, Leaps, Options, Position, SIGNIFICANT,
     dip::{dip, p_of_dip},
@@ -42,25 +45,28 @@ pub struct Simultaneous {
     pub p: f64,
 }
 
-/// One execution.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The two best groups of an execution's measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Modes {
-    /// Which execution.
+    /// The execution.
+    #[serde(flatten)]
     pub position: Position,
-    /// How many of its measurements were tested: fewer than it has where neighbours in time are alike.
+    /// The number of its measurements that were tested: fewer than it has where neighbours in time are alike.
     pub tested: usize,
     /// The dip: the largest distance of the empirical distribution from the nearest unimodal one, from
     /// `1/(2n)` to 1/4.
     pub dip: f64,
     /// The probability of so large a dip of a uniform distribution, which no unimodal one exceeds; 1 of fewer than 50.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
     /// The best two groups: the medians of the faster and of the slower, in the metric's unit.
     pub levels: [f64; 2],
     /// The share of measurements in the slower group, from .1 to .9.
     pub slower: f64,
-    /// How far apart the groups are, relative to the faster.
+    /// The distance of the groups, relative to the faster.
     pub distance: f64,
-    /// The gap ratio: their distance, in standard deviations within the groups; infinite if these are constant.
+    /// The gap ratio: their distance, in standard deviations within the groups; infinite, and null in JSON, if these are constant.
+    #[schemars(with = "Option<f64>")]
     pub gap_ratio: f64,
 }
 

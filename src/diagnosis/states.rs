@@ -1,5 +1,8 @@
 //! One steady state, or several: Gil et al. 2011, sections 3 and 4.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     Densities, FTest, Lacking, Position,
     execution::{Execution, parts, quantile, shortest, sorted},
@@ -11,39 +14,45 @@ pub(super) const PARTS: usize = 5;
 /// So few measurements make no parts.
 const FEWEST: usize = 10;
 
-/// Where the executions of one build settle.
+/// The steady states of the executions of each build.
 ///
 /// The state of an execution is the mean of the lower quartiles of five parts of it, one after the other in time:
 /// what only makes measurements slower now and then does not move it (Haveraaen & Hundvebakke 2001), and how
 /// the parts differ tells how well it is known, also where neighbours in time are alike. States are told without the effects of
 /// builds: other layouts are other programs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SteadyStates {
     /// Each execution of a build that has several, in the order of the builds and their rounds.
+    #[serde(rename = "executions")]
     pub states: Vec<State>,
     /// Between executions of one build, against between the parts of one execution.
     pub test: FTest,
-    /// How far apart the states of executions of one build are, relative: from the 10 % to the 90 % quantile of
-    /// their deviations, less what the errors of the states explain.
+    /// The relative distance of the states of executions of one build: from the 10 % to the 90 % quantile of their
+    /// deviations, without the part that the errors of the states explain.
     pub spread: f64,
     /// The lowest and the highest state less the effects of builds, as indices into `states`.
+    #[serde(skip)]
     pub extremes: [usize; 2],
-    /// How far apart these two are, relative to the mean.
+    /// The distance of the lowest and the highest state, without the effects of builds, relative to the mean.
     pub range: f64,
     /// Density curves with one width.
+    #[serde(skip)]
     pub common: Densities,
     /// Density curves each with its own.
+    #[serde(skip)]
     pub own: Densities,
 }
 
-/// The state of one execution.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The steady state of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
-    /// Which execution.
+    /// The execution.
+    #[serde(flatten)]
     pub position: Position,
     /// Its state, in the metric's unit, as measured.
     pub value: f64,
     /// The standard error of that, from the parts of the execution.
+    #[schemars(with = "Option<f64>")]
     pub error: f64,
     /// Its distance from the mean of its build, relative, times `sqrt(m / (m − 1))`, which undoes the shrinking
     /// that estimating that mean from `m` executions brings.

@@ -1,6 +1,9 @@
 //! Does it warm up? Page's trend test over ranks within executions, Friedman's test of any effect of the
 //! index, and the size of the trend.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     Lacking, Options,
     execution::{Execution, mean, parts, shortest, sorted},
@@ -20,7 +23,7 @@ const FEWEST_MEASUREMENTS: usize = 10;
 const PARTS: usize = 50;
 
 /// The trend within executions, over the indices that all executions have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trend {
     /// `N`: executions.
     pub executions: usize,
@@ -34,9 +37,11 @@ pub struct Trend {
     /// The square root of `N n² (n+1)² (n−1) / 144`, less where there are ties.
     pub sd: f64,
     /// Page's test, two-sided by the normal distribution: exact only for independent measurements.
+    #[schemars(range(min = 0, max = 1))]
     pub p_page: f64,
     /// The test that the warning uses: Student's t of the executions' own rank correlations with the index.
     /// Executions are independent even where neighbouring measurements are not.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
     /// The mean over executions of Spearman's rank correlation with the index, −1 to 1: below 0 it gets
     /// faster.
@@ -44,6 +49,7 @@ pub struct Trend {
     /// Friedman's statistic, chi-squared with `n − 1` degrees of freedom for independent measurements.
     pub friedman: f64,
     /// Its probability if the index had no effect.
+    #[schemars(range(min = 0, max = 1))]
     pub p_friedman: f64,
     /// By how much the first tenth of an execution is slower than its second half, relative (.01 is 1 %):
     /// the median over executions with its interval. Below 0 it slows down.

@@ -1,5 +1,8 @@
 //! Where the variance comes from: Kalibera et al. 2006, (14)-(16), with the unbiased components.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Lacking, Options, draws::draws, execution::interval_of_draws};
 use crate::stats::{
     Components, Estimator, Interval, LayoutTest, Levels, Measurements, Random, Scratch, Summary,
@@ -33,13 +36,16 @@ pub struct Variance {
 }
 
 /// An F test of two mean squares.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FTest {
-    /// The statistic: infinite where there is no variance below.
+    /// The statistic: infinite, and null in JSON, where there is no variance below.
+    #[schemars(with = "Option<f64>")]
     pub f: f64,
     /// Degrees of freedom above and below.
+    #[serde(rename = "degrees_of_freedom")]
     pub freedom: [f64; 2],
     /// The probability of so large an `f` if the upper level had no effect.
+    #[schemars(range(min = 0, max = 1))]
     pub p: f64,
 }
 

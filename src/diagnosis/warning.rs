@@ -1,5 +1,6 @@
 //! What of a diagnosis should worry anybody, as numbers from which reports write sentences.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
 use crate::stats::median;
 
 /// A level of the experiment whose initial state matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Executions of one build.
@@ -19,7 +20,7 @@ pub enum Level {
 }
 
 /// A phenomenon with its size. Each has p below .001 and a size that matters; the sizes are relative, .01 is 1 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// The initial state matters: an impact factor above 1.1 at a level whose standard deviation is `min_effect`
@@ -28,10 +29,12 @@ pub enum Warning {
         /// Of executions or of builds.
         level: Level,
         /// The impact factor; in JSON, one that is infinite is null.
+        #[schemars(with = "Option<f64>")]
         factor: f64,
         /// The standard deviation that the level adds.
         relative_sd: f64,
         /// Of the F test of the level.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// It warms up: the first tenth of an execution is slower than its second half by `min_effect / 2` or more; or most
@@ -42,6 +45,7 @@ pub enum Warning {
         /// How many measurements at the start are slower by `min_effect / 2` or more.
         measurements: usize,
         /// Of the trend.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// It slows down: the first tenth of an execution is faster than its second half by `min_effect / 2` or more.
@@ -49,6 +53,7 @@ pub enum Warning {
         /// By how much, as a positive number.
         effect: f64,
         /// Of the trend.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// Executions of one build settle in states that are `min_effect` or more apart.
@@ -58,10 +63,11 @@ pub enum Warning {
         /// From the lowest to the highest.
         range: f64,
         /// Of the F test of executions.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
-    /// One execution in ten or more leaps by `min_effect / 2` or more. Executions that only warm up do not
-    /// count where [`Warning::WarmUp`] says so.
+    /// One execution in ten or more leaps by `min_effect / 2` or more. Executions that only warm up do not count where
+    /// there is a warning of warm-up.
     Leaps {
         /// Executions that leap.
         leaping: usize,
@@ -76,6 +82,7 @@ pub enum Warning {
         /// The largest distance between two segments, the median over executions that leap.
         distance: f64,
         /// The largest p of those that leap.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// One execution in ten or more has several states at the same time, `min_effect` or more apart.
@@ -89,6 +96,7 @@ pub enum Warning {
         /// The share of slower measurements in the typical one.
         slower: f64,
         /// The largest p of those that have.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// Neighbours in time are so alike that an execution's value is less sure by `min_effect / 2` or more than
@@ -101,6 +109,7 @@ pub enum Warning {
         /// The same as if measurements were independent.
         error_if_independent: f64,
         /// Of the rank von Neumann test.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
     /// What ran before matters by `min_effect` or more.
@@ -108,6 +117,7 @@ pub enum Warning {
         /// By how much slower after others; below 0: faster.
         change: f64,
         /// Of no change.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
     },
 }

@@ -1,5 +1,6 @@
 //! How a command ends that compares: which verdicts make it fail.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{kind::VerdictKind, row::JudgedRow};
@@ -47,28 +48,29 @@ impl ExitPolicy {
     }
 }
 
-/// How many rows have each verdict, and how many benchmarks and bench targets were not compared at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The number of rows with each verdict, and of benchmarks and bench targets that were not compared at all. A benchmark
+/// has a row for each metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// Rows with this verdict; so for the next nine.
+    /// Slower.
     pub regressed: usize,
-    #[expect(missing_docs)]
+    /// Slower, and that was accepted.
     pub accepted: usize,
-    #[expect(missing_docs)]
+    /// Faster.
     pub improved: usize,
-    #[expect(missing_docs)]
+    /// Without measurements, since the benchmark failed.
     pub failed: usize,
-    #[expect(missing_docs)]
+    /// Without measurements, since the benchmark chose not to run.
     pub skipped: usize,
-    #[expect(missing_docs)]
+    /// With measurements that must not be compared.
     pub not_comparable: usize,
-    #[expect(missing_docs)]
+    /// Neither shown to have changed nor to be unchanged.
     pub inconclusive: usize,
-    #[expect(missing_docs)]
+    /// Shown to be unchanged.
     pub unchanged: usize,
-    #[expect(missing_docs)]
+    /// Not measured: they neither execute nor read anything that differs.
     pub unaffected: usize,
-    #[expect(missing_docs)]
+    /// Not measured: they have the same machine code.
     pub identical: usize,
     /// Benchmarks that only the head has.
     pub added: usize,

@@ -1,5 +1,8 @@
 //! The verdict on one benchmark in one metric: the result of judging, and the input of reports.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{interleaving::Interleaving, progress::Progress};
 use crate::{
     model::{Benchmark, Metric, Throughput},
@@ -68,7 +71,8 @@ pub struct Advice {
 }
 
 /// A level of an experiment that can be repeated more often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Repetition {
     /// Builds: `-l`.
     Builds,

@@ -1,5 +1,6 @@
 //! Slowdowns that were accepted on purpose, as far as they are between two versions.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Benchmark, Metric};
@@ -43,7 +44,7 @@ pub struct IdleAcceptance {
 }
 
 /// Why an entry changes no verdict any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// Its commit is not in the history of HEAD: it was rebased or squashed, or is on another branch.

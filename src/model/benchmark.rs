@@ -6,12 +6,14 @@ use std::{
     hash::{Hash, Hasher},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::BenchTarget;
 
 /// What knows how to list and run the benchmarks of an executable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum HarnessKind {
     /// `rbench-harness`.
     Native,

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -9,16 +10,16 @@ use super::{
 };
 
 /// `l × m × n`: builds, executions of each, measurements of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dimensions {
-    /// The builds at the first look, where that is not the only one.
+    /// The builds at the first interim analysis, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
-    /// `l`: at the last look.
+    /// `l`: at the last analysis.
     pub builds: usize,
-    /// `m`
+    /// `m`: of each build.
     pub executions: usize,
-    /// `n`
+    /// `n`: in each execution.
     pub measurements: usize,
 }
 
@@ -39,7 +40,18 @@ impl fmt::Display for Dimensions {
 
 /// One of the two stages of judging a benchmark.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {

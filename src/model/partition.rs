@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Benchmark;
@@ -10,11 +11,13 @@ use super::Benchmark;
 const MOST: u32 = 1_000;
 
 /// One of several parts, each of which has benchmarks of its own, and which together have all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Partition {
     /// Which one; 1 is the first.
+    #[schemars(range(min = 1))]
     pub part: u32,
     /// How many there are.
+    #[schemars(range(min = 1))]
     pub of: u32,
 }
 

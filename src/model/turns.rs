@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// As many benchmarks at most are executed at a time.
@@ -9,7 +10,17 @@ pub const MOST_LANES: u32 = 32;
 
 /// How the executions of two versions are interleaved.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Interleave {
@@ -44,8 +55,12 @@ impl Turns {
     }
 }
 
-/// Why a benchmark cannot take turns. The order is part of the format of the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// Why a benchmark cannot take turns.
+///
+/// The order is part of the format of the store.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
     /// Its harness runs whole programs.

@@ -1,9 +1,10 @@
 //! Slowdowns that were accepted, where that changes no verdict any more: in words, and for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    json::FullName,
+    json::{FullName, OBJECT_ID},
     names::{Names, metric_name},
     table::shorten,
     visible::visible,
@@ -49,12 +50,13 @@ const fn why(why: Idle) -> &'static str {
     }
 }
 
-/// Such an entry for programs.
-#[derive(Serialize)]
+/// An entry of .rbench/accepted.toml that changes no verdict any more.
+#[derive(Serialize, JsonSchema)]
 pub struct IdleFields<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
     metric: &'r str,
+    #[schemars(regex(pattern = OBJECT_ID))]
     commit: &'r str,
     why: Idle,
 }

@@ -3,34 +3,45 @@
 
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::visible::is_hidden;
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     judge::{Interleaving, JudgedRow},
-    model::{self, BenchTarget, Benchmark, Interleave, Metric, Obstacle},
-    stats::{self, Assessment, Comparison, Method, Summary},
+    model::{self, BenchTarget, Benchmark, Interleave, Metric, Obstacle, Unit},
+    stats::{self, Assessment, Comparison, Estimator, Method, Rule, Summary},
 };
 
 /// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The schema of a hash of git, which has 40 digits, or 64 in a repository of SHA-256.
+pub(super) const OBJECT_ID: &str = "^([0-9a-f]{40}|[0-9a-f]{64})$";
+
+/// The schema of a hash of 64 bits.
+pub(super) const HASH: &str = "^[0-9a-f]{16}$";
+
+// A report with the version of its shape.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Versioned<T> {
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    schema_version: u32,
+    #[serde(flatten)]
+    report: T,
+}
+
+impl<T> From<T> for Versioned<T> {
+    fn from(report: T) -> Self {
+        Self { schema_version: SCHEMA_VERSION, report }
+    }
+}
+
 /// A document with the version of its shape, indented, with a line break at its end. What steers a terminal is
 /// escaped: it neither steers one, nor is it taken for styles and removed.
 pub fn document(report: &impl Serialize) -> Result<String> {
-    #[derive(Serialize)]
-    struct Document<'a, T> {
-        schema_version: u32,
-        #[serde(flatten)]
-        report: &'a T,
-    }
-    whole_document(&Document { schema_version: SCHEMA_VERSION, report })
-}
-
-/// The same of a report that has the version of its shape itself.
-pub fn whole_document(document: &impl Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(document);
+    let text = serde_json::to_string_pretty(&Versioned::from(report));
     let text = text.or_fail(Exit::Internal, || "cannot write the report as JSON")?;
     Ok(escaped(&text) + "\n")
 }
@@ -54,15 +65,23 @@ pub fn seconds(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// A version.
-#[derive(Serialize)]
+/// A version of the project.
+#[derive(Serialize, JsonSchema)]
 pub struct Version<'r> {
+    /// The revision as typed.
+    #[schemars(length(min = 1))]
     revision: &'r str,
+    /// The commit, or the one that uncommitted changes are based on.
+    #[schemars(regex(pattern = OBJECT_ID))]
     commit: Option<&'r str>,
+    /// The hash of its files.
+    #[schemars(regex(pattern = OBJECT_ID))]
     tree: &'r str,
+    /// Whether there are uncommitted changes.
     dirty: bool,
+    /// The first line of the commit's message.
     summary: &'r str,
-    /// When the commit was made.
+    /// When the commit was made, in seconds since 1970-01-01 UTC.
     time_seconds: Option<i64>,
 }
 
@@ -79,14 +98,16 @@ impl<'r> From<&'r model::Version> for Version<'r> {
     }
 }
 
-/// A machine.
-#[derive(Serialize)]
+/// The machine that measured.
+#[derive(Serialize, JsonSchema)]
 pub struct Machine<'r> {
+    /// The model of the CPU.
     cpu: &'r str,
     cores: u32,
     memory_bytes: u64,
     os: &'r str,
     architecture: &'r str,
+    /// A hash that identifies the operating system installation.
     id: &'r str,
 }
 
@@ -97,23 +118,29 @@ impl<'r> From<&'r model::Machine> for Machine<'r> {
     }
 }
 
-/// How benchmarks were judged.
-#[derive(Serialize)]
+/// The criteria of verdicts, with the names of the command line.
+#[derive(Serialize, JsonSchema)]
 pub struct Criteria {
-    /// The one that was asked for; absent where it is the one that suits each benchmark.
-    estimator: Option<&'static str>,
-    rule: &'static str,
+    /// The requested estimator; null: the one that suits how each benchmark was measured, which each benchmark has.
+    estimator: Option<Estimator>,
+    rule: Rule,
+    #[schemars(range(min = 0, max = 1))]
     false_alarm_rate: f64,
+    /// The confidence level of the intervals of values.
+    #[schemars(range(min = 0, max = 1))]
     confidence: f64,
+    /// The smallest relative change to report: 0.01 is 1 %.
+    #[schemars(range(min = 0))]
     min_effect: f64,
+    /// Whether flagged benchmarks are measured again on fresh builds.
     confirm: bool,
 }
 
 impl From<&stats::Criteria> for Criteria {
     fn from(criteria: &stats::Criteria) -> Self {
         Self {
-            estimator: criteria.estimator.map(stats::Estimator::name),
-            rule: criteria.rule.name(),
+            estimator: criteria.estimator,
+            rule: criteria.rule,
             false_alarm_rate: criteria.false_alarm_rate,
             confidence: criteria.confidence,
             min_effect: criteria.min_effect,
@@ -123,10 +150,12 @@ impl From<&stats::Criteria> for Criteria {
 }
 
 /// The full name of a benchmark.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct FullName<'r> {
     package: &'r str,
+    /// The bench target.
     target: &'r str,
+    /// The name that the harness gives it.
     id: &'r str,
 }
 
@@ -137,11 +166,13 @@ impl<'r> From<&'r Benchmark> for FullName<'r> {
     }
 }
 
-/// A package of which two versions use other versions.
-#[derive(Serialize)]
+/// A package from elsewhere that the two versions use in different versions.
+#[derive(Serialize, JsonSchema)]
 pub struct Dependency<'r> {
     name: &'r str,
+    /// Its versions that only the base uses; of a package from git with its commit.
     base: &'r [String],
+    /// Its versions that only the head uses; of a package from git with its commit.
     head: &'r [String],
 }
 
@@ -151,8 +182,8 @@ impl<'r> From<&'r model::DependencyChange> for Dependency<'r> {
     }
 }
 
-/// A bench target that failed as a whole.
-#[derive(Serialize)]
+/// A bench target whose benchmarks could not be listed.
+#[derive(Serialize, JsonSchema)]
 pub struct FailedTarget<'r> {
     package: &'r str,
     target: &'r str,
@@ -165,10 +196,13 @@ impl<'r> From<&'r (BenchTarget, Failure)> for FailedTarget<'r> {
     }
 }
 
-/// An interval, in the metric's unit.
-#[derive(Serialize)]
+/// A comparison interval in the metric's unit: those of base and head fail to overlap exactly if the test at the
+/// false-alarm rate rejects. It is narrower than the interval of the value itself.
+#[derive(Serialize, JsonSchema)]
 pub struct Interval {
     low: f64,
+    /// null if unbounded.
+    #[schemars(with = "Option<f64>")]
     high: f64,
 }
 
@@ -178,18 +212,22 @@ impl From<stats::Interval> for Interval {
     }
 }
 
-/// The value of one version.
-#[derive(Serialize)]
+/// The value of one version in one metric.
+#[derive(Serialize, JsonSchema)]
 pub struct Estimate {
     /// By the estimator, in the metric's unit.
     value: f64,
-    /// The three-level interval at the confidence of the criteria; absent with less than two builds.
+    /// The lower end of the three-level interval at the confidence of the criteria; null with less than two builds.
     low: Option<f64>,
+    /// The upper end.
     high: Option<f64>,
+    #[schemars(range(min = 1))]
     builds: usize,
     /// Of all builds together.
+    #[schemars(range(min = 1))]
     executions: usize,
     /// Of all executions together.
+    #[schemars(range(min = 1))]
     measurements: usize,
 }
 
@@ -208,17 +246,26 @@ impl Estimate {
     }
 }
 
-/// A relative change: 0.05 is 5 % more than the base.
-#[derive(Serialize)]
+/// The relative change from base to head: 0.05 is 5 % more than the base.
+#[derive(Serialize, JsonSchema)]
 pub struct Change {
+    /// null if the base is 0: that has no percentage.
+    #[schemars(with = "Option<f64>")]
     estimate: f64,
+    /// The lower end of the interval; null where the estimate is.
+    #[schemars(with = "Option<f64>")]
     low: f64,
+    /// The upper end; null if unbounded.
+    #[schemars(with = "Option<f64>")]
     high: f64,
-    /// Of the interval.
+    /// The confidence of the interval. The intervals of all interim analyses together contain the true change with at
+    /// least 95 % confidence.
+    #[schemars(range(min = 0, max = 1))]
     confidence: f64,
-    /// Two-sided.
+    /// The two-sided p value of no change.
+    #[schemars(range(min = 0, max = 1))]
     p: f64,
-    /// Whether builds of one layout seed were compared with each other.
+    /// Whether builds were paired by layout seed.
     paired: bool,
 }
 
@@ -243,15 +290,16 @@ impl From<&Assessment> for Change {
     }
 }
 
-/// How a benchmark was measured, and what stands for each of its executions; all of it is absent where there
-/// are no values.
-#[derive(Serialize)]
+/// How a benchmark was measured, and by which estimator it has its values.
+#[derive(Serialize, JsonSchema)]
 pub struct Measured {
+    /// How its executions were interleaved with those of the other version; null: there is no value, or they were not
+    /// all measured in one way.
     interleave: Option<Interleave>,
-    /// Why it did not take turns although that was asked for.
+    /// Why it was not measured in turns although that was requested.
     obstacle: Option<Obstacle>,
-    /// By which the values were estimated.
-    estimator: Option<&'static str>,
+    /// The estimator of the value; null: there is no value.
+    estimator: Option<Estimator>,
 }
 
 impl Measured {
@@ -261,30 +309,30 @@ impl Measured {
         Self {
             interleave: interleaving.map(|all| all.interleave),
             obstacle: interleaving.and_then(|all| all.obstacle),
-            estimator: summary.map(|summary| summary.estimator().name()),
+            estimator: summary.map(Summary::estimator),
         }
     }
 }
 
-/// What was measured, and its unit.
-#[derive(Serialize)]
+/// A metric and its unit.
+#[derive(Serialize, JsonSchema)]
 pub struct MetricFields<'r> {
+    /// Its name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<&'r str>,
-    unit: Option<&'static str>,
+    /// The unit of all values.
+    unit: Option<Unit>,
 }
 
 impl<'r> From<Option<&'r Metric>> for MetricFields<'r> {
     fn from(metric: Option<&'r Metric>) -> Self {
-        Self {
-            metric: metric.map(|metric| &*metric.name),
-            unit: metric.map(|metric| metric.unit.symbol()),
-        }
+        Self { metric: metric.map(|metric| &*metric.name), unit: metric.map(|metric| metric.unit) }
     }
 }
 
 /// How much one iteration processes.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Throughput {
+    #[schemars(extend("enum" = ["bytes", "bits", "elements"]))]
     unit: &'static str,
     amount: u64,
 }

@@ -24,6 +24,8 @@ pub mod quantity;
 mod reach;
 mod reason;
 pub mod render;
+#[cfg(test)]
+mod schemas;
 pub mod selftest;
 pub mod sentence;
 mod shares;

@@ -1,100 +1,189 @@
 //! Why a verdict is what it is, in the JSON of several reports.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::sentence;
+use super::{json::OBJECT_ID, sentence};
 use crate::{
     judge::JudgedRow,
     model,
     stats::{Basis, Change, Doubt, Verdict},
 };
 
-/// Why a verdict is what it is: as a sentence, and as values.
-#[derive(Serialize)]
+/// The reason for the verdict, as values and as a sentence. Changes are relative: 0.05 is 5 % more than the base.
+#[derive(Serialize, JsonSchema)]
 pub struct Reason {
     #[serde(flatten)]
     ground: Ground,
     text: String,
 }
 
-/// The reason as values. Changes are relative: 0.05 is 5 % more than the base.
-#[derive(Serialize)]
+/// The reason as values.
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Ground {
+    /// This 95 % interval of the change is within the smallest change to report.
     Equivalent {
         low: f64,
         high: f64,
+        /// The smallest change to report.
+        #[schemars(range(min = 0))]
         min_effect: f64,
+        /// The evidence of a difference below the smallest change to report; null if there is none.
         difference: Option<Shown>,
     },
+    /// The first stage does not flag it.
     NotFlagged,
+    /// The counts of a version vary so much that the ranges of both versions overlap, or may lie apart by chance.
     Varies {
-        /// How often ranges of that number of counts lie apart by chance; none where they overlap.
+        /// How often ranges of that number of counts lie apart by chance; null where they overlap.
+        #[schemars(range(min = 0, max = 1))]
         by_chance: Option<f64>,
     },
+    /// By the fastest measurements nothing changed, but the mean of all did, by more than the smallest change to report.
     SlowerChanged {
+        /// The change of the mean of all measurements.
         change_by_mean: f64,
+        /// The lower end of its 95 % interval.
         low: f64,
+        /// The upper end.
         high: f64,
     },
+    /// The fastest measurements changed, but the mean of all is shown to be unchanged, or to have changed in the other
+    /// direction.
     MeanDisagrees {
+        /// The change of the mean of all measurements.
         change_by_mean: f64,
+        /// The lower end of its 95 % interval.
         low: f64,
+        /// The upper end.
         high: f64,
     },
+    /// Flagged, but below the smallest change to report.
     Small {
+        /// The smallest change to report.
+        #[schemars(range(min = 0))]
         min_effect: f64,
     },
+    /// Flagged, but not measured again on fresh builds.
     Unconfirmed,
+    /// Flagged by stored results of two experiments, which need fresh builds to confirm it.
     NeedsFreshBuilds {
+        /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
+        /// The p value that was needed.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
+    /// Fresh builds show the opposite direction, or none.
     Contradicted {
+        /// The change in the first stage.
         first_change: f64,
     },
+    /// The evidence of the fresh builds is too weak.
     Weak {
+        /// The change in the first stage.
         first_change: f64,
+        /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
         p: f64,
+        /// The p value that was needed.
+        #[schemars(range(min = 0, max = 1))]
         needed: f64,
     },
+    /// Confirmed by fresh builds, but below the smallest change to report.
     ConfirmedButSmall {
+        /// The change in the first stage.
         first_change: f64,
+        /// The smallest change to report.
+        #[schemars(range(min = 0))]
         min_effect: f64,
     },
+    /// Both versions have the same machine code.
     SameMachineCode,
+    /// It neither executes nor reads anything that differs.
     NothingReached,
+    /// The benchmark chose not to run.
     Skipped {
+        /// In which version; null: in both.
+        #[schemars(extend("enum" = ["base", "head", null]))]
         version: Option<&'static str>,
     },
+    /// The benchmark failed.
     Failed {
+        /// In which version; null: in both, or there is too little to decide.
+        #[schemars(extend("enum" = ["base", "head", null]))]
         version: Option<&'static str>,
     },
+    /// The measurements must not be compared.
     NotComparable,
+    /// Slower, and that was accepted.
     Accepted {
-        /// By how much it may be slower.
+        /// The largest change that was accepted; null if any was, from a base of 0.
+        #[schemars(with = "Option<f64>", range(min = 0))]
         ceiling: f64,
+        /// The evidence of the change.
         shown: Shown,
+        /// The entries that accept it.
+        #[schemars(length(min = 1))]
         accepted: Vec<AcceptedChange>,
     },
     #[serde(untagged)]
     Shown(Shown),
 }
 
-/// What shows a difference.
-#[derive(Serialize)]
+/// The evidence of a difference.
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+// In place, as it is both a value and flattened.
+#[schemars(inline)]
 enum Shown {
-    Confirmed { p: f64, needed: f64 },
+    /// Confirmed by fresh builds.
+    Confirmed {
+        /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
+        p: f64,
+        /// The p value that was needed.
+        #[schemars(range(min = 0, max = 1))]
+        needed: f64,
+    },
+    /// Flagged by one stage, without confirmation.
     OneStage,
-    Counted { by_chance: f64 },
-    TwoExperiments { p: f64, needed: f64 },
-    BeyondAccepted { ceiling: f64, p: f64, needed: f64 },
+    /// Counted: the ranges of both versions lie apart.
+    Counted {
+        /// How often ranges of that number of counts lie apart by chance, where the counts of a version vary with layout
+        /// and initial state; else 0.
+        #[schemars(range(min = 0, max = 1))]
+        by_chance: f64,
+    },
+    /// Flagged by stored results of two experiments.
+    TwoExperiments {
+        /// The one-sided p value.
+        #[schemars(range(min = 0, max = 1))]
+        p: f64,
+        /// The p value that was needed.
+        #[schemars(range(min = 0, max = 1))]
+        needed: f64,
+    },
+    /// More than was accepted.
+    BeyondAccepted {
+        /// The largest change that was accepted.
+        #[schemars(range(min = 0))]
+        ceiling: f64,
+        /// The one-sided p value of a change that is not larger than that.
+        #[schemars(range(min = 0, max = 1))]
+        p: f64,
+        /// The p value that was needed.
+        #[schemars(range(min = 0, max = 1))]
+        needed: f64,
+    },
 }
 
-/// A slowdown that was accepted.
-#[derive(Serialize)]
+/// An entry that accepts a slowdown.
+#[derive(Serialize, JsonSchema)]
 struct AcceptedChange {
+    #[schemars(regex(pattern = OBJECT_ID))]
     commit: String,
     reason: String,
 }

@@ -1,5 +1,6 @@
 //! Where the variance of a value or of a change lies: shares of builds and of executions.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -10,12 +11,14 @@ use crate::{
 /// The head of a column of shares: of builds and of executions.
 pub const HEAD: &str = "variance b/e";
 
-/// Shares of a variance that add up to 1. More executions of each build only reduce the second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The shares of builds and executions in a variance, which add up to 1. More executions of each build only reduce the
+/// second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shares {
-    /// Of the builds.
+    #[schemars(range(min = 0, max = 1))]
     builds: f64,
     /// Of the executions, as many as there were of each build, with their measurements.
+    #[schemars(range(min = 0, max = 1))]
     executions: f64,
 }
 

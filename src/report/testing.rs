@@ -1,6 +1,6 @@
 //! Versions, benchmarks and judged rows for the tests of reports, and what every report must keep.
 
-use std::rc::Rc;
+use std::{fs, path::Path, rc::Rc};
 
 use super::{Report, style, visible::is_hidden};
 use crate::{
@@ -165,10 +165,12 @@ pub fn assert_harmless(report: &dyn Report) {
     assert!(style::plain(&text).contains(r"\u{1b}[2J"), "the name is shown escaped: {text:?}");
 }
 
-/// Asserts that the JSON of a report is as a schema has it.
+/// Asserts that the JSON of a report is as the schema of this name has it.
 #[track_caller]
 pub fn assert_keeps(schema: &str, report: &dyn Report) {
-    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);
+    let schema = fs::read_to_string(path.with_extension("json")).unwrap();
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(&schema).unwrap()).unwrap();
     let json = serde_json::from_str(&report.json().unwrap()).unwrap();
     let errors: Vec<String> = schema
         .iter_errors(&json)

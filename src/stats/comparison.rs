@@ -20,6 +20,9 @@
 //! Metrics that are the same in every execution (bytes, instructions) may have an `SE_D` of 0: then any
 //! difference is certain (`p = 0`), and none is none (`p = 1`).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     distribution::{t_quantile, t_survival},
     estimator::Estimator,
@@ -53,7 +56,8 @@ pub struct Change {
 }
 
 /// Which way a version differs from its base. Every metric is a cost, so more is worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// The head costs more than the base.
     Worse,

@@ -2,6 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::moments;
 
 /// How the measurements of one execution become one value, `f[k][j]` in the formulas.
@@ -11,7 +14,8 @@ use super::moments;
 /// the minimum of 10 differs where nothing changed.
 ///
 /// `d_1 ≤ … ≤ d_k` are the sorted measurements below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// The arithmetic mean: Kalibera et al. 2006.
     Mean,
@@ -26,7 +30,9 @@ pub enum Estimator {
     #[default]
     Minimum,
     /// For executions that were interleaved with one of the other version: the value is the trimmed mean, and a change
-    /// is that of the measurements that were fast in both (see [`neighbours`](super::neighbours)).
+    /// is that of the measurements that were fast in both.
+    ///
+    /// See [`neighbours`](super::neighbours).
     Pairwise,
 }
 

@@ -8,6 +8,9 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Estimator, Measurements, Moments, Random, Scratch, median::median};
 
 /// How the bootstrap is run.
@@ -107,12 +110,14 @@ pub(super) fn impact_factor_without_shift(
     impact_factor(&views(&centered), bootstrap, random)
 }
 
-/// Both impact factors of one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Both impact factors of one level. In JSON, an infinite one is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Impact {
     /// As measured: 1 means that the level has no influence.
+    #[schemars(with = "Option<f64>")]
     pub factor: f64,
     /// With the shift of each data set removed: near 1 if the additive model fits.
+    #[schemars(with = "Option<f64>")]
     pub without_shift: f64,
 }
 

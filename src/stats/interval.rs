@@ -1,5 +1,8 @@
 //! The interval of one version: where its value lies, over all the layouts it might have had.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     components::Components,
     distribution::{normal_quantile, t_quantile},
@@ -7,14 +10,18 @@ use super::{
     summary::Summary,
 };
 
-/// A closed interval about an estimate, in the metric's unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An estimate with its closed interval. In JSON, an infinite one is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
-    /// The estimate.
+    /// The estimate, in the metric's unit.
+    #[serde(rename = "estimate")]
+    #[schemars(with = "Option<f64>")]
     pub center: f64,
     /// The lower end.
+    #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper end.
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 

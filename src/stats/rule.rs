@@ -2,6 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     comparison::{Comparison, Direction},
     criteria::Criteria,
@@ -11,7 +14,8 @@ use super::{
 };
 
 /// The rule by which a benchmark is flagged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// The two-sided t test on logarithms at the false-alarm rate, paired by layout seed where layouts are
     /// matched, else Welch's: the interval of the *difference* does not contain "no change".

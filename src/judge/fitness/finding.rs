@@ -1,5 +1,8 @@
 //! What follows from comparisons of a version with itself.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Fitness;
 use crate::stats::noise::{Serial, Uniformity};
 
@@ -8,23 +11,28 @@ use crate::stats::noise::{Serial, Uniformity};
 const LEVEL: f64 = 0.01;
 
 /// A reason for or against judging on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// The first stage flags more than it may: not fit.
     TooManyFlagged,
     /// More comparisons than may report a change: not fit.
     TooManyReported,
     /// There are more small p values than there should be: not fit.
+    #[serde(rename = "small_p_values")]
     SmallP,
     /// Less than half of the rows are shown to be unchanged: honest, but too noisy for the smallest change of
     /// interest.
     Noisy,
     /// What is executed second takes another time than what is executed first. The order is drawn, so verdicts
     /// stay right.
+    #[serde(rename = "order_effect")]
     Order,
     /// Executions that follow each other are alike. Their order is drawn, so verdicts stay right.
+    #[serde(rename = "serial_correlation")]
     Serial,
-    /// Nothing was judged.
+    /// There is no verdict on any benchmark: not fit.
+    #[serde(rename = "nothing_judged")]
     Nothing,
 }
 

@@ -1,5 +1,6 @@
 //! The builds of versions for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{BuildReport, TargetAgreement, compiled_now};
@@ -11,63 +12,94 @@ use crate::{
     report::json::{Version, document},
 };
 
-#[derive(Serialize)]
-struct Builds<'r> {
+/// The builds of some versions.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Builds<'r> {
+    /// The requested layout.
     layout: Layout,
+    /// All layout seeds are drawn from it.
     seed: u64,
+    /// In the order requested.
+    #[schemars(length(min = 1))]
     versions: Vec<VersionFields<'r>>,
+    /// How far each version agrees with the one before it, for every bench target that both have.
     agreements: Vec<Agreement<'r>>,
 }
 
-#[derive(Serialize)]
+/// A version and its builds.
+#[derive(Serialize, JsonSchema)]
 struct VersionFields<'r> {
     version: Version<'r>,
+    /// The strategy that was used.
     strategy: Strategy,
+    /// Why this strategy was used.
     reason: &'r str,
     /// Whether anything was compiled just now.
     compiled: bool,
     /// How long cargo ran for the first compilation, whenever that was.
+    #[schemars(range(min = 0))]
     compile_seconds: f64,
-    /// How many compilations the builds come from.
+    /// The number of compilations that the builds come from.
+    #[schemars(range(min = 1))]
     compilations: usize,
+    #[schemars(length(min = 1))]
     targets: Vec<TargetFields<'r>>,
 }
 
-#[derive(Serialize)]
+/// The builds of a bench target.
+#[derive(Serialize, JsonSchema)]
 struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
     /// The layout that was made: another than requested where that cannot be made.
     layout: Layout,
-    /// How many of the builds are different programs.
+    /// The number of builds that are different programs.
+    #[schemars(range(min = 1))]
     distinct: usize,
     /// One digest over all builds: equal for versions with the same machine code.
     digest: Digest,
+    /// In the order of seeds.
+    #[schemars(length(min = 1))]
     builds: Vec<Build>,
 }
 
-#[derive(Serialize)]
+/// One build.
+#[derive(Serialize, JsonSchema)]
 struct Build {
+    #[schemars(range(min = 1))]
     seed: u32,
+    /// Of its loadable sections.
     digest: Digest,
     size_bytes: u64,
+    #[schemars(range(min = 0))]
     link_seconds: f64,
     /// Whether it was linked just now.
     fresh: bool,
+    /// Its path.
     executable: String,
 }
 
-#[derive(Serialize)]
+/// How far the builds of two versions agree.
+#[derive(Serialize, JsonSchema)]
 struct Agreement<'r> {
     base: Version<'r>,
     head: Version<'r>,
     #[serde(flatten)]
     target: &'r BenchTarget,
+    /// Whether all builds are the same machine code at the same places.
     identical: bool,
+    /// The number of functions that both versions have.
     common: usize,
+    /// The smallest share, over the builds, of common functions with the same address.
+    #[schemars(range(min = 0, max = 1))]
     same_address: f64,
+    /// The smallest share, over the builds, of common functions with the same address modulo 64.
+    #[schemars(range(min = 0, max = 1))]
     same_phase: f64,
+    /// The smallest share, over the builds, of common functions in the same order.
+    #[schemars(range(min = 0, max = 1))]
     same_order: f64,
+    /// The share of functions with the same address modulo 64 in two builds of one version, for comparison.
     same_phase_between_seeds: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! The report of `build`: the builds of each version, and how well the layouts of the versions agree.
 
 mod document;
-mod json;
+pub(super) mod json;
 
 use super::{
     Report,

@@ -1,5 +1,6 @@
 //! Suggested commands, each with its purpose.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -18,7 +19,7 @@ use crate::{
 const MOST_NAMED: usize = 4;
 
 /// A command and its use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NextStep {
     /// To be typed in the project.
     pub command: String,

@@ -1,5 +1,6 @@
 //! The comparison for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -14,7 +15,7 @@ use crate::{
         accepted::IdleFields,
         json::{
             self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
-            Machine, Measured, MetricFields, Version,
+            Machine, Measured, MetricFields, Version, Versioned,
         },
         reach::ReachFields,
         reason::Reason,
@@ -23,42 +24,60 @@ use crate::{
     stats::{self, Direction, Method},
 };
 
-/// A comparison; that with a release has the same shape.
-#[derive(Serialize)]
-struct Comparison<'r> {
-    schema_version: u32,
+/// A comparison of two versions.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Comparison<'r> {
+    /// The version of rbench.
     rbench: &'static str,
     base: Version<'r>,
     head: Version<'r>,
     criteria: Criteria,
+    /// For benchmarks without settings of their own; null if nothing was measured, and for stored results.
     dimensions: Option<Dimensions>,
     machine: Option<Machine<'r>>,
+    /// The state of the machine before measuring, where it matters to measurements, for people: see `cargo rbench
+    /// doctor`.
     machine_state: Option<&'r str>,
+    /// The experiments that stored results are from, oldest first; empty where the results were just measured.
     stored: Vec<Stored<'r>>,
+    /// What makes the results less certain.
     warnings: Vec<WarningFields>,
     counts: Counts,
+    /// One for each metric in which there is a change.
     geometric_means: Vec<GeometricMean>,
+    /// One for each bench target that was measured.
     functions: Vec<Functions<'r>>,
+    /// The packages from elsewhere that the two versions use in different versions; empty for stored results.
     dependencies: Vec<Dependency<'r>>,
+    /// The part of all benchmarks that this is about; absent where it is about all.
     #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<Partition>,
+    /// Benchmarks of both versions, one for each metric, in the order of definition.
     benchmarks: Vec<Row<'r>>,
+    /// Benchmarks that only the head has.
     added: Vec<FullName<'r>>,
+    /// Benchmarks that only the base has.
     removed: Vec<FullName<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
     idle_acceptances: Vec<IdleFields<'r>>,
+    /// Suggested commands.
     next_steps: Vec<NextStep>,
-    also_against: Option<Box<Self>>,
+    /// The comparison of the same head with a release; null if there is none, and in itself.
+    also_against: Option<Box<Versioned<Self>>>,
 }
 
-#[derive(Serialize)]
+/// An experiment that stored results are from.
+#[derive(Serialize, JsonSchema)]
 struct Stored<'r> {
+    /// The identity of the experiment.
     identity: &'r str,
+    /// When it began, in seconds since 1970-01-01 UTC.
     begun_seconds: f64,
     dimensions: Dimensions,
 }
 
-#[derive(Serialize)]
+/// The number of functions of a bench target that differ in their machine code.
+#[derive(Serialize, JsonSchema)]
 struct Functions<'r> {
     package: &'r str,
     target: &'r str,
@@ -69,7 +88,7 @@ struct Functions<'r> {
 }
 
 /// One benchmark in one metric.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Row<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
@@ -79,43 +98,54 @@ struct Row<'r> {
     reason: Reason,
     #[serde(flatten)]
     measured: Measured,
-    /// The smallest change of interest in this benchmark; absent where nothing was judged.
+    /// The smallest change of interest in this benchmark; null without a verdict on values.
+    #[schemars(range(min = 0))]
     min_effect: Option<f64>,
     base: Option<Estimate>,
     head: Option<Estimate>,
     change: Option<Change>,
-    /// Absent where the estimator is none of the fastest measurements.
+    /// In the stage that decides; null where the estimator is not one of the fastest measurements.
     by_mean: Option<ByMeanFields>,
-    /// Present where it does not affect the exit code: counts beside times.
+    /// Present where the row does not affect the exit code: counts beside times, unless that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = false))]
     decides: Option<bool>,
+    /// null: not known, or not measured because of it.
     reach: Option<ReachFields<'r>>,
+    /// If the verdict is inconclusive.
     advice: Option<AdviceFields>,
-    /// The first, and the second where there was one. The last one decides.
+    /// The first stage, and the second on fresh builds where there was one. The last one decides: base, head and change
+    /// are its own.
+    #[schemars(length(max = 2))]
     stages: Vec<Stage>,
 }
 
 /// The change of the mean of all measurements. Changes are relative: 0.05 is 5 % more than the base.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ByMeanFields {
     estimate: f64,
-    /// The 95 % confidence interval.
+    /// The lower end of its 95 % confidence interval.
     low: f64,
+    /// The upper end; null if unbounded.
+    #[schemars(with = "Option<f64>")]
     high: f64,
-    /// Whether the verdict is by the mean.
+    /// Whether the verdict is by the mean, since only the mean shows a change.
     decides: bool,
 }
 
-#[derive(Serialize)]
+/// How much more to measure.
+#[derive(Serialize, JsonSchema)]
 struct AdviceFields {
-    /// Of what there should be more.
-    more: &'static str,
-    /// How many in all.
+    more: Repetition,
+    /// The total number; of executions, for each build.
+    #[schemars(range(min = 2))]
     number: usize,
+    /// The smallest relative change that would then be reported with a power of 80 %.
     smallest_reported: f64,
 }
 
-#[derive(Serialize)]
+/// One stage of a comparison.
+#[derive(Serialize, JsonSchema)]
 struct Stage {
     base: Estimate,
     head: Estimate,
@@ -124,27 +154,33 @@ struct Stage {
     head_comparison_interval: Interval,
     /// The difference of the mean logarithms.
     log_change: f64,
+    /// The standard error of that.
     log_standard_error: f64,
     degrees_of_freedom: f64,
-    /// If the rule flags the change.
-    flagged: Option<&'static str>,
+    /// The direction in which the rule flags the change.
+    flagged: Option<Direction>,
     /// Whether the change is shown to be smaller than the smallest of interest.
     equivalent: bool,
+    /// Builds whose layout seed the other version does not have.
     builds_left_out: usize,
+    /// The share of the variance that pairing removed; negative if it added some.
     pairing_gain: Option<f64>,
+    /// Of the versions, over layout seeds.
     correlation: Option<f64>,
+    /// null if no build was executed twice, or nothing varies.
     variance: Option<Shares>,
+    /// The smallest relative increase that builds which vary as much flag with a power of 80 %; null for rules of
+    /// unknown power.
     smallest_flagged: Option<f64>,
 }
 
 impl ComparisonReport {
     pub(super) fn write_json(&self) -> Result<String> {
-        json::whole_document(&self.fields())
+        json::document(&self.fields())
     }
 
     fn fields(&self) -> Comparison<'_> {
         Comparison {
-            schema_version: json::SCHEMA_VERSION,
             rbench: env!("CARGO_PKG_VERSION"),
             base: (&self.base).into(),
             head: (&self.head).into(),
@@ -165,7 +201,7 @@ impl ComparisonReport {
             failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
             idle_acceptances: self.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
-            also_against: self.also.as_ref().map(|also| Box::new(also.fields())),
+            also_against: self.also.as_ref().map(|also| Box::new(also.fields().into())),
         }
     }
 
@@ -227,10 +263,7 @@ impl ComparisonReport {
             log_change: comparison.log_change,
             log_standard_error: comparison.standard_error,
             degrees_of_freedom: comparison.freedom,
-            flagged: assessment.flag.map(|direction| match direction {
-                Direction::Worse => "worse",
-                Direction::Better => "better",
-            }),
+            flagged: assessment.flag,
             equivalent: assessment.equivalent,
             builds_left_out: match comparison.method {
                 Method::Paired { left_out } => left_out,
@@ -258,10 +291,6 @@ impl From<ByMean> for ByMeanFields {
 
 impl From<Advice> for AdviceFields {
     fn from(Advice { what, number, smallest_reported }: Advice) -> Self {
-        let more = match what {
-            Repetition::Builds => "builds",
-            Repetition::Executions => "executions",
-        };
-        Self { more, number, smallest_reported }
+        Self { more: what, number, smallest_reported }
     }
 }

@@ -5,7 +5,7 @@ mod counted;
 mod dependencies;
 mod document;
 mod html;
-mod json;
+pub(super) mod json;
 mod notes;
 mod overall;
 mod reach;

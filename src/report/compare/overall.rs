@@ -21,6 +21,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ComparisonReport;
@@ -34,18 +35,23 @@ use crate::{
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The geometric mean of the changes of all benchmarks that were compared, in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The geometric mean of the changes of all benchmarks that were compared, in one metric. Unaffected and identical
+/// benchmarks count with a change of 0; those that failed, were skipped or not comparable, or change from or to nothing
+/// are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GeometricMean {
     /// The metric's name.
     pub metric: String,
     /// 0.05 is 5 % more than the base.
     pub change: f64,
-    /// The lower end of its interval; for what is counted, of its range.
+    /// The lower end of its 95 % interval, which is not too narrow, whatever benchmarks have in common; for what is
+    /// counted, of its range.
     pub low: f64,
-    /// The upper end; infinite where a count may come from nothing.
+    /// The upper end; infinite, and null in JSON, where a count may come from 0.
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
     /// How many benchmarks, with those that are unaffected or identical.
+    #[schemars(range(min = 1))]
     pub benchmarks: usize,
     /// How many others had nothing in one of the versions: that has no ratio.
     #[serde(skip)]

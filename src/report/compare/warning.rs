@@ -1,5 +1,6 @@
 //! Warnings of a comparison, as sentences and as values.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ComparisonReport, Warning};
@@ -17,13 +18,38 @@ use crate::{
 const MOST_AMOUNTS: usize = 3;
 const LONGEST_NAME: usize = 60;
 
-/// A warning in JSON.
-#[derive(Serialize)]
+/// Something that makes the results less certain.
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct WarningFields {
-    pub(super) kind: &'static str,
+    pub(super) kind: WarningKind,
     pub(super) text: String,
-    /// The number in the text, if it is about one.
+    /// The number in the text: load per core; shares of CPU time or of executions (0.05 is 5 %); CPUs; seconds; distinct
+    /// builds; the share of functions at the same address; benchmarks.
     pub(super) value: Option<f64>,
+}
+
+/// A word for each warning, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::report) enum WarningKind {
+    Load,
+    OtherProcesses,
+    StolenTime,
+    Governor,
+    Battery,
+    Quota,
+    Throttled,
+    Preempted,
+    ClockSet,
+    EqualBuilds,
+    OtherAddresses,
+    ChangingIds,
+    FunctionsUnknown,
+    DifferentWork,
+    NothingCompared,
+    AcrossExperiments,
+    NotComparableAcrossExperiments,
+    DifferentConditions,
 }
 
 impl From<&Warning> for WarningFields {
@@ -160,33 +186,35 @@ fn have(benchmarks: usize) -> String {
 
 impl Warning {
     /// A word for it, for programs.
-    pub(in crate::report) const fn kind(&self) -> &'static str {
+    const fn kind(&self) -> WarningKind {
         match self {
             Self::Disturbance(disturbance) => match disturbance {
-                Disturbance::Load { .. } => "load",
-                Disturbance::Others { .. } => "other_processes",
-                Disturbance::Stolen { .. } => "stolen_time",
-                Disturbance::Governor { .. } => "governor",
-                Disturbance::Battery => "battery",
-                Disturbance::Quota { .. } => "quota",
-                Disturbance::Throttled { .. } => "throttled",
-                Disturbance::Preempted { .. } => "preempted",
-                Disturbance::ClockSet { .. } => "clock_set",
+                Disturbance::Load { .. } => WarningKind::Load,
+                Disturbance::Others { .. } => WarningKind::OtherProcesses,
+                Disturbance::Stolen { .. } => WarningKind::StolenTime,
+                Disturbance::Governor { .. } => WarningKind::Governor,
+                Disturbance::Battery => WarningKind::Battery,
+                Disturbance::Quota { .. } => WarningKind::Quota,
+                Disturbance::Throttled { .. } => WarningKind::Throttled,
+                Disturbance::Preempted { .. } => WarningKind::Preempted,
+                Disturbance::ClockSet { .. } => WarningKind::ClockSet,
             },
-            Self::EqualBuilds { .. } => "equal_builds",
-            Self::OtherAddresses { .. } => "other_addresses",
-            Self::ChangingIds { .. } => "changing_ids",
-            Self::FunctionsUnknown { .. } => "functions_unknown",
-            Self::DifferentWork { .. } => "different_work",
-            Self::NothingCompared => "nothing_compared",
-            Self::AcrossExperiments { .. } => "across_experiments",
-            Self::NotComparableAcrossExperiments { .. } => "not_comparable_across_experiments",
-            Self::DifferentConditions { .. } => "different_conditions",
+            Self::EqualBuilds { .. } => WarningKind::EqualBuilds,
+            Self::OtherAddresses { .. } => WarningKind::OtherAddresses,
+            Self::ChangingIds { .. } => WarningKind::ChangingIds,
+            Self::FunctionsUnknown { .. } => WarningKind::FunctionsUnknown,
+            Self::DifferentWork { .. } => WarningKind::DifferentWork,
+            Self::NothingCompared => WarningKind::NothingCompared,
+            Self::AcrossExperiments { .. } => WarningKind::AcrossExperiments,
+            Self::NotComparableAcrossExperiments { .. } => {
+                WarningKind::NotComparableAcrossExperiments
+            }
+            Self::DifferentConditions { .. } => WarningKind::DifferentConditions,
         }
     }
 
     /// The number that it is about, if any: as its field has it.
-    pub(in crate::report) const fn value(&self) -> Option<f64> {
+    const fn value(&self) -> Option<f64> {
         match self {
             Self::Disturbance(
                 Disturbance::Load { per_core: value }
@@ -267,6 +295,6 @@ mod tests {
             "parser/work: 3.1 % of the functions in both versions have the same address in both (layout \
              `matched`), so the layout is a larger part of their difference"
         );
-        assert_eq!((warning.kind(), warning.value()), ("other_addresses", Some(0.031)));
+        assert_eq!((warning.kind(), warning.value()), (WarningKind::OtherAddresses, Some(0.031)));
     }
 }

@@ -1,261 +1,132 @@
-//! The findings of a diagnosis as JSON has them: numbers that are infinite or unknown are null.
+//! The findings of a diagnosis that have another shape in JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ExaminedLength, ExaminedPrologue};
+use super::ExaminedPrologue;
 use crate::{
-    diagnosis::{
-        Advice, Candidates, Class, FTest, Influence, Leaps, Neighbours, Position, Prologue,
-        Repetitions, Segments, Simultaneous, SteadyStates, Trend, Variance,
-    },
+    diagnosis::{Advice, Candidates, FTest, Modes, Prologue, Repetitions, Simultaneous, Variance},
     model::Dimensions,
     stats::{Interval, plan::Optimum},
 };
 
-/// A value with its interval.
-#[derive(Serialize)]
-pub(super) struct Known {
-    estimate: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub(super) struct Test {
-    f: Option<f64>,
-    degrees_of_freedom: [f64; 2],
-    p: f64,
-}
-
-#[derive(Serialize)]
+/// The shares of layouts, executions and measurements in the variance.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct VarianceFields {
+    /// The mean of all build means, in the metric's unit.
     mean: f64,
-    layouts: Option<Known>,
-    executions: Option<Known>,
-    measurements: Option<Known>,
-    execution_share_of_estimate: Option<Known>,
-    layout_test: Option<Test>,
-    execution_test: Option<Test>,
+    /// The share of the variance of a single measurement that layouts add, from 0 to 1; the three add up to 1.
+    layouts: Option<Interval>,
+    /// The share that executions add.
+    executions: Option<Interval>,
+    /// The share that measurements add.
+    measurements: Option<Interval>,
+    /// The share of the variance of an execution's estimate that the execution adds, with its measurements; the rest is
+    /// of the build.
+    execution_share_of_estimate: Option<Interval>,
+    /// The test of no effect of layouts, by the estimator in use.
+    layout_test: Option<FTest>,
+    /// The test of no effect of executions, by means, and as if measurements were independent.
+    execution_test: Option<FTest>,
 }
 
-#[derive(Serialize)]
-pub(super) struct InfluenceFields {
-    factor: Option<f64>,
-    without_shift: Option<f64>,
-    by_additive_model: Known,
-    relative_sd: f64,
-    p: Option<f64>,
-}
-
-#[derive(Serialize)]
+/// The dimensions with the most precision for the time. Costs are in the time of one measurement.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct AdviceFields {
+    /// `n0`: of each execution.
     measurements: RepetitionFields,
+    /// `m0`: of each build.
     executions: RepetitionFields,
+    /// The relative half-width that `dimensions` is for: half of the smallest change of interest.
     half_width: f64,
+    /// null if more than 1,000 builds would be needed.
     dimensions: Option<Dimensions>,
+    /// The relative half-width of these data.
     half_width_now: Option<f64>,
     build_cost: f64,
     execution_cost: f64,
 }
 
-#[derive(Serialize)]
+/// The best number of repetitions at one level.
+#[derive(Serialize, JsonSchema)]
 struct RepetitionFields {
+    /// null if it is unlimited.
     best: Option<f64>,
+    /// Whether the level above does not vary, so that more repetitions are always better.
     unlimited: bool,
+    /// The lower end of its interval.
     low: Option<f64>,
+    /// The upper end; null if it is unlimited.
     high: Option<f64>,
 }
 
-#[derive(Serialize)]
-pub(super) struct TrendFields {
-    executions: usize,
-    measurements: usize,
-    l: f64,
-    expected: f64,
-    sd: f64,
-    p_page: f64,
-    p: f64,
-    correlation: f64,
-    friedman: f64,
-    p_friedman: f64,
-    effect: Known,
-    profile: Vec<f64>,
-    warm_up: usize,
-}
-
-#[derive(Serialize)]
-struct PositionFields {
-    seed: u64,
-    round: usize,
-}
-
-#[derive(Serialize)]
-pub(super) struct StateFields {
-    spread: f64,
-    range: f64,
-    test: Test,
-    executions: Vec<StateOfExecution>,
-}
-
-#[derive(Serialize)]
-struct StateOfExecution {
-    #[serde(flatten)]
-    position: PositionFields,
-    value: f64,
-    error: Option<f64>,
-    deviation: f64,
-}
-
-#[derive(Serialize)]
-pub(super) struct LeapFields {
-    threshold: f64,
-    executions: Vec<SegmentFields>,
-}
-
-#[derive(Serialize)]
-struct SegmentFields {
-    #[serde(flatten)]
-    position: PositionFields,
-    class: &'static str,
-    p: f64,
-    segments: Vec<SegmentOfExecution>,
-}
-
-#[derive(Serialize)]
-struct SegmentOfExecution {
-    start: usize,
-    end: usize,
-    level: f64,
-}
-
-#[derive(Serialize)]
+/// Executions with several states at the same time.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct SimultaneousFields {
+    /// The number of executions that were tested.
     executions: usize,
+    /// The number of executions with several states.
     several: usize,
+    /// The p value of all executions together, where one alone shows too little.
     p_together: Option<f64>,
-    typical: Option<ModeFields>,
+    /// The execution with the median distance of its states.
+    typical: Option<Modes>,
 }
 
-#[derive(Serialize)]
-struct ModeFields {
-    #[serde(flatten)]
-    position: PositionFields,
-    tested: usize,
-    dip: f64,
-    p: f64,
-    levels: [f64; 2],
-    slower: f64,
-    distance: f64,
-    gap_ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
+/// The effect of benchmarks that run before in the same process.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct PrologueFields<'r> {
+    /// Their ids, in order.
     others: &'r [String],
     #[serde(flatten)]
-    after_all: PairedFields,
+    after_all: &'r Prologue,
+    /// By how much each measurement is slower after the others, relative: medians over the pairs.
     by_index: &'r [f64],
+    /// After each of them alone, where that was measured.
     after_each: Vec<AfterOne<'r>>,
 }
 
-#[derive(Serialize)]
+/// The effect of one benchmark that runs before.
+#[derive(Serialize, JsonSchema)]
 struct AfterOne<'r> {
+    /// Its id.
     other: &'r str,
     #[serde(flatten)]
-    paired: PairedFields,
+    paired: &'r Prologue,
 }
 
-#[derive(Serialize)]
-struct PairedFields {
-    pairs: usize,
-    change: Known,
-    p: f64,
-}
-
-#[derive(Serialize)]
-pub(super) struct NeighbourFields {
-    executions: usize,
-    ratio: f64,
-    p: f64,
-    correlation: Known,
-    error: Option<f64>,
-    error_if_independent: Option<f64>,
-}
-
-#[derive(Serialize)]
+/// The precision of estimators at growing numbers of measurements.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct EstimatorFields {
+    /// The numbers of measurements.
     counts: Vec<usize>,
     estimators: Vec<EstimatorRow>,
 }
 
-#[derive(Serialize)]
+/// The precision of an estimator.
+#[derive(Serialize, JsonSchema)]
 struct EstimatorRow {
     estimator: &'static str,
+    /// The mean at each of the counts, in the metric's unit.
     values: Vec<f64>,
-    relative_sds: Vec<Known>,
-}
-
-#[derive(Serialize)]
-pub(super) struct LengthFields {
-    reference: f64,
-    oracle: u64,
-    in_use: u64,
-    points: Vec<PointFields>,
-}
-
-#[derive(Serialize)]
-struct PointFields {
-    iterations: u64,
-    measurements: usize,
-    value: f64,
-    error: f64,
+    /// The standard deviation between executions of one build at each of the counts, relative to the value.
+    relative_sds: Vec<Interval>,
 }
 
 fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-impl From<&Interval> for Known {
-    fn from(Interval { center, low, high }: &Interval) -> Self {
-        Self { estimate: finite(*center), low: finite(*low), high: finite(*high) }
-    }
-}
-
-impl From<&FTest> for Test {
-    fn from(FTest { f, freedom, p }: &FTest) -> Self {
-        Self { f: finite(*f), degrees_of_freedom: *freedom, p: *p }
-    }
-}
-
-impl From<Position> for PositionFields {
-    fn from(Position { seed, round }: Position) -> Self {
-        Self { seed, round }
-    }
-}
-
 impl From<&Variance> for VarianceFields {
     fn from(found: &Variance) -> Self {
-        let known = |share: Option<Interval>| share.as_ref().map(Known::from);
         Self {
             mean: found.mean,
-            layouts: known(found.shares.version),
-            executions: known(found.shares.build),
-            measurements: known(found.shares.execution),
-            execution_share_of_estimate: known(found.of_executions),
-            layout_test: found.layout.as_ref().map(Test::from),
-            execution_test: found.executions.as_ref().map(Test::from),
-        }
-    }
-}
-
-impl From<&Influence> for InfluenceFields {
-    fn from(found: &Influence) -> Self {
-        Self {
-            factor: finite(found.impact.factor),
-            without_shift: finite(found.impact.without_shift),
-            by_additive_model: (&found.analytic).into(),
-            relative_sd: found.relative_sd,
-            p: finite(found.p),
+            layouts: found.shares.version,
+            executions: found.shares.build,
+            measurements: found.shares.execution,
+            execution_share_of_estimate: found.of_executions,
+            layout_test: found.layout,
+            execution_test: found.executions,
         }
     }
 }
@@ -285,67 +156,6 @@ impl From<&Repetitions> for RepetitionFields {
     }
 }
 
-impl From<&Trend> for TrendFields {
-    fn from(found: &Trend) -> Self {
-        Self {
-            executions: found.executions,
-            measurements: found.measurements,
-            l: found.l,
-            expected: found.expected,
-            sd: found.sd,
-            p_page: found.p_page,
-            p: found.p,
-            correlation: found.correlation,
-            friedman: found.friedman,
-            p_friedman: found.p_friedman,
-            effect: (&found.effect).into(),
-            profile: found.profile.clone(),
-            warm_up: found.warm_up,
-        }
-    }
-}
-
-impl From<&SteadyStates> for StateFields {
-    fn from(found: &SteadyStates) -> Self {
-        let executions = found.states.iter().map(|state| StateOfExecution {
-            position: state.position.into(),
-            value: state.value,
-            error: finite(state.error),
-            deviation: state.deviation,
-        });
-        Self {
-            spread: found.spread,
-            range: found.range,
-            test: (&found.test).into(),
-            executions: executions.collect(),
-        }
-    }
-}
-
-impl From<&Leaps> for LeapFields {
-    fn from(found: &Leaps) -> Self {
-        let executions = found.executions.iter().map(SegmentFields::from).collect();
-        Self { threshold: found.threshold, executions }
-    }
-}
-
-impl From<&Segments> for SegmentFields {
-    fn from(found: &Segments) -> Self {
-        let class = match found.class {
-            Class::Flat => "flat",
-            Class::WarmUp => "warm_up",
-            Class::SlowDown => "slow_down",
-            Class::NoSteadyState => "no_steady_state",
-        };
-        let segments = found.segments.iter().map(|segment| SegmentOfExecution {
-            start: segment.start,
-            end: segment.end,
-            level: segment.level,
-        });
-        Self { position: found.position.into(), class, p: found.p, segments: segments.collect() }
-    }
-}
-
 impl From<&Simultaneous> for SimultaneousFields {
     fn from(found: &Simultaneous) -> Self {
         let typical = found.typical.and_then(|index| found.executions.get(index));
@@ -353,23 +163,8 @@ impl From<&Simultaneous> for SimultaneousFields {
             executions: found.executions.len(),
             several: found.several,
             p_together: found.together,
-            typical: typical.map(|modes| ModeFields {
-                position: modes.position.into(),
-                tested: modes.tested,
-                dip: modes.dip,
-                p: modes.p,
-                levels: modes.levels,
-                slower: modes.slower,
-                distance: modes.distance,
-                gap_ratio: finite(modes.gap_ratio),
-            }),
+            typical: typical.copied(),
         }
-    }
-}
-
-impl From<&Prologue> for PairedFields {
-    fn from(found: &Prologue) -> Self {
-        Self { pairs: found.pairs, change: (&found.change).into(), p: found.p }
     }
 }
 
@@ -378,22 +173,9 @@ impl<'r> From<&'r ExaminedPrologue> for PrologueFields<'r> {
         let each = found.after_each.iter();
         Self {
             others: &found.others,
-            after_all: (&found.after_all).into(),
+            after_all: &found.after_all,
             by_index: &found.by_index,
-            after_each: each.map(|(other, one)| AfterOne { other, paired: one.into() }).collect(),
-        }
-    }
-}
-
-impl From<&Neighbours> for NeighbourFields {
-    fn from(found: &Neighbours) -> Self {
-        Self {
-            executions: found.executions,
-            ratio: found.ratio,
-            p: found.p,
-            correlation: (&found.correlation).into(),
-            error: finite(found.error),
-            error_if_independent: finite(found.error_if_independent),
+            after_each: each.map(|(other, one)| AfterOne { other, paired: one }).collect(),
         }
     }
 }
@@ -403,25 +185,8 @@ impl From<&Candidates> for EstimatorFields {
         let rows = found.table.iter().map(|(candidate, precisions)| EstimatorRow {
             estimator: candidate.name(),
             values: precisions.iter().map(|one| one.value).collect(),
-            relative_sds: precisions.iter().map(|one| Known::from(&one.relative_sd)).collect(),
+            relative_sds: precisions.iter().map(|one| one.relative_sd).collect(),
         });
         Self { counts: found.counts.clone(), estimators: rows.collect() }
-    }
-}
-
-impl From<&ExaminedLength> for LengthFields {
-    fn from(found: &ExaminedLength) -> Self {
-        let points = found.curve.points.iter().map(|point| PointFields {
-            iterations: point.iterations,
-            measurements: point.measurements,
-            value: point.value,
-            error: point.error,
-        });
-        Self {
-            reference: found.curve.reference,
-            oracle: found.oracle,
-            in_use: found.in_use,
-            points: points.collect(),
-        }
     }
 }

@@ -3,86 +3,106 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Conditions, DiagnosisReport, Examination, ExaminedBenchmark, NotExamined,
-    findings::{
-        AdviceFields, EstimatorFields, InfluenceFields, LeapFields, LengthFields, NeighbourFields,
-        PrologueFields, SimultaneousFields, StateFields, TrendFields, VarianceFields,
-    },
+    Conditions, DiagnosisReport, Examination, ExaminedBenchmark, ExaminedLength, NotExamined,
+    findings::{AdviceFields, EstimatorFields, PrologueFields, SimultaneousFields, VarianceFields},
 };
 use crate::{
-    diagnosis::Warning,
+    diagnosis::{Influence, Leaps, Neighbours, SteadyStates, Trend, Warning},
     model::Dimensions,
     report::json::{FullName, Machine, MetricFields, Version},
+    stats::Estimator,
 };
 
-/// All benchmarks.
-#[derive(Serialize)]
-pub(super) struct Fields<'r> {
+/// The noise of some benchmarks of a version. Shares and changes are relative: 0.01 is 1 %. Null is what is unknown or
+/// infinite; each finding that is null has its reason in `unanswered`.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Fields<'r> {
     version: Version<'r>,
     machine: Option<Machine<'r>>,
     benchmarks: Vec<BenchmarkFields<'r>>,
 }
 
-#[derive(Serialize)]
+/// A benchmark.
+#[derive(Serialize, JsonSchema)]
 struct BenchmarkFields<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
+    /// Why it failed, if it did.
     failure: Option<&'r str>,
+    /// Why the benchmark chose not to run, if it did.
     skipped: Option<&'r str>,
     diagnosis: Option<ExaminationFields<'r>>,
 }
 
-#[derive(Serialize)]
+/// The findings about a benchmark.
+#[derive(Serialize, JsonSchema)]
 struct ExaminationFields<'r> {
     #[serde(flatten)]
     metric: MetricFields<'r>,
     #[serde(flatten)]
     conditions: ConditionFields<'r>,
     warnings: Vec<WarningFields<'r>>,
-    /// What a control shows as well that is known to be steady: no warnings of the benchmark.
+    /// Warnings that a control which is known to be steady shows as well: they are about the machine, and not about the
+    /// benchmark.
     of_machine: Vec<WarningFields<'r>>,
+    /// Whether a control was measured.
     has_control: bool,
     notes: &'r [String],
     variance: Option<VarianceFields>,
-    executions: Option<InfluenceFields>,
-    builds: Option<InfluenceFields>,
+    executions: Option<Influence>,
+    builds: Option<Influence>,
     advice: Option<AdviceFields>,
-    trend: Option<TrendFields>,
-    states: Option<StateFields>,
-    leaps: Option<LeapFields>,
+    trend: Option<&'r Trend>,
+    states: Option<&'r SteadyStates>,
+    leaps: Option<&'r Leaps>,
     simultaneous: Option<SimultaneousFields>,
     prologue: Option<PrologueFields<'r>>,
-    neighbours: Option<NeighbourFields>,
+    neighbours: Option<Neighbours>,
     estimators: Option<EstimatorFields>,
-    length: Option<LengthFields>,
+    length: Option<&'r ExaminedLength>,
     /// For each question without an answer, why.
     unanswered: BTreeMap<&'static str, String>,
 }
 
-#[derive(Serialize)]
+/// The conditions of the measurements.
+#[derive(Serialize, JsonSchema)]
 struct ConditionFields<'r> {
+    /// The identities of their experiments.
     experiments: &'r [String],
+    /// The largest numbers, where they vary.
     dimensions: Dimensions,
+    /// The smallest change of interest.
     min_effect: f64,
-    estimator: &'static str,
+    /// The estimator of the value of an execution.
+    estimator: Estimator,
+    /// The confidence of all intervals.
     confidence: f64,
+    /// The median duration of a measurement.
     measurement_seconds: Option<f64>,
+    /// The median number of iterations of a measurement.
     iterations: Option<u64>,
+    /// The warm-up before the first measurement.
     warm_up_seconds: f64,
+    /// The number of busy processes that ran at the same time.
     load: u32,
+    /// The share of the time of all CPUs that other processes used meanwhile.
     others: Option<f64>,
+    /// The share of executions that were often interrupted, if that is more than 10 %.
     preempted: Option<f64>,
 }
 
-/// A warning: what it is, its values, and both as sentences.
-#[derive(Serialize)]
+/// A phenomenon that is large enough to matter, its values, and both as sentences.
+#[derive(Serialize, JsonSchema)]
 struct WarningFields<'r> {
     #[serde(flatten)]
     warning: &'r Warning,
+    #[schemars(length(min = 1))]
     finding: String,
+    #[schemars(length(min = 1))]
     advice: String,
 }
 
@@ -136,17 +156,17 @@ impl Examination {
             has_control: self.control.is_some(),
             notes: &self.notes,
             variance: found.variance.as_ref().ok().map(VarianceFields::from),
-            executions: found.executions.as_ref().ok().map(InfluenceFields::from),
-            builds: found.builds.as_ref().ok().map(InfluenceFields::from),
+            executions: found.executions.ok(),
+            builds: found.builds.ok(),
             advice: found.advice.as_ref().ok().map(AdviceFields::from),
-            trend: found.trend.as_ref().ok().map(TrendFields::from),
-            states: found.states.as_ref().ok().map(StateFields::from),
-            leaps: found.leaps.as_ref().ok().map(LeapFields::from),
+            trend: found.trend.as_ref().ok(),
+            states: found.states.as_ref().ok(),
+            leaps: found.leaps.as_ref().ok(),
             simultaneous: found.simultaneous.as_ref().ok().map(SimultaneousFields::from),
             prologue: self.prologue.as_ref().ok().map(PrologueFields::from),
-            neighbours: found.neighbours.as_ref().ok().map(NeighbourFields::from),
+            neighbours: found.neighbours.ok(),
             estimators: found.candidates.as_ref().ok().map(EstimatorFields::from),
-            length: self.length.as_ref().ok().map(LengthFields::from),
+            length: self.length.as_ref().ok(),
             unanswered,
         }
     }
@@ -163,7 +183,7 @@ impl<'r> From<&'r Conditions> for ConditionFields<'r> {
             experiments: &conditions.experiments,
             dimensions: conditions.dimensions,
             min_effect: conditions.min_effect,
-            estimator: conditions.estimator.name(),
+            estimator: conditions.estimator,
             confidence: conditions.confidence,
             measurement_seconds: conditions.measurement.map(|time| time.as_secs_f64()),
             iterations: conditions.iterations,

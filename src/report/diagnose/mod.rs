@@ -3,7 +3,7 @@
 mod document;
 mod estimators;
 mod findings;
-mod json;
+pub(super) mod json;
 mod plots;
 mod scale;
 mod sections;
@@ -14,6 +14,8 @@ mod svg;
 use std::{rc::Rc, time::Duration};
 
 pub use plots::PlotFile;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Report,
@@ -124,9 +126,10 @@ pub struct ExaminedPrologue {
 }
 
 /// Relative errors against iterations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExaminedLength {
     /// The curve.
+    #[serde(flatten)]
     pub curve: Length,
     /// The iterations that the oracle of Algorithm 1 asks for, for the clock alone.
     pub oracle: u64,

@@ -153,8 +153,7 @@ fn no_name_is_markup_or_steers_in_any_form() {
 
 #[test]
 fn what_programs_read_is_as_the_schema_has_it() {
-    let schema = include_str!("../../../schemas/diagnose.json");
-    assert_keeps(schema, &report(HOSTILE));
+    assert_keeps("diagnose", &report(HOSTILE));
     let mut few = report("few");
     let data = Measurements::new(Metric::wall(), [(1, [[1.0, 2.0]])]).unwrap();
     let findings = diagnose(&data, &Options::default()).unwrap();
@@ -163,7 +162,7 @@ fn what_programs_read_is_as_the_schema_has_it() {
         examination.warnings.clear();
         examination.prologue = Err("no".to_owned());
     }
-    assert_keeps(schema, &few);
+    assert_keeps("diagnose", &few);
     assert!(style::plain(&few.text(80)).contains("not answered: this needs"));
 }
 

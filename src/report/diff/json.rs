@@ -1,5 +1,6 @@
 //! The difference between two versions for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DiffReport, TargetDiff, reached::Has};
@@ -9,64 +10,96 @@ use crate::{
     model::{BenchTarget, Benchmark},
     reach::Reach,
     report::{
-        json::{Version, document},
+        json::{HASH, Version, document},
         reach::{Difference, ReachFields},
     },
 };
 
-#[derive(Serialize)]
-struct Diff<'r> {
+/// The functions that differ between two versions.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Diff<'r> {
     base: Version<'r>,
     head: Version<'r>,
+    /// Bench targets of both versions.
     targets: Vec<TargetFields<'r>>,
+    /// Bench targets that only the base has.
     only_base: &'r [BenchTarget],
+    /// Bench targets that only the head has.
     only_head: &'r [BenchTarget],
 }
 
-#[derive(Serialize)]
+/// The differences of a bench target.
+#[derive(Serialize, JsonSchema)]
 struct TargetFields<'r> {
     #[serde(flatten)]
     target: &'r BenchTarget,
+    /// Functions of both versions whose machine code differs, or the data that they refer to.
     changed: Vec<Changed<'r>>,
+    /// Functions that only the head has.
     added: Vec<Sized<'r>>,
+    /// Functions that only the base has.
     removed: Vec<Sized<'r>>,
+    /// The number of functions with the same machine code and the same data.
     unchanged: usize,
+    /// The benchmarks that both versions have; null without --by-benchmark, or if they could not be listed.
     benchmarks: Option<Vec<Reaching<'r>>>,
+    /// The ids of the benchmarks that only one version has, and that were not traced; null where `benchmarks` is.
     not_traced: Option<Vec<&'r str>>,
+    /// Other differences, certain or possible, of code and data: each a phrase that names one, such as `the section
+    /// .init_array`.
+    #[schemars(inner(length(min = 1)))]
     elsewhere: &'r [String],
+    /// Link inputs that could not be compared.
     not_comparable: Vec<Input<'r>>,
 }
 
-#[derive(Serialize)]
+/// A function of both versions that differs.
+#[derive(Serialize, JsonSchema)]
 struct Changed<'r> {
+    /// Its demangled name, without hashes.
     name: &'r str,
+    /// Distinguishes functions of one name: a digest of the symbol in the head.
+    #[schemars(regex(pattern = HASH))]
     instance: String,
+    /// A digest of the symbol in the base.
+    #[schemars(regex(pattern = HASH))]
     base_instance: String,
     base_bytes: u64,
     head_bytes: u64,
+    /// The size of its stack frame in the base; null if that is unknown.
     base_stack_bytes: Option<u64>,
+    /// The size of its stack frame in the head; null if that is unknown.
     head_stack_bytes: Option<u64>,
     #[serde(flatten)]
     difference: Difference<'r>,
+    /// The ids of the benchmarks that execute it; null where `benchmarks` is.
     executed_by: Option<Vec<&'r str>>,
 }
 
-#[derive(Serialize)]
+/// A function of one version.
+#[derive(Serialize, JsonSchema)]
 struct Sized<'r> {
+    /// Its demangled name, without hashes.
     name: &'r str,
+    /// Distinguishes functions of one name: a digest of the symbol.
+    #[schemars(regex(pattern = HASH))]
     instance: String,
     size_bytes: u64,
+    /// The size of its stack frame; null if that is unknown.
     stack_bytes: Option<u64>,
+    /// The ids of the benchmarks that execute it; null where `benchmarks` is.
     executed_by: Option<Vec<&'r str>>,
 }
 
-#[derive(Serialize)]
+/// The differences that a benchmark executes or reads.
+#[derive(Serialize, JsonSchema)]
 struct Reaching<'r> {
     id: &'r str,
     reach: ReachFields<'r>,
 }
 
-#[derive(Serialize)]
+/// A link input that could not be compared, and why.
+#[derive(Serialize, JsonSchema)]
 struct Input<'r> {
     input: &'r str,
     reason: String,

@@ -1,5 +1,6 @@
 //! What was found on a machine for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::DoctorReport;
@@ -9,19 +10,28 @@ use crate::{
     report::json::{Machine, document},
 };
 
-#[derive(Serialize)]
-struct Doctor<'r> {
+/// Sources of noise on this machine.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Doctor<'r> {
     machine: Machine<'r>,
+    /// What matters to comparisons, in a few words; null if nothing does.
     summary: Option<String>,
     findings: Vec<OfCheck<'r>>,
 }
 
-#[derive(Serialize)]
+/// The result of a check.
+#[derive(Serialize, JsonSchema)]
 struct OfCheck<'r> {
+    /// The name of the check.
     check: &'r str,
     found: &'r str,
+    /// Who can fix it: `ok`: nothing has to be fixed; `rbench`: rbench handles it; `user`: only the user can; `never`:
+    /// nobody can on this machine.
+    #[schemars(extend("enum" = ["ok", "rbench", "user", "never"]))]
     grade: &'static str,
+    /// Whether it may change or blur the result of a comparison.
     matters: bool,
+    /// How rbench handles it, the user's command, or why nothing can be done; null if all is well.
     advice: Option<&'r str>,
 }
 

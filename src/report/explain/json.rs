@@ -1,5 +1,6 @@
 //! The explanation for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ExplainReport;
@@ -8,61 +9,107 @@ use crate::{
     failure::Result,
     profile::{Callee, Code, Executed, FunctionDifference, Place},
     report::{
-        json::{Dependency, FullName, Version, document},
+        json::{Dependency, FullName, HASH, Version, document},
         reach::{Difference, ReachFields},
     },
 };
 
-#[derive(Serialize)]
-struct Explained<'r> {
+/// Where the difference of a benchmark's instructions comes from.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Explained<'r> {
     base: Version<'r>,
     head: Version<'r>,
     #[serde(flatten)]
     benchmark: FullName<'r>,
+    /// The instructions of one iteration in the base.
+    #[schemars(range(min = 0))]
     base_instructions: f64,
+    /// The instructions of one iteration in the head.
+    #[schemars(range(min = 0))]
     head_instructions: f64,
+    /// The additional instructions that no function with other machine code accounts for: other input, or another
+    /// environment.
     without_reason: f64,
+    /// The functions that either version executed while it was measured, those that explain most first. All numbers are
+    /// of one iteration.
     functions: Vec<FunctionFields<'r>>,
+    /// Its set-up included.
     reach: ReachFields<'r>,
+    /// The packages from elsewhere that the two versions use in different versions.
     dependencies: Vec<Dependency<'r>>,
 }
 
-#[derive(Serialize)]
+/// A function in both versions.
+#[derive(Serialize, JsonSchema)]
 struct FunctionFields<'r> {
+    /// Its demangled name, without hashes.
     name: &'r str,
-    /// Absent in a library.
+    /// Distinguishes functions of one name: a digest of the symbol, in the head if that executes it; null in a library.
+    #[schemars(regex(pattern = HASH))]
     instance: Option<String>,
+    /// The file of the shared library that it is in; null in the executable.
     library: Option<&'r str>,
+    /// How its machine code differs: `changed` also where only data that it refers to differs, `unknown` in libraries.
+    #[schemars(extend("enum" = ["same", "changed", "only-base", "only-head", "unknown"]))]
     code: &'static str,
+    /// The size of its code in the base; null unless it differs, or if the base lacks it.
     base_bytes: Option<u64>,
+    /// The size of its code in the head; null unless it differs, or if the head lacks it.
     head_bytes: Option<u64>,
+    /// The size of its stack frame in the base; null where `base_bytes` is, or if it is unknown.
     base_stack_bytes: Option<u64>,
+    /// The size of its stack frame in the head; null where `head_bytes` is, or if it is unknown.
     head_stack_bytes: Option<u64>,
+    /// null unless `code` is `changed`.
     difference: Option<Difference<'r>>,
+    /// null if the base does not call it.
     base: Option<ExecutedFields>,
+    /// null if the head does not call it.
     head: Option<ExecutedFields>,
+    /// The additional instructions that it accounts for: if its code differs, its own and those of functions that it
+    /// calls and whose code does not differ. Of all functions together, the difference of the totals.
     caused: f64,
+    /// The additional instructions that it executes itself. Of all functions together, the difference of the totals.
     #[serde(rename = "self")]
     own: f64,
+    /// The additional instructions that it executes together with its callees.
     inclusive: f64,
+    /// Functions that only the head's calls, the most instructions first.
     called_gained: Vec<CalleeFields<'r>>,
+    /// Functions that only the base's calls, the most instructions first.
     called_lost: Vec<CalleeFields<'r>>,
+    /// Where only one version calls it: the caller that it seems to be inlined into in the other one, which executes
+    /// about as many instructions more itself.
     inlined_into: Option<&'r str>,
 }
 
-#[derive(Serialize)]
+/// The instructions of a function in one version.
+#[derive(Serialize, JsonSchema)]
 struct ExecutedFields {
+    /// Instructions that it executes itself.
     #[serde(rename = "self")]
+    #[schemars(range(min = 0))]
     own: f64,
+    /// Instructions that it executes together with its callees; of functions that call each other in a circle, of the
+    /// whole circle.
+    #[schemars(range(min = 0))]
     inclusive: f64,
+    /// Instructions that it accounts for.
+    #[schemars(range(min = 0))]
     caused: f64,
+    /// The number of its calls.
+    #[schemars(range(min = 0))]
     calls: f64,
 }
 
-#[derive(Serialize)]
+/// A function that is called by one version only.
+#[derive(Serialize, JsonSchema)]
 struct CalleeFields<'r> {
     name: &'r str,
+    #[schemars(range(min = 0))]
     calls: f64,
+    /// The instructions of these calls.
+    #[schemars(range(min = 0))]
     inclusive: f64,
 }
 

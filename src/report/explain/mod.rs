@@ -2,7 +2,7 @@
 
 mod document;
 mod html;
-mod json;
+pub(super) mod json;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -1,7 +1,7 @@
 //! The report of `find`: which commits of a range changed which benchmarks.
 
 mod document;
-mod json;
+pub(super) mod json;
 #[cfg(test)]
 mod tests;
 mod words;

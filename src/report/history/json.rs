@@ -1,5 +1,6 @@
 //! The history for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -18,33 +19,45 @@ use crate::{
     stats::SessionVariance,
 };
 
-#[derive(Serialize)]
-struct History<'r> {
+/// The benchmarks over the stored versions.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct History<'r> {
     criteria: Criteria,
     warnings: Vec<String>,
+    /// The number of stored versions that are not shown.
     hidden: usize,
-    /// Oldest first.
+    /// The suspected changes by the course of values, oldest first: one for all benchmarks that may have changed at one
+    /// commit.
     events: Vec<Event<'r>>,
+    /// One for each metric.
     benchmarks: Vec<Benchmark<'r>>,
 }
 
-#[derive(Serialize)]
+/// A suspected change of one or several benchmarks.
+#[derive(Serialize, JsonSchema)]
 struct Event<'r> {
     #[serde(flatten)]
     place: Place<'r>,
+    /// The largest first.
+    #[schemars(length(min = 1))]
     changes: Vec<EventChange<'r>>,
 }
 
 /// The commits after the first, up to the second, as `A..B` of git.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Place<'r> {
+    /// The last version before the change that was measured, or that does the same as such a one.
     after: Version<'r>,
+    /// The first version after the change that was measured.
     until: Version<'r>,
+    /// With 95 % confidence, the change is after this version, …
     possible_after: Version<'r>,
+    /// … and not after this one.
     possible_until: Version<'r>,
 }
 
-#[derive(Serialize)]
+/// A suspected change of a benchmark.
+#[derive(Serialize, JsonSchema)]
 struct EventChange<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
@@ -54,25 +67,36 @@ struct EventChange<'r> {
     change: SuspectedFields,
 }
 
-/// Relative: 0.05 is 5 %.
-#[derive(Serialize)]
+/// A relative change of the level: 0.05 is 5 % more than before.
+#[derive(Serialize, JsonSchema)]
 struct SuspectedFields {
+    /// The relative change of the level: 0.05 is 5 % more than before; null if that was 0.
+    #[schemars(with = "Option<f64>")]
     estimate: f64,
+    /// The lower end of its interval.
+    #[schemars(with = "Option<f64>")]
     low: f64,
+    /// The upper end.
+    #[schemars(with = "Option<f64>")]
     high: f64,
 }
 
-#[derive(Serialize)]
+/// The verdict on the course of values.
+#[derive(Serialize, JsonSchema)]
 struct SeriesFields<'r> {
-    /// Absent where the course of values is not judged.
+    /// The number of versions that were compared; null without a verdict.
     versions: Option<usize>,
+    /// The probability that a course without a change looks as much as if it had one; 1 if that is more than 5 %.
+    #[schemars(range(min = 0, max = 1))]
     p: Option<f64>,
-    /// Why it is not judged.
+    /// Why there is no verdict.
     reason: Option<&'r str>,
+    /// The suspected changes, oldest first.
     changes: Vec<SeriesChange<'r>>,
 }
 
-#[derive(Serialize)]
+/// A suspected change of the level.
+#[derive(Serialize, JsonSchema)]
 struct SeriesChange<'r> {
     #[serde(flatten)]
     place: Place<'r>,
@@ -80,7 +104,8 @@ struct SeriesChange<'r> {
     change: SuspectedFields,
 }
 
-#[derive(Serialize)]
+/// A benchmark in one metric.
+#[derive(Serialize, JsonSchema)]
 struct Benchmark<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
@@ -88,34 +113,46 @@ struct Benchmark<'r> {
     metric: MetricFields<'r>,
     sessions: Option<Sessions>,
     series: SeriesFields<'r>,
+    /// Oldest first, in the order of the repository; none with --events.
     versions: Vec<Row<'r>>,
 }
 
-#[derive(Serialize)]
+/// The variation of a benchmark between experiments.
+#[derive(Serialize, JsonSchema)]
 struct Sessions {
     /// Relative: 0.005 is 0.5 %.
+    #[schemars(range(min = 0))]
     standard_deviation: f64,
+    #[schemars(range(min = 0))]
     degrees_of_freedom: f64,
+    /// The number of versions that were measured more than once.
     repeats: usize,
 }
 
-#[derive(Serialize)]
+/// A version of a benchmark's history.
+#[derive(Serialize, JsonSchema)]
 struct Row<'r> {
     version: Version<'r>,
+    /// Whether the repository still has its commit.
     in_repository: bool,
+    /// When its experiment began, in seconds since 1970-01-01 UTC.
     measured_seconds: f64,
     machine: Machine<'r>,
     /// The first line of `rustc -vV`.
     toolchain: &'r str,
     #[serde(flatten)]
     measured: Measured,
+    /// The value; of a version that was not measured because it does the same as one before it, the value of that one.
     result: Option<Estimate>,
+    /// Why it failed, if it did.
     failure: Option<&'r str>,
+    /// Why the benchmark chose not to run; null if it did not.
     skipped: Option<&'r str>,
     against: Option<AgainstFields<'r>>,
 }
 
-#[derive(Serialize)]
+/// The comparison with a version before it.
+#[derive(Serialize, JsonSchema)]
 struct AgainstFields<'r> {
     version: Version<'r>,
     relation: Relation,

@@ -5,12 +5,13 @@ mod compared;
 mod document;
 mod html;
 mod html_row;
-mod json;
+pub(super) mod json;
 mod series;
 pub(super) mod sparkline;
 
 use std::{rc::Rc, time::SystemTime};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 pub use series::{Event, Place, Series, SuspectedChange};
 
@@ -108,15 +109,15 @@ pub struct Against {
     pub row: JudgedRow,
 }
 
-/// How two versions were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How two versions were measured. Conditions are the machine, the settings and the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// In one experiment, interleaved.
     SameExperiment,
-    /// In two experiments on the same machine with the same settings.
+    /// In two experiments under the same conditions.
     AcrossExperiments,
-    /// On different machines or with different settings.
+    /// Under different conditions.
     DifferentConditions,
 }
 

@@ -1,26 +1,30 @@
 //! The benchmarks of a version for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ListReport;
 use crate::{
     failure::Result,
-    model,
+    model::{self, HarnessKind},
     report::json::{FailedTarget, FullName, Version, document},
 };
 
-#[derive(Serialize)]
-struct List<'r> {
+/// The benchmarks of a version.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct List<'r> {
     version: Version<'r>,
+    /// In the order of definition.
     benchmarks: Vec<Benchmark<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
 }
 
-#[derive(Serialize)]
+/// A benchmark. Parts of its name are null where the harness does not report them.
+#[derive(Serialize, JsonSchema)]
 struct Benchmark<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
-    harness: &'static str,
+    harness: HarnessKind,
     group: Option<&'r str>,
     function: Option<&'r str>,
     parameter: Option<&'r str>,
@@ -29,7 +33,7 @@ struct Benchmark<'r> {
 impl ListReport {
     pub(super) fn write_json(&self) -> Result<String> {
         let benchmarks = self.targets.iter().flat_map(|(harness, benchmarks)| {
-            benchmarks.iter().map(|benchmark| Benchmark::new(harness.name(), benchmark))
+            benchmarks.iter().map(|benchmark| Benchmark::new(*harness, benchmark))
         });
         document(&List {
             version: (&self.version).into(),
@@ -40,7 +44,7 @@ impl ListReport {
 }
 
 impl<'r> Benchmark<'r> {
-    fn new(harness: &'static str, benchmark: &'r model::Benchmark) -> Self {
+    fn new(harness: HarnessKind, benchmark: &'r model::Benchmark) -> Self {
         let name = &benchmark.name;
         Self {
             id: benchmark.into(),

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::MOST_EXECUTIONS;
 use crate::{
     judge::Interleaving,
@@ -56,7 +59,8 @@ pub struct Expected {
 }
 
 /// What the variance of a change is estimated from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// The differences of a stored comparison, of this version or of others.
     Compared,

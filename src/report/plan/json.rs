@@ -1,8 +1,9 @@
 //! A plan for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{BUILDS, Costs, PlanReport, PlannedBenchmark, Suggestion, document::shares};
+use super::{BUILDS, Basis, Costs, PlanReport, PlannedBenchmark, Suggestion, document::shares};
 use crate::{
     model::Dimensions,
     report::json::{
@@ -11,107 +12,147 @@ use crate::{
     stats::{Levels, impact::Impact, plan::Optimum},
 };
 
-/// A plan.
-#[derive(Serialize)]
-pub(super) struct Plan<'r> {
+/// The sizes of experiments that follow from stored results.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Plan<'r> {
     version: Version<'r>,
     criteria: Criteria,
+    /// The wanted half-width of the relative interval of a change; null where changes of the min-effect are to be seen.
     half_width: Option<f64>,
     benchmarks: Vec<Benchmark<'r>>,
     suggestion: Suggested<'r>,
+    /// Benchmarks without usable results.
     failures: Vec<Failed<'r>>,
     failed_targets: Vec<FailedTarget<'r>>,
 }
 
-#[derive(Serialize)]
+/// A benchmark in one metric.
+#[derive(Serialize, JsonSchema)]
 struct Benchmark<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
     #[serde(flatten)]
     metric: MetricFields<'r>,
+    /// The identity of the experiment that measured it.
     experiment: &'r str,
+    /// When that began, in seconds since 1970-01-01 UTC.
     begun_seconds: f64,
-    /// What was measured of each build and execution, on average.
+    /// Of each build and execution, on average.
     dimensions: Dimensions,
     #[serde(flatten)]
     measured: Measured,
     result: Estimate,
-    /// `T_V²`, `T_B²` and `T_E²`, in the squared unit.
+    /// The unbiased components `T_V²`, `T_B²` and `T_E²` of the variance of means, in the squared unit. They may be
+    /// negative; null where they are unknown.
     components: ByLevel<Option<f64>>,
-    /// Of the sum of these, those below 0 counted as 0.
+    /// Of the sum of the components, those below 0 counted as 0.
     shares: ByLevel<f64>,
     impact: ImpactFactors,
     costs: CostFields,
-    /// (23), of means.
+    /// m0 and n0 by (23) of Kalibera et al. 2006, before rounding; null where a component is unknown.
     best_for_means: Best<Option<Repetitions>>,
-    /// For the estimator in use.
+    /// For the estimator in use; null where it is unknown.
     best: Best<Option<usize>>,
-    basis: Option<&'static str>,
+    /// The basis of `detectable`.
+    basis: Option<Basis>,
+    /// With the suggested number of executions.
     detectable: Vec<Detectable>,
+    /// The number of builds that is needed; null if it is more than is ever suggested.
+    #[schemars(range(min = 2))]
     builds: Option<usize>,
 }
 
-#[derive(Serialize)]
+/// A value for each level of an experiment.
+#[derive(Serialize, JsonSchema)]
 struct ByLevel<T> {
     builds: T,
     executions: T,
     measurements: T,
 }
 
-#[derive(Serialize)]
+/// Impact factors; null where they are infinite, or the shape of the data does not allow them.
+#[derive(Serialize, JsonSchema)]
 struct ImpactFactors {
     builds: Option<f64>,
     executions: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// The costs of repetition.
+#[derive(Serialize, JsonSchema)]
 struct CostFields {
+    /// Of one build of the bench target.
+    #[schemars(range(min = 0))]
     link_seconds: f64,
+    /// The number of benchmarks that share it.
+    #[schemars(range(min = 1))]
     link_shared_by: u32,
+    /// Of an execution, all but its measurements: start, warm-up, end.
+    #[schemars(range(min = 0))]
     start_seconds: f64,
+    #[schemars(range(min = 0))]
     measurement_seconds: f64,
 }
 
-#[derive(Serialize)]
+/// The best numbers of repetitions.
+#[derive(Serialize, JsonSchema)]
 struct Best<T> {
     executions: T,
     measurements: T,
 }
 
 /// A number of repetitions, or that there is no best one.
-#[derive(Serialize)]
-#[serde(untagged)]
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 enum Repetitions {
+    /// The level above does not vary.
+    Many,
+    /// Neither this level nor the one above varies.
+    Any,
+    #[serde(untagged)]
     Number(f64),
-    Word(&'static str),
 }
 
-/// What a number of builds would flag with a power of 80 %.
-#[derive(Serialize)]
+/// The power of a number of builds.
+#[derive(Serialize, JsonSchema)]
 struct Detectable {
+    #[schemars(range(min = 2))]
     builds: usize,
+    /// The smallest relative change that a fixed plan with so many builds in each stage reports with a power of 80 %.
     change: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// The suggested sizes of experiments.
+#[derive(Serialize, JsonSchema)]
 struct Suggested<'r> {
+    #[schemars(range(min = 2))]
     builds: Option<usize>,
+    #[schemars(range(min = 1))]
     executions: Option<usize>,
+    /// Of executions that run alone.
+    #[schemars(range(min = 1))]
     measurements: Option<usize>,
+    /// Benchmarks that need more builds than most.
     own: Vec<Own<'r>>,
+    /// Benchmarks that need more builds than are ever suggested.
     beyond: Vec<FullName<'r>>,
+    /// About how long one version takes.
+    #[schemars(range(min = 0))]
     seconds: f64,
+    /// The lines for bench.toml.
     toml: String,
 }
 
-#[derive(Serialize)]
+/// A benchmark with a number of builds of its own.
+#[derive(Serialize, JsonSchema)]
 struct Own<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
+    #[schemars(range(min = 2))]
     builds: usize,
 }
 
-#[derive(Serialize)]
+/// A benchmark without usable results, and why.
+#[derive(Serialize, JsonSchema)]
 struct Failed<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
@@ -170,7 +211,7 @@ impl PlanReport {
                 measurements: one.best_measurements.map(Repetitions::from),
             },
             best: Best { executions: one.executions, measurements: one.measurements },
-            basis: one.expected.map(|expected| expected.basis.name()),
+            basis: one.expected.map(|expected| expected.basis),
             detectable: detectable.into(),
             builds: one.builds_for(self.half_width, executions),
         }
@@ -209,8 +250,8 @@ impl From<Optimum> for Repetitions {
     fn from(optimum: Optimum) -> Self {
         match optimum {
             Optimum::About(number) => Self::Number(number),
-            Optimum::Unlimited => Self::Word("many"),
-            Optimum::Indifferent => Self::Word("any"),
+            Optimum::Unlimited => Self::Many,
+            Optimum::Indifferent => Self::Any,
         }
     }
 }

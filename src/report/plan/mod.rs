@@ -3,7 +3,7 @@
 
 mod benchmark;
 mod document;
-mod json;
+pub(super) mod json;
 mod suggestion;
 mod toml;
 

@@ -15,8 +15,6 @@ use crate::{
     stats::{Assessment, Estimator, Measurements, Outlook, Pairing, Summary, impact::Impact},
 };
 
-const SCHEMA: &str = include_str!("../../../schemas/plan.json");
-
 /// A benchmark of five builds of four executions of twenty measurements, in which builds differ by `layout`,
 /// executions by `start` and measurements by `noise`, shares of the value.
 fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
@@ -104,7 +102,7 @@ fn a_plan_for_a_web_page_has_the_same_tables() {
 #[test]
 fn a_program_reads_what_the_schema_says_and_names_steer_nothing() {
     for half_width in [None, Some(0.005)] {
-        assert_keeps(SCHEMA, &report(HOSTILE, half_width));
+        assert_keeps("plan", &report(HOSTILE, half_width));
         assert_harmless(&report(HOSTILE, half_width));
     }
 }

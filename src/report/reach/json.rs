@@ -1,41 +1,60 @@
 //! What a benchmark reaches, for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     code::{Cause, Name},
     reach::{Reach, ReachedFunction},
+    report::json::HASH,
 };
 
-/// What of the differences a benchmark executes or reads.
-#[derive(Serialize)]
+/// The impact of the differences between the versions on a benchmark: those that it executes or reads.
+#[derive(Serialize, JsonSchema)]
 pub struct ReachFields<'r> {
+    /// The functions that differ and that it enters, in either version.
     functions: Vec<ReachedFields<'r>>,
+    /// The files that it reads and that differ, below the root of the repository.
     files: &'r [String],
+    /// The environment variables that it reads and that differ.
     variables: &'r [String],
+    /// Why it may execute or read more than is known.
     doubts: &'r [String],
 }
 
-/// A function that it enters.
-#[derive(Serialize)]
+/// A function that differs and that the benchmark enters.
+#[derive(Serialize, JsonSchema)]
 struct ReachedFields<'r> {
+    /// Its demangled name, without hashes.
     name: &'r str,
+    /// Distinguishes functions of one name: a digest of the symbol, in the head if that has it.
+    #[schemars(regex(pattern = HASH))]
     instance: String,
+    /// null if the base lacks it.
     base_size_bytes: Option<u64>,
+    /// null if the head lacks it.
     head_size_bytes: Option<u64>,
+    /// The size of its stack frame in the base; null if that is unknown, or the base lacks it.
     base_stack_bytes: Option<u64>,
+    /// The size of its stack frame in the head; null if that is unknown, or the head lacks it.
     head_stack_bytes: Option<u64>,
+    /// Whether it is entered after the clock was first read; otherwise only in set-up.
     while_measuring: bool,
     #[serde(flatten)]
     difference: Difference<'r>,
 }
 
-/// What of a function differs.
-#[derive(Serialize)]
+/// The difference between two versions of a function.
+#[derive(Serialize, JsonSchema)]
 pub struct Difference<'r> {
+    /// Whether its code differs, or only the data that it refers to.
+    #[schemars(extend("enum" = ["code", "data"]))]
     differs: &'static str,
+    /// The static whose contents differ, where only data does and it has a name.
     data: Option<&'r str>,
+    /// The functions that only the head's refers to.
     callees_gained: Vec<&'r str>,
+    /// The functions that only the base's refers to: inlined, or not called any more.
     callees_lost: Vec<&'r str>,
 }
 

@@ -1,5 +1,6 @@
 //! The self-test for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CONFIDENCE, SelftestReport, Way};
@@ -14,112 +15,161 @@ use crate::{
     stats::{self, noise},
 };
 
-#[derive(Serialize)]
-struct Selftest<'r> {
+/// Comparisons of a version with itself.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Selftest<'r> {
+    /// The version of rbench.
     rbench: &'static str,
+    /// The version that was compared with itself.
     version: Version<'r>,
     machine: Machine<'r>,
     criteria: Criteria,
+    /// Whether the first way is fit. The exit code is 1 if not.
     fit: bool,
+    /// The number of comparisons of each way.
     repetitions: usize,
+    /// The benchmarks that were measured.
     benchmarks: Vec<FullName<'r>>,
+    /// Benchmarks that were not measured, since the compiler makes other code of something that they execute in the two
+    /// versions.
     left_out: Vec<FullName<'r>>,
-    same_programs: Vec<Target<'r>>,
+    /// Bench targets that are the same programs in both versions, since the linker removes the function in which they
+    /// differ.
+    same_programs: &'r [BenchTarget],
+    /// What makes the results less certain.
     warnings: Vec<WarningFields>,
+    /// The first one is that which `compare` uses.
     ways: Vec<WayFields<'r>>,
     against: Option<Against>,
     failed_targets: Vec<FailedTarget<'r>>,
 }
 
-#[derive(Serialize)]
-struct Target<'r> {
-    package: &'r str,
-    target: &'r str,
-}
-
-impl<'r> From<&'r BenchTarget> for Target<'r> {
-    fn from(BenchTarget { package, target }: &'r BenchTarget) -> Self {
-        Self { package, target }
-    }
-}
-
-#[derive(Serialize)]
+/// One way of measuring.
+#[derive(Serialize, JsonSchema)]
 struct WayFields<'r> {
     interleave: Interleave,
     dimensions: Dimensions,
+    /// Linking included.
+    #[schemars(range(min = 0))]
     took_seconds: f64,
+    /// Whether its verdicts can be trusted.
     fit: bool,
-    findings: Vec<&'static str>,
+    /// The most important first.
+    findings: Vec<Finding>,
+    /// Rows with a verdict: a benchmark in a repetition each, in its first metric.
     rows: usize,
+    /// Rows that were measured in turns.
     rows_in_turns: usize,
+    /// Rows that failed or skipped themselves.
     rows_not_judged: usize,
+    /// The rate at which the first stage may flag what did not change.
+    #[schemars(range(min = 0, max = 1))]
     promised: f64,
+    /// Rows that the first stage flagged: false alarms.
     flagged: Rate,
+    /// Rows that were reported as regressed, by mistake.
     regressed: usize,
+    /// Rows that were reported as improved, by mistake.
     improved: usize,
+    /// Repetitions in which any row was reported as regressed.
     comparisons_with_regressions: usize,
+    /// Repetitions in which any row was reported as improved.
     comparisons_with_improvements: usize,
+    /// Rows that were shown to be unchanged.
     unchanged: Rate,
     p_values: Option<PValues>,
     order: Option<Order>,
     serial: Option<Serial>,
+    /// Pairs of executions beyond 5 median absolute deviations from the median of their benchmark; 0.07 % if they were
+    /// normal.
     far_pairs: Rate,
     noise_floors: Vec<NoiseFloor<'r>>,
 }
 
-/// So many of so many, with the interval of the true rate at 95 %.
-#[derive(Serialize)]
+/// A proportion, with the 95 % interval of Clopper and Pearson of the true rate.
+#[derive(Serialize, JsonSchema)]
 struct Rate {
     count: usize,
     of: usize,
+    #[schemars(range(min = 0, max = 1))]
     low: f64,
+    #[schemars(range(min = 0, max = 1))]
     high: f64,
 }
 
-#[derive(Serialize)]
+/// How far the p values of the first stage are from uniform, by Kolmogorov and Smirnov.
+#[derive(Serialize, JsonSchema)]
 struct PValues {
     count: usize,
+    /// The square root of count times the larger of the two distances; above 1.36 for 5 % of uniform samples.
+    #[schemars(range(min = 0))]
     statistic: f64,
+    /// The largest excess of the share of p values below a value over that value.
+    #[schemars(range(min = 0, max = 1))]
     too_small: f64,
+    /// The largest deficit.
+    #[schemars(range(min = 0, max = 1))]
     too_large: f64,
 }
 
-#[derive(Serialize)]
+/// Whether the second execution of a pair takes longer.
+#[derive(Serialize, JsonSchema)]
 struct Order {
+    /// The number of pairs of executions.
     pairs: usize,
+    /// By how much the second takes longer, on the log scale.
     mean: f64,
+    /// The mean divided by its standard error.
     t: f64,
+    /// The two-sided p value.
+    #[schemars(range(min = 0, max = 1))]
     p: f64,
 }
 
-#[derive(Serialize)]
+/// Whether pairs of executions that follow each other are alike.
+#[derive(Serialize, JsonSchema)]
 struct Serial {
+    /// The number of such pairs.
     neighbours: usize,
+    /// The autocorrelation at lag 1.
     correlation: f64,
+    /// How far from 0 chance brings it in 95 % of cases.
+    #[schemars(range(min = 0))]
     by_chance: f64,
 }
 
-#[derive(Serialize)]
+/// The smallest changes of a benchmark that are found.
+#[derive(Serialize, JsonSchema)]
 struct NoiseFloor<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
+    /// The standard deviation of the difference of a pair of builds, on the log scale: 0.01 is 1 %.
+    #[schemars(range(min = 0))]
     deviation: f64,
+    /// The smallest change of interest in this benchmark.
+    #[schemars(range(min = 0))]
     min_effect: f64,
     detectable: Vec<Detectable>,
 }
 
-#[derive(Serialize)]
+/// The smallest relative change that so many builds flag with a power of 80 %.
+#[derive(Serialize, JsonSchema)]
 struct Detectable {
     builds: usize,
+    #[schemars(range(min = 0))]
     change: f64,
 }
 
-#[derive(Serialize)]
+/// The verdicts of another tool on the same benchmarks, measured as often.
+#[derive(Serialize, JsonSchema)]
 struct Against {
+    #[schemars(extend("const" = "criterion"))]
     tool: &'static str,
+    /// Benchmarks that it reported as changed.
     changed: Rate,
     regressed: usize,
     improved: usize,
+    #[schemars(range(min = 0))]
     took_seconds: f64,
 }
 
@@ -134,7 +184,7 @@ impl SelftestReport {
             repetitions: self.repetitions,
             benchmarks: self.benchmarks.iter().map(FullName::from).collect(),
             left_out: self.left_out.iter().map(FullName::from).collect(),
-            same_programs: self.same_programs.iter().map(Target::from).collect(),
+            same_programs: &self.same_programs,
             warnings: self.warnings.iter().map(WarningFields::from).collect(),
             ways: self.ways.iter().map(WayFields::from).collect(),
             against: self.criterion.map(|criterion| Against {
@@ -163,7 +213,7 @@ impl<'r> From<&'r Way> for WayFields<'r> {
             dimensions: *dimensions,
             took_seconds: took.as_secs_f64(),
             fit: fitness.is_fit(),
-            findings: fitness.findings().into_iter().map(name).collect(),
+            findings: fitness.findings(),
             rows: fitness.rows,
             rows_in_turns: fitness.in_turns,
             rows_not_judged: fitness.unjudged,
@@ -213,17 +263,5 @@ impl<'r> From<&'r Floor> for NoiseFloor<'r> {
             min_effect: *min_effect,
             detectable: detectable.map(|(builds, change)| Detectable { builds, change }).collect(),
         }
-    }
-}
-
-const fn name(finding: Finding) -> &'static str {
-    match finding {
-        Finding::TooManyFlagged => "too_many_flagged",
-        Finding::TooManyReported => "too_many_reported",
-        Finding::SmallP => "small_p_values",
-        Finding::Noisy => "noisy",
-        Finding::Order => "order_effect",
-        Finding::Serial => "serial_correlation",
-        Finding::Nothing => "nothing_judged",
     }
 }

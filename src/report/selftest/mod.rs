@@ -1,7 +1,7 @@
 //! The report of `selftest`: whether this machine is fit to judge, and what its noise is like.
 
 mod document;
-mod json;
+pub(super) mod json;
 mod tables;
 mod words;
 

@@ -1,8 +1,9 @@
 //! A stored version for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
+use super::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment};
 use crate::{
     code::Digest,
     model::{Dimensions, Layout, Sameness, Stage},
@@ -13,42 +14,53 @@ use crate::{
         },
         shares::Shares,
     },
-    stats::{Components, LayoutTest, Summary, impact::Impact},
+    stats::{Components, LayoutTest, Summary},
 };
 
-/// A version.
-#[derive(Serialize)]
-pub(super) struct Shown<'r> {
+/// The stored results of a version.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Shown<'r> {
     version: Version<'r>,
     criteria: Criteria,
+    /// Oldest first.
     experiments: Vec<Experiment<'r>>,
+    /// The newest results of each, one for each metric.
     benchmarks: Vec<Benchmark<'r>>,
 }
 
-#[derive(Serialize)]
+/// An experiment that the version was part of.
+#[derive(Serialize, JsonSchema)]
 struct Experiment<'r> {
     identity: &'r str,
+    /// In seconds since 1970-01-01 UTC.
     begun_seconds: f64,
+    /// In seconds since 1970-01-01 UTC; null if unfinished.
     finished_seconds: Option<f64>,
+    /// The version of rbench.
     rbench: &'r str,
     machine: Machine<'r>,
+    /// The output of `rustc -vV`.
     toolchain: &'r str,
+    /// All settings.
     settings: &'r serde_json::Value,
     dimensions: Dimensions,
     seed: u64,
+    /// The other versions of the experiment.
     others: Vec<Version<'r>>,
+    /// Why it could not be built; null if it could.
     failure: Option<&'r str>,
 }
 
-#[derive(Serialize)]
+/// A benchmark in one metric.
+#[derive(Serialize, JsonSchema)]
 struct Benchmark<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
     #[serde(flatten)]
     metric: MetricFields<'r>,
-    /// The index of the experiment.
+    /// The index of its experiment.
     experiment: usize,
-    /// What the result, the variance and the impact factors are of.
+    /// The stage that decides: `result`, `variance`, `layout_test` and `impact` are of its builds.
     stage: Stage,
     #[serde(flatten)]
     measured: Measured,
@@ -56,43 +68,46 @@ struct Benchmark<'r> {
     variance: Option<Shares>,
     layout_test: Option<LayoutTestFields>,
     throughput: Vec<Throughput>,
+    /// The peak resident memory over all executions.
     peak_memory_bytes: Option<u64>,
+    /// Why executions failed.
     failures: &'r [String],
+    /// Why the benchmark chose not to run; null if it did not.
     skipped: Option<&'r str>,
+    /// Why it was not measured in this version; null: it was.
     unmeasured: Option<Sameness>,
-    impact: ImpactFields,
+    impact: ImpactFactors,
+    /// Only if requested.
     builds: Vec<Build>,
 }
 
-/// The F test of "layouts have no effect".
-#[derive(Serialize)]
+/// The F test of no effect of layouts.
+#[derive(Serialize, JsonSchema)]
 struct LayoutTestFields {
+    /// null where infinite.
+    #[schemars(with = "Option<f64>")]
     f: f64,
     degrees_of_freedom: [f64; 2],
+    #[schemars(range(min = 0, max = 1))]
     p: f64,
 }
 
-#[derive(Serialize)]
-struct ImpactFields {
-    executions: Option<Factors>,
-    builds: Option<Factors>,
-}
-
-#[derive(Serialize)]
-struct Factors {
-    factor: f64,
-    without_shift: f64,
-}
-
-#[derive(Serialize)]
+/// A build and its values.
+#[derive(Serialize, JsonSchema)]
 struct Build {
+    #[schemars(range(min = 1))]
     seed: u32,
     stage: Stage,
     layout: Option<Layout>,
+    /// Of its loadable sections.
     digest: Option<Digest>,
+    /// In the unit of the metric.
     value: f64,
+    /// Whether it is an outlier on the slow side.
     slow: bool,
+    /// The estimate of each, in the order of rounds.
     executions: Vec<f64>,
+    /// The peak resident memory over its executions.
     peak_memory_bytes: Option<u64>,
     cpu_seconds: f64,
 }
@@ -124,10 +139,7 @@ impl ShowReport {
             failures: &shown.failures,
             skipped: shown.skipped.as_deref(),
             unmeasured: shown.unmeasured,
-            impact: ImpactFields {
-                executions: shown.impact.executions.as_ref().map(Factors::from),
-                builds: shown.impact.builds.as_ref().map(Factors::from),
-            },
+            impact: shown.impact,
             builds: shown.builds.iter().map(Build::from).collect(),
         }
     }
@@ -154,12 +166,6 @@ impl<'r> From<&'r ShownExperiment> for Experiment<'r> {
 impl From<LayoutTest> for LayoutTestFields {
     fn from(LayoutTest { f, freedom, p }: LayoutTest) -> Self {
         Self { f, degrees_of_freedom: freedom, p }
-    }
-}
-
-impl From<&Impact> for Factors {
-    fn from(Impact { factor, without_shift, .. }: &Impact) -> Self {
-        Self { factor: *factor, without_shift: *without_shift }
     }
 }
 

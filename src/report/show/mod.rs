@@ -1,8 +1,8 @@
 //! The report of `show`: the stored results of one version.
 
 mod document;
-mod json;
-mod range;
+pub(super) mod json;
+pub(super) mod range;
 
 use std::{
     rc::Rc,
@@ -10,6 +10,8 @@ use std::{
 };
 
 pub use range::{RangeComparison, RangeReport};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Report,
@@ -106,9 +108,9 @@ pub struct ShownBenchmark {
     pub builds: Vec<ShownBuild>,
 }
 
-/// How much starting the program and building it spread the measurements; absent where that was not
-/// requested, or the shape of the data does not allow it.
-#[derive(Clone, Copy, Debug, Default)]
+/// The impact of starting the program and of building it on measurements; absent where that was not requested, or the
+/// shape of the data does not allow it.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ImpactFactors {
     /// Of starting the program again.
     pub executions: Option<Impact>,

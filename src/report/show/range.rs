@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ShowReport, ShownBenchmark, json::Shown};
@@ -152,11 +153,6 @@ impl Report for RangeReport {
     }
 
     fn json(&self) -> Result<String> {
-        #[derive(Serialize)]
-        struct Range<'r> {
-            versions: Vec<Shown<'r>>,
-            comparisons: Vec<ComparisonFields<'r>>,
-        }
         document(&Range {
             versions: self.versions.iter().map(ShowReport::fields).collect(),
             comparisons: self.comparisons.iter().map(ComparisonFields::from).collect(),
@@ -164,18 +160,32 @@ impl Report for RangeReport {
     }
 }
 
-#[derive(Serialize)]
+/// The versions of a range.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Range<'r> {
+    /// The newest first.
+    versions: Vec<Shown<'r>>,
+    /// In the order in which they were made.
+    comparisons: Vec<ComparisonFields<'r>>,
+}
+
+/// The comparison of two versions.
+#[derive(Serialize, JsonSchema)]
 struct ComparisonFields<'r> {
     base: VersionFields<'r>,
     head: VersionFields<'r>,
+    /// By both stages.
     changes: Vec<ChangedFields<'r>>,
+    /// The number of inconclusive verdicts.
     inconclusive: usize,
 }
 
-#[derive(Serialize)]
+/// A benchmark that costs more or less in the head.
+#[derive(Serialize, JsonSchema)]
 struct ChangedFields<'r> {
     #[serde(flatten)]
     id: FullName<'r>,
+    /// null if the verdict is about the benchmark as a whole.
     metric: Option<&'r str>,
     verdict: VerdictKind,
     change: Option<Change>,

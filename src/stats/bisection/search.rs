@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Answer, Decision, Estimate, Finding, Known, Measured, Pair, decide};
 
 /// What a search must know next.
@@ -61,15 +64,16 @@ impl Found {
 }
 
 /// Why a search ended where it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It was compared with the one before it, and changed.
+    /// The commits, of which only the last can be compared, were compared with the one before them, and changed.
     Shown,
-    /// Neither half of the commits is shown to hold it: it may be the work of several.
+    /// Neither half of the commits alone is shown to have changed: it may be the work of several.
     Spread,
-    /// The comparison of what was left did not show it.
+    /// Their own comparison does not show the change that other comparisons leave for them.
     NotShown,
-    /// The search was stopped.
+    /// The budget ended the search.
     Stopped,
 }
 

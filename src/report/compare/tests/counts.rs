@@ -27,7 +27,7 @@ fn a_change_from_nothing_has_no_percentage_in_any_format() {
     for text in [text, markdown, page] {
         assert!(!text.contains("inf ") && !text.contains("100000"), "{text}");
     }
-    assert_keeps(SCHEMA, &report);
+    assert_keeps("compare", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let change = &json["benchmarks"][0]["change"];
     assert_eq!([&change["estimate"], &change["low"], &change["high"]], [&Value::Null; 3]);
@@ -50,7 +50,7 @@ fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
         counted(&metric, "same", 1000.0, 1100.0),
     ];
     let report = ComparisonReport { rows, ..nothing() };
-    assert_keeps(SCHEMA, &report);
+    assert_keeps("compare", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let of = |id: &str| {
         let rows = json["benchmarks"].as_array().unwrap();

@@ -1,0 +1,85 @@
+//! The schemas of the JSON of all reports: `schemas/` has what follows from the types that are serialized.
+
+use std::{env, fs, path::Path};
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
+use serde_json::Value;
+
+use super::{
+    build, compare, diagnose, diff, doctor, explain, find, history, json::Versioned, list, plan,
+    selftest, show,
+};
+
+/// Every file with its schema.
+fn all() -> [(&'static str, Schema); 13] {
+    [
+        ("build", schema::<build::json::Builds<'_>>("build")),
+        ("compare", schema::<compare::json::Comparison<'_>>("compare")),
+        ("diagnose", schema::<diagnose::json::Fields<'_>>("diagnose")),
+        ("diff", schema::<diff::json::Diff<'_>>("diff")),
+        ("doctor", schema::<doctor::json::Doctor<'_>>("doctor")),
+        ("explain", schema::<explain::json::Explained<'_>>("explain")),
+        ("find", schema::<find::json::Find<'_>>("find")),
+        ("history", schema::<history::json::History<'_>>("history")),
+        ("list", schema::<list::json::List<'_>>("list")),
+        ("plan", schema::<plan::json::Plan<'_>>("plan")),
+        ("run-range", schema::<show::range::Range<'_>>("run A..B")),
+        ("selftest", schema::<selftest::json::Selftest<'_>>("selftest")),
+        ("show", schema::<show::json::Shown<'_>>("show")),
+    ]
+}
+
+fn schema<T: JsonSchema>(command: &str) -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(finish);
+    let mut schema = settings.into_generator().into_root_schema_for::<Versioned<T>>();
+    let title = format!("What `cargo rbench {command} --format json` prints");
+    schema.insert("title".to_owned(), title.into());
+    schema
+}
+
+/// Closes every object, so that an undocumented key is found, and takes the first paragraph of each description.
+fn finish(schema: &mut Schema) {
+    transform_subschemas(&mut finish, schema);
+    // The widths of numbers in Rust.
+    schema.remove("format");
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let first = text.split("\n\n").next().unwrap_or_default();
+        *text = first.replace('\n', " ");
+    }
+    if schema.get("properties").is_some() {
+        let is_flattened = open_variants(schema);
+        let closed = if is_flattened { "unevaluatedProperties" } else { "additionalProperties" };
+        schema.insert(closed.to_owned(), false.into());
+    }
+}
+
+/// Opens the variants of an enum that is flattened into this object, which has other keys as well. Whether there are any.
+fn open_variants(schema: &mut Schema) -> bool {
+    let mut found = false;
+    for key in ["oneOf", "anyOf"] {
+        let variants = schema.get_mut(key).and_then(Value::as_array_mut);
+        for variant in variants.into_iter().flatten() {
+            let Ok(variant) = variant.try_into() else { continue };
+            let variant: &mut Schema = variant;
+            variant.remove("additionalProperties");
+            open_variants(variant);
+            found = true;
+        }
+    }
+    found
+}
+
+/// With `INSTA_UPDATE=always`, as for snapshots, the files are written.
+#[test]
+fn schemas_follow_from_the_types() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    for (name, schema) in all() {
+        let path = folder.join(name).with_extension("json");
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+            fs::write(&path, &text).unwrap();
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == text, "{name}.json is outdated: INSTA_UPDATE=always cargo test schemas");
+    }
+}
