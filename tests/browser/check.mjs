@@ -210,7 +210,7 @@ await check("a reader saves the data", async () => {
     const file = await download;
     assert(file.suggestedFilename().endsWith(".json"));
     const json = JSON.parse(readFileSync(await file.path(), "utf8"));
-    assert.equal(json.schema_version, 2);
+    assert.equal(json.schema_version, 1);
     assert((json.benchmarks || json.functions).length > 0, name);
     await close(at);
   }
