@@ -7,8 +7,8 @@ use crate::{
     build::changed_dependencies,
     cli::{CompareArgs, ExperimentArgs, FailOn, TargetArgs, VerdictArgs},
     compare::{
-        Acceptances, Counts, Event, Observer as _, Selection, Stages, benchmarks_only_in, counts,
-        explanations, release, suspicious_builds,
+        Acceptances, Counts, Event, Observer as _, Outcome, Selection, Stages, Warning,
+        benchmarks_only_in, counts, explanations, release, suspicious_builds,
     },
     console::{Console, announcement},
     experiment::{Begun, ExperimentSettings, ListedVersion, Runner},
@@ -18,7 +18,7 @@ use crate::{
     model::{BenchTarget, Benchmark, Sameness},
     process::{Interrupt, Kept},
     project::Project,
-    report::compare::{ComparisonReport, Warning},
+    report::compare::ComparisonReport,
     settings::{Gate, Patience, Purpose, VerdictSettings, deciding},
     shell::CommandLine as _,
     stats::Verdict,
@@ -35,35 +35,38 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(kept)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, &console)?;
-    let Some(report) = report(&project, args, args.report.has_page(), &console, &interrupt)? else {
+    let has_page = args.report.has_page();
+    let Some(outcome) = compared(&project, args, has_page, &console, &interrupt)? else {
         return Ok(Exit::Success);
     };
-    output.write(&report)?;
+    let policy = policy(&project, &args.verdict);
+    let exit = outcome.exit(&policy);
+    output.write(&report(outcome, policy, args))?;
     if !args.stored {
         announcement::finished(&console, start);
     }
-    Ok(report.exit())
+    Ok(exit)
 }
 
 /// The comparison as it was typed, in this project, of what is stored or by measuring; none if only the plan is wanted.
 /// With `has_page`, it becomes a web page as well.
-pub fn report(
+pub fn compared(
     project: &Project,
     args: &CompareArgs,
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
-) -> Result<Option<ComparisonReport>> {
-    let mut report = if args.stored {
-        Some(stored::report(project, args, console)?)
+) -> Result<Option<Outcome>> {
+    if args.stored {
+        stored::compared(project, args, console).map(Some)
     } else {
-        measured(project, args, has_page, console, interrupt)?
-    };
-    if let Some(report) = &mut report {
-        report.explain_all(args.explain);
-        report.fail_by(&policy(project, &args.verdict));
+        measured(project, args, has_page, console, interrupt)
     }
-    Ok(report)
+}
+
+/// The report on an outcome, as it was asked for.
+pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> ComparisonReport {
+    ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.explain)
 }
 
 /// The comparison as it was typed, in this project, by measuring; none if only the plan is wanted.
@@ -73,7 +76,7 @@ pub fn measured(
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
-) -> Result<Option<ComparisonReport>> {
+) -> Result<Option<Outcome>> {
     let start = SystemTime::now();
     let (interleave, patience) = (project.file.interleave(args.interleave), patience(args));
     let purpose = Purpose::Comparison { interleave, patience };
@@ -93,13 +96,13 @@ pub fn measured(
         idle: MachineState::now(),
         console,
     };
-    let report = comparison.run();
+    let outcome = comparison.run();
     runner.prune(start);
-    report.map_err(|failure| runner.with_what_is_kept(failure))
+    outcome.map_err(|failure| runner.with_what_is_kept(failure))
 }
 
 /// Which verdicts make the command fail.
-fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
+pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     ExitPolicy {
         advisory: args.advisory,
         inconclusive: args.fail_on == FailOn::Inconclusive,
@@ -138,8 +141,8 @@ struct Comparison<'e> {
 }
 
 impl Comparison<'_> {
-    /// From two revisions to the report on them, and on the release and the head.
-    fn run(mut self) -> Result<Option<ComparisonReport>> {
+    /// From two revisions to what is said of them, and of the release and the head.
+    fn run(mut self) -> Result<Option<Outcome>> {
         let repository = &self.project.repository;
         let resolve = |revision: &str| repository.resolve(revision);
         let uncommitted = |words: &[&str]| self.args.given.suggest("compare", words, &[]);
@@ -156,18 +159,18 @@ impl Comparison<'_> {
         self.verdicts = self.verdicts.shared_by(self.comparisons * parts(self.args));
         // Both experiments are finished together, so an interrupted comparison is resumed as a whole.
         let mut begun = Vec::new();
-        let mut report = self.pair(&versions, &self.verdicts, &mut begun)?;
+        let mut outcome = self.pair(&versions, &self.verdicts, &mut begun)?;
         if let Some(release) = release {
             self.console.compare_event(Event::AlsoAgainst(&release.version));
             let [_, head] = versions;
             let verdicts = self.verdicts.with_limit(limit);
             let also = self.pair(&[release, head], &verdicts, &mut begun)?;
-            if let (Some(report), Some(also)) = (&mut report, also) {
-                report.also = Some(Box::new(also));
+            if let (Some(outcome), Some(also)) = (&mut outcome, also) {
+                outcome.also = Some(Box::new(also));
             }
         }
         begun.iter().try_for_each(|begun| self.runner.finish(begun))?;
-        Ok(report)
+        Ok(outcome)
     }
 
     /// Measures two versions and judges them; none if only the plan is wanted.
@@ -176,10 +179,10 @@ impl Comparison<'_> {
         versions: &[ListedVersion; 2],
         verdicts: &VerdictSettings,
         begun: &mut Vec<Begun>,
-    ) -> Result<Option<ComparisonReport>> {
+    ) -> Result<Option<Outcome>> {
         let Self { project, runner, args, console, .. } = *self;
-        let mut report = report_of(versions, args, verdicts);
-        let chosen = Selection::new(runner, versions, args.measure_all, &mut report.warnings)?;
+        let mut outcome = outcome_of(versions, args, verdicts);
+        let chosen = Selection::new(runner, versions, args.measure_all, &mut outcome.warnings)?;
         let (common, measured) = (&chosen.common, &chosen.measured);
         let (not_measured, of) = (common.len() - measured.len(), common.len());
         console.compare_event(Event::Unaffected { not_measured, of });
@@ -194,9 +197,9 @@ impl Comparison<'_> {
             return Ok(None);
         }
 
-        report.warnings.extend(changing_ids(runner, &versions[HEAD], &report.added)?);
+        outcome.warnings.extend(changing_ids(runner, &versions[HEAD], &outcome.added)?);
         if common.is_empty() {
-            return Ok(Some(report));
+            return Ok(Some(outcome));
         }
         let linked = chosen.linked();
         let mut seeds = runner.first_look(versions, &linked);
@@ -204,7 +207,7 @@ impl Comparison<'_> {
             seeds = runner.counted_seeds(1);
         }
         let builds = runner.link(versions, &linked, seeds)?;
-        report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        outcome.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
         let unmeasured = chosen.unmeasured(&builds);
         let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
             JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
@@ -213,16 +216,16 @@ impl Comparison<'_> {
         if !measured.is_empty() {
             // What another program does is not in the functions of a bench target.
             let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
-            report.functions = chosen.functions_that_are_told(runs_itself);
-            report.machine = Some(this_machine());
-            report.explainable = explanations::possible(&versions[HEAD], measured);
+            outcome.functions = chosen.functions_that_are_told(runs_itself);
+            outcome.machine = Some(this_machine());
+            outcome.explainable = explanations::possible(&versions[HEAD], measured);
             if verdicts.times() {
-                report.add_disturbances(self.idle.disturbances());
-                report.machine_state.clone_from(&runner.machine_state);
+                outcome.add_disturbances(self.idle.disturbances());
+                outcome.machine_state.clone_from(&runner.machine_state);
             }
             let counters = counts::counters(runner, &versions[1], verdicts, console)?;
             if verdicts.times() {
-                report.dimensions = Some(outline.dimensions);
+                outcome.dimensions = Some(outline.dimensions);
             }
             let comparisons = u32::try_from(self.comparisons).unwrap_or(1);
             let stages = Stages {
@@ -236,7 +239,7 @@ impl Comparison<'_> {
                 observer: console,
             };
             if verdicts.times() {
-                let (experiment, judged) = stages.measure(&builds, &mut report)?;
+                let (experiment, judged) = stages.measure(&builds, &mut outcome)?;
                 begun.push(experiment);
                 rows.extend(judged);
             }
@@ -254,39 +257,35 @@ impl Comparison<'_> {
             row.reach = chosen.reach_of(&row.benchmark).cloned();
         }
         if self.has_page {
-            report.explanations = explanations::of_changed(runner, versions, &rows, console)?;
+            outcome.explanations = explanations::of_changed(runner, versions, &rows, console)?;
         }
         let compared = [&versions[0].version, &versions[HEAD].version];
         let listed = all_benchmarks(&versions[HEAD], args);
         self.acceptances.apply(&mut rows, compared, |benchmark| verdicts.of(benchmark))?;
-        report.idle = self.acceptances.idle(&rows, compared, listed.as_deref())?;
+        outcome.idle = self.acceptances.idle(&rows, compared, listed.as_deref())?;
         rows.sort_by_key(|row| common.iter().position(|benchmark| *benchmark == row.benchmark));
-        report.rows = rows;
-        Ok(Some(report))
+        outcome.rows = rows;
+        Ok(Some(outcome))
     }
 }
 
-/// The report on two versions before anything is measured.
-fn report_of(
+/// What is known of two versions before anything is measured.
+fn outcome_of(
     versions: &[ListedVersion; 2],
     args: &CompareArgs,
     verdicts: &VerdictSettings,
-) -> ComparisonReport {
+) -> Outcome {
     let [base, head] = versions;
-    let mut report = ComparisonReport::new(
-        base.version.clone(),
-        head.version.clone(),
-        verdicts.criteria,
-        args.command_line(),
-    );
-    report.partition = args.experiment.partition;
-    report.added = benchmarks_only_in(head, base);
-    report.removed = benchmarks_only_in(base, head);
-    report.dependencies = changed_dependencies(&base.locked, &head.locked);
+    let compared = [base.version.clone(), head.version.clone()];
+    let mut outcome = Outcome::new(compared, verdicts.criteria);
+    outcome.partition = args.experiment.partition;
+    outcome.added = benchmarks_only_in(head, base);
+    outcome.removed = benchmarks_only_in(base, head);
+    outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
     for version in versions {
-        report.failed_targets.extend(version.listing.failures.iter().cloned());
+        outcome.failed_targets.extend(version.listing.failures.iter().cloned());
     }
-    report
+    outcome
 }
 
 /// All benchmarks of a version, unless only some were asked for or could be listed.
@@ -311,19 +310,19 @@ fn changing_ids(
 }
 
 /// Measures these benchmarks of two versions, whatever they reach, in both stages; what it says of them, and in
-/// `report` what makes that less sure. The experiment is the newest one of the runner's store.
+/// `outcome` what makes that less sure. The experiment is the newest one of the runner's store.
 pub fn of_all(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     measured: &[Benchmark],
     verdicts: &VerdictSettings,
     console: &Console,
-    report: &mut ComparisonReport,
+    outcome: &mut Outcome,
 ) -> Result<Vec<JudgedRow>> {
     let (patience, budget) = (Patience::OneLook, None);
     let (unmeasured, observer) = (&[], console);
     let stages =
         Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, observer };
-    let builds = stages.link(report)?;
-    stages.measure_and_finish(&builds, report)
+    let builds = stages.link(outcome)?;
+    stages.measure_and_finish(&builds, outcome)
 }

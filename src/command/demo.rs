@@ -14,6 +14,7 @@ use crate::{
     console::Console,
     demo::{self, BASELINE, CHAPTERS, Chapter, Explanation, PACKAGE},
     failure::{Exit, Failure, OrFail, Result},
+    judge::ExitPolicy,
     process::Interrupt,
     project::Project,
     report::{Report, quantity, style},
@@ -105,10 +106,12 @@ impl<'a> Demo<'a> {
             shown.join(" ")
         ))?;
         let args = parsed(&words)?;
-        let report = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
-        let report = report.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
+        let outcome = compare::measured(&self.project, &args, false, self.console, self.interrupt)?;
+        let outcome =
+            outcome.ok_or_else(|| Failure::new(Exit::Internal, "nothing was compared"))?;
+        let explanation = demo::explain(*expected, &outcome.rows);
+        let report = compare::report(outcome, ExitPolicy::default(), &args);
         Console::result(&report.text(Console::result_columns()))?;
-        let explanation = demo::explain(*expected, &report.rows);
         let (mark, style) = marked(&explanation);
         let text = wrapped(&format!("{mark}: {}", explanation.text));
         let text = text.replacen(mark, &style::paint(style, mark), 1);

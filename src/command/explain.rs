@@ -7,14 +7,13 @@ use super::{output::Output, project_of};
 use crate::{
     cli::ExplainArgs,
     code::FunctionSet,
-    compare::{self, Functions, common_benchmarks},
+    compare::{self, ExplainedBenchmark, Functions, common_benchmarks},
     console::Console,
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
     process::{Interrupt, Kept},
     project::Project,
-    report::explain::ExplainReport,
     shell::CommandLine as _,
 };
 
@@ -43,7 +42,7 @@ fn explained(
     runner: &Runner<'_>,
     args: &ExplainArgs,
     console: &Console,
-) -> Result<ExplainReport> {
+) -> Result<ExplainedBenchmark> {
     let [base, head] = versions(project, args)?;
     let listed = [runner.list(base)?, runner.list(head)?];
     for (target, failure) in listed.iter().flat_map(|version| &version.listing.failures) {

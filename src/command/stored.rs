@@ -1,11 +1,11 @@
 //! `cargo rbench compare --stored`: judges the stored results of two versions, without measuring.
 
-use std::{collections::BTreeSet, path::Path, rc::Rc};
+use std::{collections::BTreeSet, path::Path};
 
 use super::compare::parts;
 use crate::{
     cli::CompareArgs,
-    compare::{Acceptances, release},
+    compare::{Acceptances, ComparedExperiment, Outcome, Warning, release},
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
@@ -13,10 +13,7 @@ use crate::{
     machine::state,
     model::{Benchmark, Resources, Version},
     project::Project,
-    report::{
-        compare::{ComparisonReport, StoredExperiment, Warning},
-        quantity::count,
-    },
+    report::quantity::count,
     settings::{Gate, VerdictSettings},
     shell::CommandLine,
     stats::Verdict,
@@ -24,11 +21,7 @@ use crate::{
 };
 
 /// The comparison of what is stored.
-pub fn report(
-    project: &Project,
-    args: &CompareArgs,
-    console: &Console,
-) -> Result<ComparisonReport> {
+pub fn compared(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let command_line = args.command_line();
     let versions = args.versions.resolve(
@@ -46,25 +39,25 @@ pub fn report(
     let benchmarks = benchmarks(&store, args, &*command_line)?;
     let comparisons = if release.is_some() { 2 } else { 1 };
     let verdicts = verdicts.shared_by(comparisons * parts(args));
-    let report = |verdicts: &VerdictSettings| {
+    let compared = |verdicts: &VerdictSettings| {
         let results = finished(&store, verdicts.counts(), &benchmarks, &*command_line)?;
         let results = results.only_for(verdicts.metrics.first());
         results.check_metrics(&verdicts.metrics, &benchmarks)?;
         let stored =
             Stored { args, results: &results, benchmarks: &benchmarks, acceptances: &acceptances };
-        let mut report = stored.report(versions.clone(), verdicts)?;
+        let mut outcome = stored.compared(versions.clone(), verdicts)?;
         if let Some(release) = &release {
             let limit = gate.as_ref().and_then(|gate| gate.min_effect);
             let versions = [release.clone(), versions[1].clone()];
-            report.also = Some(Box::new(stored.report(versions, &verdicts.with_limit(limit))?));
+            outcome.also = Some(Box::new(stored.compared(versions, &verdicts.with_limit(limit))?));
         }
-        Ok::<_, Failure>(report)
+        Ok::<_, Failure>(outcome)
     };
     let kinds = verdicts.kinds();
     let (first, others) = kinds.split_first().unwrap_or((&verdicts, &[]));
-    let mut all = report(first)?;
+    let mut all = compared(first)?;
     for kind in others {
-        all.add_counts(report(kind)?);
+        all.add_counts(compared(kind)?);
     }
     Ok(all)
 }
@@ -79,25 +72,20 @@ struct Stored<'s> {
 
 impl Stored<'_> {
     /// The comparison of two versions.
-    fn report(
-        &self,
-        versions: [Version; 2],
-        verdicts: &VerdictSettings,
-    ) -> Result<ComparisonReport> {
+    fn compared(&self, versions: [Version; 2], verdicts: &VerdictSettings) -> Result<Outcome> {
         let args = self.args;
         let (metrics, allow_different) = (verdicts.metrics.clone(), args.allow_different);
         let options = JudgeOptions { metrics, allow_different };
-        let command_line = args.command_line();
         let mut comparison =
-            Comparison::new(self.results, versions, options, verdicts, command_line)?;
+            Comparison::new(self.results, versions, options, verdicts, &args.given)?;
         for benchmark in self.benchmarks {
             comparison.add(benchmark)?;
         }
-        let mut report = comparison.finish();
-        let compared = [&report.base, &report.head];
-        self.acceptances.apply(&mut report.rows, compared, |one| verdicts.of(one))?;
-        report.idle = self.acceptances.idle(&report.rows, compared, None)?;
-        if report.is_empty() {
+        let mut outcome = comparison.finish();
+        let compared = [&outcome.base, &outcome.head];
+        self.acceptances.apply(&mut outcome.rows, compared, |one| verdicts.of(one))?;
+        outcome.idle = self.acceptances.idle(&outcome.rows, compared, None)?;
+        if outcome.is_empty() {
             let [base, head] = compared;
             let revisions = [&*base.to_type(), &head.to_type()];
             let measure = args.command_line().suggest("compare", &revisions, &[]);
@@ -105,7 +93,7 @@ impl Stored<'_> {
             let hint = format!("measure them with: {measure}");
             return Err(Failure::new(Exit::Usage, what).hint(hint));
         }
-        Ok(report)
+        Ok(outcome)
     }
 }
 
@@ -186,7 +174,7 @@ struct Comparison<'r> {
     verdicts: &'r VerdictSettings,
     /// Where the files of base and head were measured.
     measured: [Vec<VersionRef>; 2],
-    report: ComparisonReport,
+    outcome: Outcome,
     /// The experiments that rows are from.
     used: BTreeSet<usize>,
     /// What the executions took that rows are from.
@@ -203,21 +191,20 @@ impl<'r> Comparison<'r> {
         versions: [Version; 2],
         options: JudgeOptions,
         verdicts: &'r VerdictSettings,
-        command_line: Rc<dyn CommandLine>,
+        given: &dyn CommandLine,
     ) -> Result<Self> {
         let measured = versions.each_ref().map(|version| results.places_of(version));
         for (version, measured) in versions.iter().zip(&measured) {
             if measured.is_empty() {
-                return Err(not_stored(version, &*command_line));
+                return Err(not_stored(version, given));
             }
         }
-        let [base, head] = versions;
         Ok(Self {
             results,
             judge: Judge::new(results, options),
             verdicts,
             measured,
-            report: ComparisonReport::new(base, head, verdicts.criteria, command_line),
+            outcome: Outcome::new(versions, verdicts.criteria),
             used: BTreeSet::new(),
             resources: Vec::new(),
             across: 0,
@@ -241,8 +228,8 @@ impl<'r> Comparison<'r> {
         let relation = of_benchmark.relation([all_base, all_head], [&base, &head])?;
         let Some(relation) = relation else {
             match (base.is_empty(), head.is_empty()) {
-                (true, false) => self.report.added.push(benchmark.clone()),
-                (false, true) => self.report.removed.push(benchmark.clone()),
+                (true, false) => self.outcome.added.push(benchmark.clone()),
+                (false, true) => self.outcome.removed.push(benchmark.clone()),
                 _ => {}
             }
             return Ok(());
@@ -255,7 +242,7 @@ impl<'r> Comparison<'r> {
             executions.filter_map(|row| Some(row.outcome.as_ref().ok()?.resources.clone())),
         );
         self.note(&relation, &rows);
-        self.report.rows.extend(rows);
+        self.outcome.rows.extend(rows);
         Ok(())
     }
 
@@ -294,35 +281,35 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    fn finish(self) -> ComparisonReport {
-        let Self { results, mut report, used, resources, across, refused, different, .. } = self;
+    fn finish(self) -> Outcome {
+        let Self { results, mut outcome, used, resources, across, refused, different, .. } = self;
         // Of all that disturbed the measurements, this alone is stored.
-        report.add_disturbances(state::preempted(&resources));
+        outcome.add_disturbances(state::preempted(&resources));
         if !different.is_empty() {
-            report.warnings.push(Warning::DifferentConditions { reasons: different });
+            outcome.warnings.push(Warning::DifferentConditions { reasons: different });
         }
         if across > 0 {
-            report.warnings.push(Warning::AcrossExperiments { benchmarks: across });
+            outcome.warnings.push(Warning::AcrossExperiments { benchmarks: across });
         }
         if refused > 0 {
             let benchmarks = refused;
-            report.warnings.push(Warning::NotComparableAcrossExperiments { benchmarks });
+            outcome.warnings.push(Warning::NotComparableAcrossExperiments { benchmarks });
         }
         let used: Vec<_> = used.into_iter().map(|index| &results.experiments[index]).collect();
-        report.machine = used.last().map(|newest| (*newest.plan.machine).clone());
+        outcome.machine = used.last().map(|newest| (*newest.plan.machine).clone());
         let mut states: Vec<&str> =
             used.iter().filter_map(|stored| stored.machine_state.as_deref()).collect();
         states.dedup();
-        report.machine_state = (!states.is_empty()).then(|| states.join("; then "));
-        report.stored = used
+        outcome.machine_state = (!states.is_empty()).then(|| states.join("; then "));
+        outcome.stored = used
             .into_iter()
-            .map(|stored| StoredExperiment {
+            .map(|stored| ComparedExperiment {
                 identity: stored.identity.clone(),
                 begun: stored.begun,
                 dimensions: stored.plan.dimensions,
             })
             .collect();
-        report
+        outcome
     }
 }
 
@@ -346,15 +333,15 @@ mod tests {
         settings::BenchToml,
     };
 
-    /// The report on `base` and `head` with these benchmarks, from what is stored.
-    fn compared(store: &Store, options: JudgeOptions, ids: &[&str]) -> ComparisonReport {
+    /// What is said of `base` and `head` with these benchmarks, by what is stored.
+    fn compared(store: &Store, options: JudgeOptions, ids: &[&str]) -> Outcome {
         let results = Results::new(store, store.experiments().unwrap());
         let verdicts =
             VerdictSettings::resolve(&BenchToml::default(), &CriteriaOptions::default()).unwrap();
         let versions = [version("base"), version("head")];
-        let given = Rc::new(GivenOptions::default());
+        let given = GivenOptions::default();
         let mut comparison =
-            Comparison::new(&results, versions, options, &verdicts, given).unwrap();
+            Comparison::new(&results, versions, options, &verdicts, &given).unwrap();
         for id in ids {
             comparison.add(&benchmark(id)).unwrap();
         }
@@ -378,10 +365,10 @@ mod tests {
             }
         }
         let options = JudgeOptions { allow_different: true, ..JudgeOptions::default() };
-        let report = compared(&store, options, &["a", "b", "c", "d"]);
+        let outcome = compared(&store, options, &["a", "b", "c", "d"]);
         let reasons = ["A", "B"].map(|cpu| format!("machine: CPU: {cpu}, not C"));
         let expected = Warning::DifferentConditions { reasons: reasons.into() };
-        assert_eq!(report.warnings, [expected]);
+        assert_eq!(outcome.warnings, [expected]);
     }
 
     #[test]
@@ -392,9 +379,9 @@ mod tests {
         // It is known in the head alone.
         let alone = Filling::begin(&store, &["head"], &["a"]);
         alone.measure("a", 0, Stage::First, &[("wall", 100.0)]);
-        let report = compared(&store, JudgeOptions::default(), &["a"]);
-        assert_eq!(report.rows, [JudgedRow::of_benchmark(&benchmark("a"), Verdict::Unaffected)]);
-        assert_eq!((report.added, report.stored.len()), (vec![], 1));
+        let outcome = compared(&store, JudgeOptions::default(), &["a"]);
+        assert_eq!(outcome.rows, [JudgedRow::of_benchmark(&benchmark("a"), Verdict::Unaffected)]);
+        assert_eq!((outcome.added, outcome.stored.len()), (vec![], 1));
     }
 
     #[test]
@@ -404,9 +391,9 @@ mod tests {
         let preempted = |one: &mut Execution| one.resources.involuntary_switches = 1000;
         filling.measure("a", 0, Stage::First, &[("wall", 100.0)]);
         filling.measure_with(preempted, "a", 1, Stage::First, &[("wall", 100.0)]);
-        let report = compared(&store, JudgeOptions::default(), &["a"]);
+        let outcome = compared(&store, JudgeOptions::default(), &["a"]);
         let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
-        assert_eq!(report.warnings, [expected]);
+        assert_eq!(outcome.warnings, [expected]);
     }
 
     #[test]

@@ -6,12 +6,28 @@ use crate::{
     experiment::{ListedVersion, Runner},
     failure::{Exit, Failure, Result},
     judge::{JudgedRow, VerdictKind},
-    model::{Benchmark, Metric},
+    model::{Benchmark, DependencyChange, Metric, Version},
     process::counting::find_valgrind,
-    profile::{self, Side},
+    profile::{self, Explanation, Side},
     reach::Reach,
-    report::explain::ExplainReport,
 };
+
+/// Where the instructions went that a version of a benchmark executes more or less, function by function.
+#[derive(Clone, Debug)]
+pub struct ExplainedBenchmark {
+    /// The version that the other is compared with.
+    pub base: Version,
+    /// The other version.
+    pub head: Version,
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// What its functions executed.
+    pub explanation: Explanation,
+    /// What differs that it executes or reads, in its set-up as well.
+    pub reach: Reach,
+    /// The packages of which the versions use other versions.
+    pub dependencies: Vec<DependencyChange>,
+}
 
 /// So many benchmarks are explained: each takes about as long as counting it did.
 const MOST: usize = 12;
@@ -31,7 +47,7 @@ pub fn of_changed(
     versions: &[ListedVersion; 2],
     rows: &[JudgedRow],
     observer: &dyn Observer,
-) -> Result<Vec<ExplainReport>> {
+) -> Result<Vec<ExplainedBenchmark>> {
     let changed = changed(rows, |benchmark| versions[1].can_be_profiled(benchmark));
     if changed.is_empty() {
         return Ok(Vec::new());
@@ -59,7 +75,7 @@ pub fn explain(
     functions: &Functions,
     benchmark: &Benchmark,
     reach: Reach,
-) -> Result<ExplainReport> {
+) -> Result<ExplainedBenchmark> {
     let target = benchmark.bench_target();
     let sets = functions.of_target(&target).ok_or_else(|| {
         Failure::new(Exit::Internal, format!("the functions of {target} are not known"))
@@ -67,7 +83,7 @@ pub fn explain(
     let profiles = runner.profiles(versions, benchmark)?;
     let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
     let [base, head] = versions;
-    Ok(ExplainReport {
+    Ok(ExplainedBenchmark {
         base: base.version.clone(),
         head: head.version.clone(),
         benchmark: benchmark.clone(),

@@ -1,6 +1,6 @@
 //! Which benchmarks of two versions are measured: those that reach something that differs.
 
-use super::functions::Functions;
+use super::{functions::Functions, warning::Warning};
 use crate::{
     code::{FunctionDiff, FunctionSet},
     experiment::{Builds, ListedVersion, Runner},
@@ -8,7 +8,6 @@ use crate::{
     judge::are_identical,
     model::{BenchTarget, Benchmark, Sameness},
     reach::Reach,
-    report::compare::Warning,
 };
 
 /// The benchmarks of two versions, and which of them are measured.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tracing::{debug, info_span};
 
-use super::{Event, Observer, budget::Budget, suspicious_builds};
+use super::{Event, Observer, Outcome, budget::Budget, suspicious_builds};
 use crate::{
     experiment::{Begun, Builds, ListedVersion, Runner},
     failure::Result,
@@ -14,7 +14,6 @@ use crate::{
         state::{self, MachineState},
     },
     model::{Benchmark, Resources, Sameness, Stage},
-    report::compare::ComparisonReport,
     settings::{Patience, VerdictSettings},
     stats::procedure::WORTHWHILE,
     store::ExperimentId,
@@ -63,7 +62,7 @@ impl Stages<'_> {
     pub fn measure(
         &self,
         builds: &Builds,
-        report: &mut ComparisonReport,
+        outcome: &mut Outcome,
     ) -> Result<(Begun, Vec<JudgedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
         let mut begun = runner.begin(versions, measured, builds)?;
@@ -93,13 +92,13 @@ impl Stages<'_> {
                 runner.record_builds(&mut begun, block.stage, &linked)?;
                 &linked
             };
-            self.measure_block(&begun, &block, builds, report)?;
+            self.measure_block(&begun, &block, builds, outcome)?;
             if let Some(budget) = &mut budget {
                 budget.count(&block.benchmarks)?;
             }
             undecided.extend(self.still_undecided(&begun, block)?);
         }
-        report.add_disturbances(self.preempted(begun.id)?);
+        outcome.add_disturbances(self.preempted(begun.id)?);
         let rows = self.judged(begun.id, measured)?;
         for JudgedRow { benchmark, metric, verdict, .. } in &rows {
             debug!(?metric, "{benchmark}: {verdict:?}");
@@ -108,10 +107,10 @@ impl Stages<'_> {
     }
 
     /// Links the first builds of the benchmarks that are measured, and warns where some are the same.
-    pub fn link(&self, report: &mut ComparisonReport) -> Result<Builds> {
+    pub fn link(&self, outcome: &mut Outcome) -> Result<Builds> {
         let Self { runner, versions, measured, .. } = *self;
         let builds = runner.link(versions, measured, runner.first_look(versions, measured))?;
-        report.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        outcome.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
         Ok(builds)
     }
 
@@ -119,9 +118,9 @@ impl Stages<'_> {
     pub fn measure_and_finish(
         &self,
         builds: &Builds,
-        report: &mut ComparisonReport,
+        outcome: &mut Outcome,
     ) -> Result<Vec<JudgedRow>> {
-        let (begun, rows) = self.measure(builds, report)?;
+        let (begun, rows) = self.measure(builds, outcome)?;
         self.runner.finish(&begun)?;
         Ok(rows)
     }
@@ -132,13 +131,13 @@ impl Stages<'_> {
         begun: &Begun,
         block: &Block<'_>,
         builds: &Builds,
-        report: &mut ComparisonReport,
+        outcome: &mut Outcome,
     ) -> Result<()> {
         let Self { runner, versions, .. } = *self;
-        suspicious_builds::warn_of_addresses(builds, &block.benchmarks, &mut report.warnings)?;
+        suspicious_builds::warn_of_addresses(builds, &block.benchmarks, &mut outcome.warnings)?;
         let before = MachineState::now();
         runner.measure(begun, block.stage, versions, builds, &block.benchmarks)?;
-        report.add_disturbances(MachineState::now().disturbances_since(&before));
+        outcome.add_disturbances(MachineState::now().disturbances_since(&before));
         Ok(())
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::Warning;
 use crate::{
     code::Agreement,
     experiment::Builds,
     failure::Result,
     judge::count_builds,
     model::{BenchTarget, Benchmark, Layout},
-    report::compare::Warning,
     store::RecordedBuild,
 };
 

@@ -18,12 +18,13 @@ use super::{compare, output::Output, project_of};
 use crate::{
     ci::{self, Comparison, Places, Provider},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
+    compare::Outcome,
     console::{Console, announcement},
     failure::{Exit, Result},
     judge::ExitPolicy,
     process::{Interrupt, Kept},
     project::Project,
-    report::{Report as _, compare::ComparisonReport},
+    report::Report as _,
 };
 
 /// Compares, or does what else was asked for.
@@ -63,12 +64,14 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
     let interrupt = Interrupt::on_signals(Kept::Compilations)?;
     let project = project_of(&args.experiment.target)?;
     project.check_tables(&args.versions.names()?, console)?;
-    let Some(report) = compare::report(&project, &args, true, console, &interrupt)? else {
+    let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
+    let policy = compare::policy(&project, &args.verdict);
+    let exit = outcome.exit(&policy);
+    let places = places(&project, &outcome, console);
+    let report = compare::report(outcome, policy, &args);
     output.write(&report)?;
-    let exit = report.exit();
-    let places = places(&project, &report, console);
     job.write_report(&report)?;
     if !args.stored {
         announcement::finished(console, start);
@@ -78,8 +81,8 @@ fn told(args: &CompareArgs, job: &mut Job<'_>, console: &Console) -> Result<Exit
 }
 
 /// The sources in which functions that changed are looked for. Without them annotations have no place.
-fn places(project: &Project, report: &ComparisonReport, console: &Console) -> Places {
-    let changed = project.repository.changed_sources(&report.base, &report.head);
+fn places(project: &Project, outcome: &Outcome, console: &Console) -> Places {
+    let changed = project.repository.changed_sources(&outcome.base, &outcome.head);
     let changed = changed.unwrap_or_else(|failure| {
         console.line(&format!("warning: {failure}"));
         Vec::new()

@@ -10,14 +10,13 @@ use super::{
     versions::{Versions, why_missing},
 };
 use crate::{
-    compare::{Counts, Earlier, Selection, Stages, common_benchmarks, counts},
+    compare::{Counts, Earlier, Outcome, Selection, Stages, Warning, common_benchmarks, counts},
     experiment::ListedVersion,
     failure::{Failure, Result},
     judge::JudgedRow,
     model::{Benchmark, Metric, Sameness},
     reach::Reach,
     report::{
-        compare::{ComparisonReport, Warning},
         find::CONFIDENCE,
         quantity::{changed_within, count},
     },
@@ -57,9 +56,7 @@ impl Effort {
     /// Keeps warnings that are new.
     fn warn(&mut self, warnings: Vec<Warning>) {
         for warning in warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+            warning.add_to(&mut self.warnings);
         }
     }
 }
@@ -303,9 +300,8 @@ fn rows(
         return Ok(rows);
     }
     effort.measured += 1;
-    let [base, head] = versions.each_ref().map(|version| version.version.clone());
-    let (criteria, command_line) = (verdicts.criteria, finder.command_line.clone());
-    let mut report = ComparisonReport::new(base, head, criteria, command_line);
+    let compared = versions.each_ref().map(|version| version.version.clone());
+    let mut outcome = Outcome::new(compared, verdicts.criteria);
     let runner = finder.runner;
     let unmeasured: &[(Benchmark, Sameness)] = &[];
     if verdicts.counts_only()
@@ -331,10 +327,10 @@ fn rows(
         budget: None,
         observer: finder.console,
     };
-    let builds = stages.link(&mut report)?;
+    let builds = stages.link(&mut outcome)?;
     let begun = Instant::now();
-    rows.extend(stages.measure_and_finish(&builds, &mut report)?);
+    rows.extend(stages.measure_and_finish(&builds, &mut outcome)?);
     effort.spent += begun.elapsed();
-    effort.warn(report.warnings);
+    effort.warn(outcome.warnings);
     Ok(rows)
 }

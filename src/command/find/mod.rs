@@ -19,7 +19,7 @@ use self::{
 use super::{output::Output, project_of};
 use crate::{
     cli::FindArgs,
-    compare::{benchmarks_only_in, common_benchmarks},
+    compare::{Warning, benchmarks_only_in, common_benchmarks},
     console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
@@ -29,7 +29,6 @@ use crate::{
     process::{Interrupt, Kept},
     project::Project,
     report::{
-        compare::{ComparisonReport, Warning},
         find::{
             CONFIDENCE, Commit, FindReport, Merged, Outcome, Place, SearchedBenchmark,
             SearchedLine, Skipped,
@@ -137,17 +136,10 @@ impl Finder<'_> {
         let criteria = self.verdicts.criteria;
         let alpha = criteria.false_alarm_rate;
         let searched = self.line(line, only, alpha, 0, (&versions, &mut effort))?;
-        let [base, head] = [&searched.base, &searched.head].map(Version::clone);
-        // Of disturbances, each kind is told once.
-        let mut warnings = ComparisonReport::new(base, head, criteria, self.command_line.clone());
-        warnings.add_disturbances(idle.disturbances());
-        for warning in effort.warnings {
-            match warning {
-                Warning::Disturbance(one) => {
-                    warnings.add_disturbances([one]);
-                }
-                other => warnings.warnings.push(other),
-            }
+        let mut warnings = Vec::new();
+        let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
+        for warning in idle.chain(effort.warnings) {
+            warning.add_to(&mut warnings);
         }
         Ok(FindReport {
             range: range.to_owned(),
@@ -157,7 +149,7 @@ impl Finder<'_> {
             measured: effort.measured,
             stored: effort.stored,
             stopped: effort.stopped,
-            warnings: warnings.warnings,
+            warnings,
             command_line: self.command_line.clone(),
         })
     }

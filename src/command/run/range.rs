@@ -9,13 +9,13 @@ use super::{
 use crate::{
     command::show,
     compare::{
-        Before, Counts, Earlier, Event, Observer as _, Selection, Stages, benchmarks_only_in,
-        counts, passed_over,
+        Before, Counts, Earlier, Event, Observer as _, Outcome, Selection, Stages,
+        benchmarks_only_in, counts, passed_over,
     },
     console::announcement,
     experiment::ListedVersion,
     failure::{Exit, Failure, Result},
-    judge::JudgedRow,
+    judge::{ExitPolicy, JudgedRow},
     model::{Benchmark, Sameness, Version},
     report::{
         compare::ComparisonReport,
@@ -173,9 +173,9 @@ impl Run<'_> {
     /// What a comparison of two versions says: for each benchmark, in each kind of metrics.
     fn pair(&self, versions: &[ListedVersion; 2]) -> Result<Vec<JudgedRow>> {
         let Self { runner, console, ref verdicts, .. } = *self;
-        let [base, head] = versions.each_ref().map(|listed| listed.version.clone());
-        let mut report = ComparisonReport::new(base, head, verdicts.criteria, self.given.clone());
-        let chosen = Selection::new(runner, versions, false, &mut report.warnings)?;
+        let compared = versions.each_ref().map(|listed| listed.version.clone());
+        let mut outcome = Outcome::new(compared, verdicts.criteria);
+        let chosen = Selection::new(runner, versions, false, &mut outcome.warnings)?;
         let added = benchmarks_only_in(&versions[1], &versions[0]).len();
         if added > 0 {
             let added = count(added, "benchmark");
@@ -183,8 +183,9 @@ impl Run<'_> {
         }
         let mut rows = Vec::new();
         for verdicts in verdicts.kinds() {
-            rows.extend(self.pair_of_kind(versions, &chosen, &verdicts, &mut report)?);
+            rows.extend(self.pair_of_kind(versions, &chosen, &verdicts, &mut outcome)?);
         }
+        let report = ComparisonReport::new(outcome, ExitPolicy::default(), self.given.clone());
         for warning in report.warning_sentences() {
             console.line(&format!("warning: {warning}"));
         }
@@ -199,7 +200,7 @@ impl Run<'_> {
         versions: &[ListedVersion; 2],
         chosen: &Selection,
         verdicts: &VerdictSettings,
-        report: &mut ComparisonReport,
+        outcome: &mut Outcome,
     ) -> Result<Vec<JudgedRow>> {
         let Self { runner, console, .. } = *self;
         let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
@@ -247,8 +248,8 @@ impl Run<'_> {
         let (patience, budget, observer) = (Patience::Usual, None, console);
         let stages =
             Stages { runner, versions, measured, unmeasured, verdicts, patience, budget, observer };
-        let builds = stages.link(report)?;
-        rows.extend(stages.measure_and_finish(&builds, report)?);
+        let builds = stages.link(outcome)?;
+        rows.extend(stages.measure_and_finish(&builds, outcome)?);
         Ok(rows)
     }
 

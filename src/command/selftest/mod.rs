@@ -12,7 +12,7 @@ use self::by_criterion::ByCriterion;
 use super::{compare, output::Output, project_of};
 use crate::{
     cli::{CriteriaOptions, Peer, SelftestArgs},
-    compare::Selection,
+    compare::{Outcome, Selection},
     console::{Console, announcement},
     experiment::{ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Failure, Result},
@@ -26,11 +26,11 @@ use crate::{
     project::Project,
     reach::Reach,
     report::{
-        compare::ComparisonReport,
         quantity::{count, duration},
         selftest::{SelftestReport, Way, name_of},
     },
     settings::{Patience, Purpose, VerdictSettings},
+    shell::CommandLine,
     stats::Rule,
     store::RecordedBuild,
 };
@@ -55,7 +55,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
     let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
-    test.report.add_disturbances(idle.disturbances());
+    test.outcome.add_disturbances(idle.disturbances());
     let repeat = test.repeat(args.repeat);
     test.announce(repeat);
     if args.experiment.dry_run {
@@ -92,7 +92,8 @@ struct Selftest<'a> {
     ways: Vec<Measured>,
     peer: Option<ByCriterion>,
     /// What makes the comparisons less sure.
-    report: ComparisonReport,
+    outcome: Outcome,
+    given: Rc<dyn CommandLine>,
 }
 
 impl<'a> Selftest<'a> {
@@ -116,8 +117,8 @@ impl<'a> Selftest<'a> {
         let [base, head] = runner.that_differ_in_an_unused_function(&version)?;
         let versions = [runner.list(base.clone())?, runner.list(head.clone())?];
         let given = Rc::new(args.given.clone());
-        let mut report = ComparisonReport::new(base, head, verdicts.criteria, given);
-        let chosen = Selection::new(&runner, &versions, true, &mut report.warnings)?;
+        let mut outcome = Outcome::new([base, head], verdicts.criteria);
+        let chosen = Selection::new(&runner, &versions, true, &mut outcome.warnings)?;
         let is_same = |benchmark: &&Benchmark| !chosen.reach_of(benchmark).is_some_and(differs);
         let (measured, left_out): (Vec<&Benchmark>, Vec<_>) =
             chosen.common.iter().partition(is_same);
@@ -143,7 +144,8 @@ impl<'a> Selftest<'a> {
             left_out,
             ways: Vec::new(),
             peer,
-            report,
+            outcome,
+            given,
         };
         test.ways = ways.into_iter().map(|settings| test.way(settings)).collect();
         Ok(test)
@@ -203,7 +205,7 @@ impl<'a> Selftest<'a> {
                 &self.measured,
                 &self.verdicts,
                 self.console,
-                &mut self.report,
+                &mut self.outcome,
             )?;
             let observed = self.observed(&rows, repetition as usize)?;
             let way = &mut self.ways[index];
@@ -245,10 +247,8 @@ impl<'a> Selftest<'a> {
         };
         let failures = [base.listing.failures, head.listing.failures].concat();
         let mut warnings = Vec::new();
-        for warning in self.report.warnings {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
+        for warning in self.outcome.warnings {
+            warning.add_to(&mut warnings);
         }
         Ok(SelftestReport {
             version: self.version,
@@ -262,7 +262,7 @@ impl<'a> Selftest<'a> {
             criterion: self.peer.as_ref().map(ByCriterion::finish),
             warnings,
             failed_targets: failures,
-            command_line: self.report.command_line,
+            command_line: self.given,
         })
     }
 

@@ -47,7 +47,11 @@ impl ComparisonReport {
             let id = row.benchmark.name.id.as_str();
             let options = [("exact", None), ("filter", Some(id))];
             steps.push(NextStep {
-                command: self.command_line.suggest("show", &[&self.head.to_type()], &options),
+                command: self.command_line.suggest(
+                    "show",
+                    &[&self.outcome.head.to_type()],
+                    &options,
+                ),
                 purpose: format!("the values of {} in every build", self.name(row)),
             });
         }
@@ -75,21 +79,21 @@ impl ComparisonReport {
             let reaches = row.reach.as_ref().is_some_and(|reach| !reach.functions.is_empty());
             reaches
                 && (is_of(row, is_time) || is_of(row, is_instructions))
-                && self.explainable.contains(&row.benchmark)
+                && self.outcome.explainable.contains(&row.benchmark)
                 && !executes_as_many(&row.benchmark)
         };
         let row = self.with_verdict(VerdictKind::Regressed).find(is_meant)?;
         let Benchmark { package, target, name } = &row.benchmark;
-        let has_namesake = self
-            .rows
-            .iter()
-            .any(|other| other.benchmark.name.id == name.id && other.benchmark != row.benchmark);
+        let has_namesake =
+            self.outcome.rows.iter().any(|other| {
+                other.benchmark.name.id == name.id && other.benchmark != row.benchmark
+            });
         let mut options = vec![("exact", None)];
         // Another part may have one, too.
-        if has_namesake || self.partition.is_some() {
+        if has_namesake || self.outcome.partition.is_some() {
             options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
         }
-        let [base, head] = [&self.base, &self.head].map(Version::to_type);
+        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::to_type);
         Some(NextStep {
             command: self.command_line.suggest("explain", &[&base, &head, &name.id], &options),
             purpose: format!(
@@ -102,8 +106,8 @@ impl ComparisonReport {
     /// A slowdown that may be wanted, of the same work. Only a commit can be accepted.
     fn acceptable(&self) -> Option<NextStep> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
-        let row = rows.find(|row| row.work.is_none()).filter(|_| !self.head.dirty)?;
-        let head = self.head.to_type();
+        let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
+        let head = self.outcome.head.to_type();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
         Some(NextStep {
@@ -127,7 +131,11 @@ impl ComparisonReport {
         let id = row.benchmark.name.id.as_str();
         let options = [("exact", None), ("filter", Some(id))];
         Some(NextStep {
-            command: self.command_line.suggest("diagnose", &[&self.head.to_type()], &options),
+            command: self.command_line.suggest(
+                "diagnose",
+                &[&self.outcome.head.to_type()],
+                &options,
+            ),
             purpose: format!("why the builds of {} fall into two groups", self.name(row)),
         })
     }
@@ -138,7 +146,7 @@ impl ComparisonReport {
         subcommand: &str,
         options: &[(&str, Option<&str>)],
     ) -> String {
-        let [base, head] = [&self.base, &self.head].map(Version::to_type);
+        let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::to_type);
         self.command_line.suggest(subcommand, &[&base, &head], options)
     }
 

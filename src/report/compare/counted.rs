@@ -17,13 +17,19 @@ impl ComparisonReport {
             let (timed, said) = self.time_and_count(counted)?;
             Some(format!("{}: {said}", name(&names, timed)))
         };
-        self.rows.iter().filter(|row| is_of(row, is_instructions)).filter_map(note).collect()
+        self.outcome
+            .rows
+            .iter()
+            .filter(|row| is_of(row, is_instructions))
+            .filter_map(note)
+            .collect()
     }
 
     /// The same of the benchmark of a row, with the row of its time; nothing where the row is about neither.
     pub(super) fn time_and_count(&self, row: &JudgedRow) -> Option<(&JudgedRow, String)> {
         let of_benchmark = |is_meant: fn(&Metric) -> bool| {
-            let mut rows = self.rows.iter().filter(|other| other.benchmark == row.benchmark);
+            let mut rows =
+                self.outcome.rows.iter().filter(|other| other.benchmark == row.benchmark);
             rows.find(|other| is_of(other, is_meant))
         };
         let (timed, counted) = (of_benchmark(is_time)?, of_benchmark(is_instructions)?);
@@ -34,13 +40,14 @@ impl ComparisonReport {
     /// How what was counted was counted, if anything was.
     pub(super) fn counted_line(&self) -> Option<String> {
         let stages = || self.counted_stages();
-        let metrics: Vec<Metric> = self.rows.iter().filter_map(|row| row.metric.clone()).collect();
+        let metrics: Vec<Metric> =
+            self.outcome.rows.iter().filter_map(|row| row.metric.clone()).collect();
         let mut metrics: Vec<Metric> = metrics.into_iter().filter(Metric::is_counted).collect();
         metrics.sort();
         metrics.dedup();
         stages().next()?;
         let limits = metrics.iter().map(|metric| {
-            let limit = self.criteria.of_metric(metric).min_effect;
+            let limit = self.outcome.criteria.of_metric(metric).min_effect;
             format!("{} (min-effect {})", metric.name, exact(limit))
         });
         let limits = limits.collect::<Vec<_>>().join(", ");
@@ -54,7 +61,8 @@ impl ComparisonReport {
     }
 
     fn counted_stages(&self) -> impl Iterator<Item = &JudgedStage> {
-        self.rows
+        self.outcome
+            .rows
             .iter()
             .filter(|row| is_of(row, Metric::is_counted))
             .filter_map(JudgedRow::decisive)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport, NextStep, StoredExperiment, Warning,
+    ComparisonReport, NextStep,
     counted::is_of,
     dependencies_note,
     notes::{ground, list},
@@ -11,6 +11,7 @@ use super::{
     warning::sentence,
 };
 use crate::{
+    compare::{ComparedExperiment, Warning},
     judge::{JudgedRow, JudgedStage, VerdictKind},
     model::{Benchmark, Interleave, Metric},
     report::{
@@ -34,8 +35,8 @@ const INTERVAL: f64 = 0.95;
 
 impl ComparisonReport {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
-        let versions = Text::of_name(self.head.to_string()).then(" against ");
-        let versions = versions.name(self.base.to_string());
+        let versions = Text::of_name(self.outcome.head.to_string()).then(" against ");
+        let versions = versions.name(self.outcome.base.to_string());
         let mut document = Document::new("compare");
         if medium == Medium::Markdown {
             document.title = Text::from(format!("Benchmarks: {}", self.headline()));
@@ -45,7 +46,7 @@ impl ComparisonReport {
         }
         document.add(self.part(medium));
         if let Some(also) = &self.also {
-            let head = Text::from("also against ").name(also.base.to_string());
+            let head = Text::from("also against ").name(also.outcome.base.to_string());
             document.add([Block::Heading(head)]);
             document.add(also.part(medium));
         }
@@ -60,14 +61,14 @@ impl ComparisonReport {
             Block::paragraph(std::iter::once(verdicts).chain(means)).into_iter().collect();
         blocks.extend(self.warning_blocks(&self.warnings_on_what_was_compared()));
         if medium == Medium::Markdown {
-            blocks.extend(self.warning_blocks(&self.warnings));
+            blocks.extend(self.warning_blocks(&self.outcome.warnings));
             blocks.extend(self.rows_by_attention());
         } else {
             blocks.extend(self.rows_in_order());
         }
         blocks.extend(Block::list(self.not_measured_lines()));
         if medium != Medium::Markdown {
-            blocks.extend(self.warning_blocks(&self.warnings));
+            blocks.extend(self.warning_blocks(&self.outcome.warnings));
         }
         let how = Block::list(self.measured().into_iter().chain(self.machine_line()));
         blocks.extend(how.map(|list| match medium {
@@ -144,7 +145,7 @@ impl ComparisonReport {
                 texts.push(name.then(": ").message(sentence::row(row)));
             }
         }
-        for (target, failure) in &self.failed_targets {
+        for (target, failure) in &self.outcome.failed_targets {
             let target = Text::new().styled_name(Role::Doubtful, target.to_string());
             texts.push(target.then(": failed: ").message(failure.to_string()));
         }
@@ -178,15 +179,15 @@ impl ComparisonReport {
 
     /// How the results came about.
     pub(super) fn measured(&self) -> Vec<String> {
-        let stored = |StoredExperiment { identity, begun, dimensions }: &StoredExperiment| {
+        let stored = |ComparedExperiment { identity, begun, dimensions }: &ComparedExperiment| {
             let (begun, shape) = (date::minute(*begun), quantity::dimensions(*dimensions));
             format!("stored results of experiment {}, {begun}: {shape}", visible(identity))
         };
         let mut lines: Vec<String> =
-            self.dimensions.map(quantity::dimensions).into_iter().collect();
-        lines.extend(self.stored.iter().map(stored));
+            self.outcome.dimensions.map(quantity::dimensions).into_iter().collect();
+        lines.extend(self.outcome.stored.iter().map(stored));
         let is_counted = |row: &JudgedRow| is_of(row, Metric::is_counted);
-        if !self.rows.iter().any(is_counted) || self.rows.iter().any(is_timed) {
+        if !self.outcome.rows.iter().any(is_counted) || self.outcome.rows.iter().any(is_timed) {
             lines.extend(self.taken());
             lines.extend(self.judged());
         }
@@ -197,11 +198,11 @@ impl ComparisonReport {
     /// How many measurements the executions gave, where it was another number than was requested: many
     /// harnesses have limits, and benchmarks have settings of their own.
     fn taken(&self) -> Option<String> {
-        let stored = self.stored.iter().map(|experiment| experiment.dimensions);
+        let stored = self.outcome.stored.iter().map(|experiment| experiment.dimensions);
         let requested: Vec<usize> =
-            stored.chain(self.dimensions).map(|asked| asked.measurements).collect();
+            stored.chain(self.outcome.dimensions).map(|asked| asked.measurements).collect();
         let mut benchmarks: BTreeMap<usize, BTreeSet<&Benchmark>> = BTreeMap::new();
-        for row in self.rows.iter().filter(|row| is_timed(row)) {
+        for row in self.outcome.rows.iter().filter(|row| is_timed(row)) {
             let summaries = row.stages.iter().flat_map(|stage| &stage.summaries);
             for build in summaries.flat_map(Summary::builds) {
                 let taken = build.measurements / build.executions;
@@ -221,8 +222,8 @@ impl ComparisonReport {
 
     /// How the results were judged.
     fn judged(&self) -> Vec<String> {
-        let criteria = &self.criteria;
-        let stages = || self.rows.iter().filter_map(JudgedRow::decisive);
+        let criteria = &self.outcome.criteria;
+        let stages = || self.outcome.rows.iter().filter_map(JudgedRow::decisive);
         let rule = |rule: Rule, across: bool| {
             let mut of_these = stages().filter(|stage| stage.assessment.is_across == across);
             let what = match rule {
@@ -262,7 +263,7 @@ impl ComparisonReport {
     /// The estimators that were used: one, unless some benchmarks could not take turns and each kind has the
     /// one that suits it.
     fn estimators(&self) -> Option<String> {
-        let used = self.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
+        let used = self.outcome.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
             let took = row.interleaving.map(|all| all.interleave);
             let estimator = row.decisive()?.summaries[0].estimator();
             // A note names the benchmarks that the mean decided.
@@ -277,13 +278,13 @@ impl ComparisonReport {
                 Some(format!("estimator {in_turns} in turns and {alone} otherwise"))
             }
             (Some((_, name)), _) => Some(format!("estimator {name}")),
-            _ => self.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),
+            _ => self.outcome.criteria.estimator.map(|asked| format!("estimator {}", asked.name())),
         }
     }
 
     fn table(&self, rows: &[&JudgedRow], names_metrics: bool) -> Table {
         let names = self.names();
-        let of_value = format!("± ({})", exact(self.criteria.confidence));
+        let of_value = format!("± ({})", exact(self.outcome.criteria.confidence));
         // What is counted has no interval of confidence.
         let is_counted = !rows.is_empty() && !rows.iter().any(|row| is_timed(row));
         let is_wider = |row: &&JudgedRow| {
@@ -324,7 +325,7 @@ impl ComparisonReport {
             let change = stage.assessment.change;
             for summary in &stage.summaries {
                 let unit = summary.metric().unit;
-                let interval = Interval::three_level(summary, self.criteria.confidence);
+                let interval = Interval::three_level(summary, self.outcome.criteria.confidence);
                 cells.push(Cell::from(quantity::value_of_metric(summary.values().mean, unit)));
                 cells.push(interval.as_ref().map_or_else(|_| Cell::default(), half_width));
             }
@@ -354,17 +355,19 @@ impl ComparisonReport {
         for row in self.with_verdict(VerdictKind::Skipped) {
             lines.push(format!("{}: {}", visible(&name(&names, row)), sentence::row(row)));
         }
-        for (benchmarks, version) in [(&self.added, &self.head), (&self.removed, &self.base)] {
+        for (benchmarks, version) in
+            [(&self.outcome.added, &self.outcome.head), (&self.outcome.removed, &self.outcome.base)]
+        {
             let only = list(benchmarks.iter().map(|benchmark| names.name(benchmark)));
             if !only.is_empty() {
                 lines.push(format!("only in {}: {only}", visible(&version.to_string())));
             }
         }
-        lines.extend(idle_note(&self.idle).map(|note| format!("note: {note}")));
+        lines.extend(idle_note(&self.outcome.idle).map(|note| format!("note: {note}")));
         if let Some(functions) = self.functions_note() {
             lines.push(format!("machine code: {}", visible(&functions)));
         }
-        if let Some(dependencies) = dependencies_note(&self.dependencies) {
+        if let Some(dependencies) = dependencies_note(&self.outcome.dependencies) {
             lines.push(format!("dependencies: {}", visible(&dependencies)));
         }
         lines

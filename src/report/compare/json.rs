@@ -3,11 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    ComparisonReport, StoredExperiment, Warning, WarningFields, advice::NextStep,
-    overall::GeometricMean,
-};
+use super::{ComparisonReport, WarningFields, advice::NextStep, overall::GeometricMean};
 use crate::{
+    compare::{ComparedExperiment, Warning},
     failure::Result,
     judge::{Advice, ByMean, Counts, JudgedRow, JudgedStage, Repetition, VerdictKind},
     model::{Dimensions, Partition},
@@ -182,24 +180,24 @@ impl ComparisonReport {
     fn fields(&self) -> Comparison<'_> {
         Comparison {
             rbench: env!("CARGO_PKG_VERSION"),
-            base: (&self.base).into(),
-            head: (&self.head).into(),
-            criteria: (&self.criteria).into(),
-            dimensions: self.dimensions,
-            machine: self.machine.as_ref().map(Machine::from),
-            machine_state: self.machine_state.as_deref(),
-            stored: self.stored.iter().map(Stored::from).collect(),
+            base: (&self.outcome.base).into(),
+            head: (&self.outcome.head).into(),
+            criteria: (&self.outcome.criteria).into(),
+            dimensions: self.outcome.dimensions,
+            machine: self.outcome.machine.as_ref().map(Machine::from),
+            machine_state: self.outcome.machine_state.as_deref(),
+            stored: self.outcome.stored.iter().map(Stored::from).collect(),
             warnings: self.warning_fields(),
-            counts: self.counts(),
+            counts: self.outcome.counts(),
             geometric_means: self.geometric_means(),
             functions: self.function_fields(),
-            dependencies: self.dependencies.iter().map(Dependency::from).collect(),
-            partition: self.partition,
-            benchmarks: self.rows.iter().map(|row| self.row(row)).collect(),
-            added: self.added.iter().map(FullName::from).collect(),
-            removed: self.removed.iter().map(FullName::from).collect(),
-            failed_targets: self.failed_targets.iter().map(FailedTarget::from).collect(),
-            idle_acceptances: self.idle.iter().map(IdleFields::from).collect(),
+            dependencies: self.outcome.dependencies.iter().map(Dependency::from).collect(),
+            partition: self.outcome.partition,
+            benchmarks: self.outcome.rows.iter().map(|row| self.row(row)).collect(),
+            added: self.outcome.added.iter().map(FullName::from).collect(),
+            removed: self.outcome.removed.iter().map(FullName::from).collect(),
+            failed_targets: self.outcome.failed_targets.iter().map(FailedTarget::from).collect(),
+            idle_acceptances: self.outcome.idle.iter().map(IdleFields::from).collect(),
             next_steps: self.next_steps(),
             also_against: self.also.as_ref().map(|also| Box::new(also.fields().into())),
         }
@@ -214,7 +212,7 @@ impl ComparisonReport {
     }
 
     fn function_fields(&self) -> Vec<Functions<'_>> {
-        let counts = self.functions.iter().map(|(target, diff)| Functions {
+        let counts = self.outcome.functions.iter().map(|(target, diff)| Functions {
             package: &target.package,
             target: &target.target,
             changed: diff.changed.len(),
@@ -228,7 +226,7 @@ impl ComparisonReport {
     fn row<'r>(&self, row: &'r JudgedRow) -> Row<'r> {
         let value = |version: usize| {
             let summary = &row.decisive()?.summaries[version];
-            Some(Estimate::of(summary, self.criteria.confidence))
+            Some(Estimate::of(summary, self.outcome.criteria.confidence))
         };
         Row {
             id: (&row.benchmark).into(),
@@ -244,7 +242,7 @@ impl ComparisonReport {
             head: value(1),
             change: Change::of(row),
             by_mean: row.by_mean.map(ByMeanFields::from),
-            decides: (!self.policy.decides(row, &self.rows)).then_some(false),
+            decides: (!self.policy.decides(row, &self.outcome.rows)).then_some(false),
             reach: row.reach.as_ref().map(ReachFields::from),
             advice: row.advice.map(AdviceFields::from),
             stages: row.stages.iter().map(|stage| self.stage(stage)).collect(),
@@ -255,8 +253,8 @@ impl ComparisonReport {
         let JudgedStage { summaries: [base, head], assessment } = stage;
         let comparison = &assessment.comparison;
         Stage {
-            base: Estimate::of(base, self.criteria.confidence),
-            head: Estimate::of(head, self.criteria.confidence),
+            base: Estimate::of(base, self.outcome.criteria.confidence),
+            head: Estimate::of(head, self.outcome.criteria.confidence),
             change: assessment.into(),
             base_comparison_interval: comparison.base.into(),
             head_comparison_interval: comparison.head.into(),
@@ -277,8 +275,8 @@ impl ComparisonReport {
     }
 }
 
-impl<'r> From<&'r StoredExperiment> for Stored<'r> {
-    fn from(StoredExperiment { identity, begun, dimensions }: &'r StoredExperiment) -> Self {
+impl<'r> From<&'r ComparedExperiment> for Stored<'r> {
+    fn from(ComparedExperiment { identity, begun, dimensions }: &'r ComparedExperiment) -> Self {
         Self { identity, begun_seconds: json::seconds(*begun), dimensions: *dimensions }
     }
 }

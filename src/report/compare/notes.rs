@@ -52,7 +52,7 @@ impl ComparisonReport {
 
     /// What of the machine mattered to measurements, in one line.
     pub(super) fn machine_line(&self) -> Option<String> {
-        let state = self.machine_state.as_ref()?;
+        let state = self.outcome.machine_state.as_ref()?;
         Some(format!("machine: {state} (what to do: {} rbench doctor)", cargo()))
     }
 
@@ -85,7 +85,7 @@ impl ComparisonReport {
     /// What is unchanged although it changed, by less than is of interest.
     pub(super) fn too_small_note(&self) -> Option<String> {
         let names = self.names();
-        let changes = self.rows.iter().filter_map(|row| {
+        let changes = self.outcome.rows.iter().filter_map(|row| {
             let Verdict::Unchanged { change, difference, .. } = &row.verdict else { return None };
             let confirmed = match difference.as_ref()? {
                 Basis::Confirmed { .. } => ", confirmed",
@@ -104,7 +104,8 @@ impl ComparisonReport {
         let names = self.names();
         let named = |of: &dyn Fn(&JudgedRow, ByMean) -> Option<String>| {
             list(
-                self.rows
+                self.outcome
+                    .rows
                     .iter()
                     .filter_map(|row| Some(name(&names, row) + &of(row, row.by_mean?)?)),
             )
@@ -126,7 +127,7 @@ impl ComparisonReport {
     pub(super) fn obstacle_notes(&self) -> Vec<String> {
         let names = self.names();
         let mut benchmarks: BTreeMap<Obstacle, Vec<&Benchmark>> = BTreeMap::new();
-        for row in &self.rows {
+        for row in &self.outcome.rows {
             let Some(obstacle) = row.interleaving.and_then(|all| all.obstacle) else { continue };
             let of_obstacle = benchmarks.entry(obstacle).or_default();
             // Each metric has a row.
@@ -145,10 +146,10 @@ impl ComparisonReport {
 
     /// How many functions differ, if that is known: `2 functions changed, 1 function added, 4309 the same`.
     pub(super) fn functions_note(&self) -> Option<String> {
-        if self.functions.is_empty() {
+        if self.outcome.functions.is_empty() {
             return None;
         }
-        let diffs = || self.functions.iter().map(|(_, diff)| diff);
+        let diffs = || self.outcome.functions.iter().map(|(_, diff)| diff);
         let same: usize = diffs().map(|diff| diff.unchanged).sum();
         if self.functions_are_equal() {
             // The programs differ, or nothing would have been measured.
@@ -188,7 +189,8 @@ impl ComparisonReport {
 
     /// Whether it is known that all functions are the same.
     pub(super) fn functions_are_equal(&self) -> bool {
-        !self.functions.is_empty() && self.functions.iter().all(|(_, diff)| diff.is_empty())
+        !self.outcome.functions.is_empty()
+            && self.outcome.functions.iter().all(|(_, diff)| diff.is_empty())
     }
 }
 

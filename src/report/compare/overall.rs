@@ -137,7 +137,7 @@ impl ComparisonReport {
     pub(super) fn geometric_means(&self) -> Vec<GeometricMean> {
         let mut sums: BTreeMap<&Metric, Sums> = BTreeMap::new();
         let mut same = 0;
-        for row in &self.rows {
+        for row in &self.outcome.rows {
             match (&row.verdict, &row.metric, row.decisive()) {
                 (Verdict::Unaffected | Verdict::Identical, ..) => same += 1,
                 (

@@ -1,9 +1,8 @@
-//! The summary of a comparison: counts, the order of benchmarks, and the exit code.
+//! The summary of a comparison: counts, names, and the order of benchmarks.
 
 use super::ComparisonReport;
 use crate::{
-    failure::Exit,
-    judge::{Counts, JudgedRow, VerdictKind},
+    judge::{JudgedRow, VerdictKind},
     model::Metric,
     report::{
         names::{Names, with_metric},
@@ -12,38 +11,9 @@ use crate::{
 };
 
 impl ComparisonReport {
-    /// How many there are of each kind.
-    pub fn counts(&self) -> Counts {
-        self.counts_of(|_| true)
-    }
-
-    /// How many there are of each kind of those that affect the exit code.
-    fn deciding_counts(&self) -> Counts {
-        self.counts_of(|row| self.policy.decides(row, &self.rows))
-    }
-
-    fn counts_of(&self, is_meant: impl Fn(&JudgedRow) -> bool) -> Counts {
-        let rows = self.rows.iter().filter(|row| is_meant(row));
-        let kinds: Vec<_> = rows.map(|row| VerdictKind::of(&row.verdict)).collect();
-        Counts {
-            added: self.added.len(),
-            removed: self.removed.len(),
-            failed_targets: self.failed_targets.len(),
-            ..Counts::of(&kinds)
-        }
-    }
-
-    /// Whether there is nothing to report of any benchmark.
-    pub const fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-            && self.added.is_empty()
-            && self.removed.is_empty()
-            && self.failed_targets.is_empty()
-    }
-
     /// Whether no benchmark is in both versions, or those that are chose not to run.
     pub(super) fn has_compared_nothing(&self) -> bool {
-        self.with_verdict(VerdictKind::Skipped).count() == self.rows.len()
+        self.with_verdict(VerdictKind::Skipped).count() == self.outcome.rows.len()
     }
 
     /// This comparison, and that with a release.
@@ -51,34 +21,32 @@ impl ComparisonReport {
         std::iter::once(self).chain(self.also.as_deref())
     }
 
-    /// The exit code. A comparison with a release counts as much as that with the base.
-    pub fn exit(&self) -> Exit {
-        self.policy.exit(self.both().map(Self::deciding_counts))
-    }
-
     /// The smallest change of interest in a benchmark: its own, if it was judged by one.
     pub(super) fn min_effect_of(&self, row: &JudgedRow) -> f64 {
-        row.decisive().map_or(self.criteria.min_effect, |stage| stage.assessment.min_effect)
+        row.decisive().map_or(self.outcome.criteria.min_effect, |stage| stage.assessment.min_effect)
     }
 
     /// The smallest change of interest, and whether it is not that of all benchmarks:
     /// `1 % (some benchmarks have their own)`.
     pub(super) fn min_effect_text(&self) -> String {
-        let common = self.criteria.min_effect;
+        let common = self.outcome.criteria.min_effect;
         let is_counted = |row: &JudgedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
         let has_own = |row: &JudgedRow| {
             !is_counted(row) && self.min_effect_of(row).total_cmp(&common).is_ne()
         };
-        let own =
-            if self.rows.iter().any(has_own) { " (some benchmarks have their own)" } else { "" };
+        let own = if self.outcome.rows.iter().any(has_own) {
+            " (some benchmarks have their own)"
+        } else {
+            ""
+        };
         quantity::exact(common) + own
     }
 
     /// The verdict that matters most in both comparisons, in a word.
     pub(super) fn headline(&self) -> &'static str {
         let worst = |report: &Self| {
-            let failed = (!report.failed_targets.is_empty()).then_some(VerdictKind::Failed);
-            let kinds = report.rows.iter().map(|row| VerdictKind::of(&row.verdict));
+            let failed = (!report.outcome.failed_targets.is_empty()).then_some(VerdictKind::Failed);
+            let kinds = report.outcome.rows.iter().map(|row| VerdictKind::of(&row.verdict));
             kinds.chain(failed).min()
         };
         self.both().filter_map(worst).min().map_or("nothing to compare", VerdictKind::name)
@@ -91,8 +59,8 @@ impl ComparisonReport {
             (count > 0).then(|| format!("{count} {}", kind.name()))
         });
         let mut counted: Vec<String> = counted.collect();
-        if !self.failed_targets.is_empty() {
-            counted.push(quantity::count(self.failed_targets.len(), "failed bench target"));
+        if !self.outcome.failed_targets.is_empty() {
+            counted.push(quantity::count(self.outcome.failed_targets.len(), "failed bench target"));
         }
         if counted.is_empty() {
             "no benchmark in both versions".to_owned()
@@ -103,14 +71,14 @@ impl ComparisonReport {
 
     /// The rows with this verdict, in the order of definition.
     pub(super) fn with_verdict(&self, kind: VerdictKind) -> impl Iterator<Item = &JudgedRow> {
-        self.rows.iter().filter(move |row| VerdictKind::of(&row.verdict) == kind)
+        self.outcome.rows.iter().filter(move |row| VerdictKind::of(&row.verdict) == kind)
     }
 
     /// The rows of the table: what regressed, then all others in the order of definition, but none where
     /// there was nothing to measure.
     pub(super) fn ordered(&self) -> Vec<&JudgedRow> {
         use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
-        let others = self.rows.iter().filter(|row| {
+        let others = self.outcome.rows.iter().filter(|row| {
             let kind = VerdictKind::of(&row.verdict);
             !matches!(kind, Regressed | Unaffected | Identical | Skipped)
         });
@@ -119,8 +87,8 @@ impl ComparisonReport {
 
     /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
-        let compared = self.rows.iter().map(|row| &row.benchmark);
-        Names::of(compared.chain(&self.added).chain(&self.removed))
+        let compared = self.outcome.rows.iter().map(|row| &row.benchmark);
+        Names::of(compared.chain(&self.outcome.added).chain(&self.outcome.removed))
     }
 }
 

@@ -10,16 +10,18 @@ mod page;
 mod reach;
 mod release;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use accepted::{accepted, idle};
 
 use super::*;
 use crate::{
-    code::{Cause, ChangedFunction, Name, SizedFunction},
-    failure::Exit,
-    judge::{ByMean, Interleaving, Repetition},
-    model::{Interleave, Metric, Obstacle},
+    code::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
+    compare::{ComparedExperiment, Warning},
+    failure::{Exit, Failure},
+    judge::{ByMean, Interleaving, JudgedRow, Repetition},
+    machine::disturbance::Disturbance,
+    model::{Benchmark, Dimensions, Interleave, Metric, Obstacle, Throughput, Version},
     report::{
         PLAIN_COLUMNS, style,
         testing::{
@@ -27,7 +29,7 @@ use crate::{
             judged, judged_in, machine, memory, target, version,
         },
     },
-    stats::{Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
+    stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
 };
 
 fn diff() -> FunctionDiff {
@@ -56,9 +58,12 @@ fn diff() -> FunctionDiff {
     }
 }
 
-fn nothing() -> ComparisonReport {
-    let (base, head) = (version("main", 'a'), version("HEAD", 'b'));
-    ComparisonReport::new(base, head, Criteria::default(), given("compare main HEAD"))
+fn nothing() -> Outcome {
+    Outcome::new([version("main", 'a'), version("HEAD", 'b')], Criteria::default())
+}
+
+fn shown(outcome: Outcome) -> ComparisonReport {
+    ComparisonReport::new(outcome, ExitPolicy::default(), given("compare main HEAD"))
 }
 
 fn identical(id: &str) -> JudgedRow {
@@ -77,6 +82,10 @@ fn interleaved(id: &str, interleave: Interleave, obstacle: Option<Obstacle>) -> 
 
 /// Every verdict, and everything that is told beside them.
 fn report() -> ComparisonReport {
+    shown(everything())
+}
+
+fn everything() -> Outcome {
     let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
         .because("it ended with exit status: 101; the end of its output:\nthe table | is <missing>")
         .hint("reproduce with: cargo rbench exec HEAD --exact broken");
@@ -84,7 +93,7 @@ fn report() -> ComparisonReport {
         reason: "base and head have other metrics: wall [ns] and cycles [cycles]".to_owned(),
     };
     let skipped = Verdict::Skipped { reason: "no GPU here".to_owned() };
-    let mut report = ComparisonReport {
+    let mut outcome = Outcome {
         dimensions: Some(Dimensions {
             first_look: None,
             builds: 10,
@@ -130,16 +139,13 @@ fn report() -> ComparisonReport {
         Disturbance::Others { share: 0.5 },
         Disturbance::Governor { name: "powersave".to_owned() },
     ];
-    report.add_disturbances(disturbances);
-    report
+    outcome.add_disturbances(disturbances);
+    outcome
 }
 
-/// How a command ends with this report.
-fn exit(report: &ComparisonReport, advisory: bool, inconclusive: bool) -> Exit {
-    let policy = ExitPolicy { advisory, inconclusive, ..ExitPolicy::default() };
-    let mut report = report.clone();
-    report.fail_by(&policy);
-    report.exit()
+/// How a command ends with this outcome.
+fn exit(outcome: &Outcome, advisory: bool, inconclusive: bool) -> Exit {
+    outcome.exit(&ExitPolicy { advisory, inconclusive, ..ExitPolicy::default() })
 }
 
 fn plain(report: &ComparisonReport) -> String {
@@ -186,7 +192,7 @@ fn a_program_reads_everything() {
 #[test]
 fn every_verdict_and_every_warning_keeps_the_schema() {
     let mut all = report();
-    all.rows.extend([
+    all.outcome.rows.extend([
         judged("contradicted", 812.0, &[1.04, 0.97], 0.01, 0.002),
         judged("shrunk", 812.0, &[1.04, 1.008], 0.01, 0.002),
         judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
@@ -194,7 +200,7 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
         notes::slower_changed("slower", 812.0),
         failed(HOSTILE, HOSTILE),
     ]);
-    all.add_disturbances([
+    all.outcome.add_disturbances([
         Disturbance::Load { per_core: 1.5 },
         Disturbance::Stolen { share: 0.02 },
         Disturbance::Battery,
@@ -203,7 +209,7 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
         Disturbance::Preempted { share: 0.4 },
         Disturbance::ClockSet { seconds: -60.0 },
     ]);
-    all.warnings.extend([
+    all.outcome.warnings.extend([
         Warning::ChangingIds { ids: vec!["parse 12:00".to_owned()] },
         Warning::FunctionsUnknown { reason: "no archive".to_owned() },
         Warning::DifferentWork {
@@ -213,16 +219,16 @@ fn every_verdict_and_every_warning_keeps_the_schema() {
         Warning::NotComparableAcrossExperiments { benchmarks: 1 },
         Warning::DifferentConditions { reasons: vec!["settings: floor 2ms".to_owned()] },
     ]);
-    all.stored = vec![stored_experiment()];
-    all.rows.extend([accepted("accepted", 0.5, "why"), accepted("beyond", 0.02, "why")]);
-    all.idle = idle("gone");
-    for report in [all, nothing()] {
+    all.outcome.stored = vec![stored_experiment()];
+    all.outcome.rows.extend([accepted("accepted", 0.5, "why"), accepted("beyond", 0.02, "why")]);
+    all.outcome.idle = idle("gone");
+    for report in [all, shown(nothing())] {
         assert_keeps("compare", &report);
     }
 }
 
-fn stored_experiment() -> StoredExperiment {
-    StoredExperiment {
+fn stored_experiment() -> ComparedExperiment {
+    ComparedExperiment {
         identity: "1a2b3c4d".to_owned(),
         begun: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         dimensions: Dimensions { first_look: None, builds: 10, executions: 1, measurements: 20 },
@@ -232,8 +238,8 @@ fn stored_experiment() -> StoredExperiment {
 #[test]
 fn a_clock_that_went_ahead_may_have_been_left_behind_by_one_that_stood_still() {
     let text = |seconds| {
-        let mut report = nothing();
-        report.add_disturbances([Disturbance::ClockSet { seconds }]);
+        let mut report = shown(nothing());
+        report.outcome.add_disturbances([Disturbance::ClockSet { seconds }]);
         style::plain(&report.text(200))
     };
     let ahead = "the clock was set by +3600 s while measuring, or the machine was suspended;";
@@ -243,7 +249,7 @@ fn a_clock_that_went_ahead_may_have_been_left_behind_by_one_that_stood_still() {
 
 #[test]
 fn stored_results_are_reported_with_their_experiment_and_its_dimensions() {
-    let report = ComparisonReport { stored: vec![stored_experiment()], ..nothing() };
+    let report = shown(Outcome { stored: vec![stored_experiment()], ..nothing() });
     let text = plain(&report);
     let line = "stored results of experiment 1a2b3c4d, 2023-11-14 22:13 UTC: 10 builds × 1 \
                 execution × 20\n  measurements\n";
@@ -257,24 +263,24 @@ fn measurements_that_were_taken_instead_of_those_requested_are_told() {
         ["a", "b", "a"].map(|id| judged(id, 240.8, &[1.0, 1.0], 0.02, 0.003)).into_iter().collect();
     let requested =
         |measurements| Dimensions { first_look: None, builds: 10, executions: 2, measurements };
-    let mut report = ComparisonReport { dimensions: Some(requested(5)), rows, ..nothing() };
+    let mut report = shown(Outcome { dimensions: Some(requested(5)), rows, ..nothing() });
     assert!(plain(&report).contains(line), "{}", plain(&report));
-    report.dimensions = Some(requested(3));
+    report.outcome.dimensions = Some(requested(3));
     assert!(!plain(&report).contains("taken in each execution"), "{}", plain(&report));
-    report.dimensions = None;
-    report.stored = vec![stored_experiment()];
+    report.outcome.dimensions = None;
+    report.outcome.stored = vec![stored_experiment()];
     assert!(plain(&report).contains(line), "{}", plain(&report));
 }
 
 #[test]
 fn a_report_about_nothing_is_short_and_says_so() {
     assert_eq!(
-        plain(&nothing()),
+        plain(&shown(nothing())),
         "HEAD (bbbbbbb) against main (aaaaaaa)\nno benchmark in both versions\nwarning: nothing was \
          compared, so a regression would not have been found\n\nrule paired (t test), false-alarm-rate 5 %, \
          min-effect 1 %, confirmed on fresh builds\n"
     );
-    assert!(nothing().markdown().starts_with("### Benchmarks: nothing to compare\n"));
+    assert!(shown(nothing()).markdown().starts_with("### Benchmarks: nothing to compare\n"));
 }
 
 #[test]
@@ -292,21 +298,22 @@ fn the_head_names_the_rule_that_was_used_and_its_level() {
         (Rule::Overlap, "overlap (Kalibera et al. 2006, at 95 %)"),
     ] {
         let rows = vec![identical("a")];
-        let report = ComparisonReport { criteria: criteria(rule), rows, ..nothing() };
+        let report = shown(Outcome { criteria: criteria(rule), rows, ..nothing() });
         assert_eq!(line(&report), format!("rule {words}, {confirmed}"));
     }
     let mut across = judged("a", 240.8, &[1.0], 0.02, 0.003);
     across.stages[0].assessment.is_across = true;
     let mut report =
-        ComparisonReport { criteria: criteria(Rule::Overlap), rows: vec![across], ..nothing() };
+        shown(Outcome { criteria: criteria(Rule::Overlap), rows: vec![across], ..nothing() });
     assert_eq!(line(&report), "rule paired (t test), false-alarm-rate 0.1 %, min-effect 1 %");
     let mut within = judged("b", 240.8, &[1.0], 0.02, 0.003);
     within.stages[0].assessment.rule = Rule::Overlap;
-    report.rows.push(within);
+    report.outcome.rows.push(within);
     let between = "between experiments: rule paired (t test), not confirmed on fresh builds";
     let within = "rule overlap (Kalibera et al. 2006, at 95 %)";
     assert_eq!(line(&report), format!("{within}, {confirmed}\n{between}"));
-    report.rows[0].stages[0].assessment.comparison.method = Method::Welch(Unpaired::ByDesign);
+    report.outcome.rows[0].stages[0].assessment.comparison.method =
+        Method::Welch(Unpaired::ByDesign);
     let welch = "rule paired (t test, Welch's where layouts are not matched)";
     let between = format!("between experiments: {welch}, not confirmed on fresh builds");
     assert_eq!(line(&report), format!("{within}, {confirmed}\n{between}"));
@@ -325,20 +332,20 @@ fn the_head_names_the_estimators_that_were_used() {
         let measurements = Measurements::new(Metric::wall(), builds).unwrap();
         *summary = Summary::of(&measurements, Estimator::Pairwise);
     }
-    let of = |rows: Vec<JudgedRow>| line(&ComparisonReport { rows, ..nothing() });
+    let of = |rows: Vec<JudgedRow>| line(&shown(Outcome { rows, ..nothing() }));
     assert!(of(vec![alone.clone()]).starts_with("estimator minimum, rule "));
     assert!(of(vec![in_turns.clone()]).starts_with("estimator pairwise, rule "));
     let both = "estimator pairwise in turns and minimum otherwise, rule ";
     assert!(of(vec![alone, in_turns]).starts_with(both));
     assert!(of(vec![identical("a")]).starts_with("rule "));
     let criteria = Criteria { estimator: Some(Estimator::Median), ..Criteria::default() };
-    assert!(line(&ComparisonReport { criteria, ..nothing() }).starts_with("estimator median, "));
+    assert!(line(&shown(Outcome { criteria, ..nothing() })).starts_with("estimator median, "));
 }
 
 #[test]
 fn identical_versions_need_no_table_and_no_next_step() {
     let rows = (0..12).map(|index| identical(&format!("bench{index}"))).collect();
-    let text = plain(&ComparisonReport { rows, ..nothing() });
+    let text = plain(&shown(Outcome { rows, ..nothing() }));
     let expected = "12 identical\n\nidentical machine code, not measured: bench0, bench1, bench2, \
                     bench3, bench4, bench5, bench6, bench7\n  and 4 more\n\nrule paired (t test)";
     assert!(text.contains(expected), "{text}");
@@ -372,7 +379,7 @@ fn an_estimate_near_the_smallest_detectable_change_is_said_to_tend_to_be_too_lar
     let words = "tends to be too large";
     let text = |factors: &[f64]| {
         let row = judged("a", 812.0, factors, 0.01, 0.02);
-        plain(&ComparisonReport { rows: vec![row], ..nothing() })
+        plain(&shown(Outcome { rows: vec![row], ..nothing() }))
     };
     assert!(text(&[1.022, 1.02]).contains(words), "{}", text(&[1.022, 1.02]));
     assert!(!text(&[1.5, 1.4]).contains(words), "{}", text(&[1.5, 1.4]));
@@ -383,10 +390,10 @@ fn nothing_from_elsewhere_steers_the_terminal() {
     let hostile = || HOSTILE.to_owned();
     let named = |id: &str| Version { revision: hostile(), ..version(id, 'c') };
     let failure = Failure::new(Exit::Benchmark, HOSTILE).because(HOSTILE).hint(HOSTILE);
-    let mut report = ComparisonReport {
+    let mut report = shown(Outcome {
         base: named("a"),
         head: named("b"),
-        stored: vec![StoredExperiment { identity: hostile(), ..stored_experiment() }],
+        stored: vec![ComparedExperiment { identity: hostile(), ..stored_experiment() }],
         added: vec![benchmark(HOSTILE)],
         idle: idle(HOSTILE),
         failed_targets: vec![(target(HOSTILE), failure)],
@@ -397,11 +404,11 @@ fn nothing_from_elsewhere_steers_the_terminal() {
             },
             Warning::DifferentConditions { reasons: vec![hostile()] },
         ],
-        ..report()
-    };
+        ..everything()
+    });
     let metric = Metric { name: hostile(), ..memory() };
-    report.functions[0].1.changed[0].name = Name::of(HOSTILE);
-    report.rows.extend([
+    report.outcome.functions[0].1.changed[0].name = Name::of(HOSTILE);
+    report.outcome.rows.extend([
         inconclusive(HOSTILE, Repetition::Builds, 30, 0.0099),
         judged(HOSTILE, 812.0, &[1.4, 1.38], 0.01, 0.01),
         judged_in(&metric, HOSTILE, 812.0, &[1.0], 0.01, 0.001),
@@ -419,33 +426,17 @@ fn benchmarks_of_one_id_are_told_apart_by_their_targets() {
     let mut report = report();
     let other = Benchmark { target: "other".to_owned(), ..benchmark("split") };
     let row = judged("split", 4384.0, &[1.0], 0.01, 0.001);
-    report.rows.push(JudgedRow { benchmark: other, ..row });
+    report.outcome.rows.push(JudgedRow { benchmark: other, ..row });
     let text = plain(&report);
     assert!(text.contains("parser/work split") && text.contains("parser/other split"), "{text}");
 }
 
 #[test]
-fn failed_benchmarks_and_targets_fail_the_command_and_skipped_ones_do_not() {
-    let row = |verdict| JudgedRow::of_benchmark(&benchmark("a"), verdict);
-    let strict = |rows| exit(&ComparisonReport { rows, ..nothing() }, false, true);
+fn nothing_compared_is_a_warning() {
     let skipped = Verdict::Skipped { reason: String::new() };
-    let regressed = judged("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
-    let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
-    assert_eq!(strict(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
-    for nothing_compared in [vec![], vec![row(skipped)]] {
-        assert_eq!(strict(nothing_compared.clone()), Exit::Inconclusive);
-        let report = ComparisonReport { rows: nothing_compared, ..nothing() };
-        assert_eq!(exit(&report, false, false), Exit::Success);
+    for rows in [vec![], vec![JudgedRow::of_benchmark(&benchmark("a"), skipped)]] {
+        let report = shown(Outcome { rows, ..nothing() });
         assert!(report.markdown().contains("> **Warning:** nothing was compared, so a regression"));
         assert!(report.json().unwrap().contains("\"kind\": \"nothing_compared\""));
     }
-    assert_eq!(strict(vec![inconclusive.clone()]), Exit::Inconclusive);
-    let not_comparable = Verdict::NotComparable { reason: "no common metric".to_owned() };
-    assert_eq!(strict(vec![row(not_comparable)]), Exit::Inconclusive);
-    assert_eq!(strict(vec![inconclusive, failed("b", "x")]), Exit::Benchmark);
-    assert_eq!(strict(vec![regressed.clone(), failed("b", "x")]), Exit::Regression);
-    let advisory = ComparisonReport { rows: vec![regressed], ..nothing() };
-    assert_eq!(exit(&advisory, true, true), Exit::Success);
-    let targets = ComparisonReport { failed_targets: report().failed_targets, ..nothing() };
-    assert_eq!(exit(&targets, false, false), Exit::Benchmark);
 }

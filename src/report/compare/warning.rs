@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ComparisonReport, Warning};
+use super::ComparisonReport;
 use crate::{
+    compare::Warning,
     machine::{disturbance::Disturbance, state::MANY_SWITCHES},
     model::{Benchmark, Throughput},
     report::{
@@ -62,7 +63,7 @@ impl ComparisonReport {
     /// All warnings, those about what was compared first.
     pub(super) fn all_warnings(&self) -> Vec<Warning> {
         let mut warnings = self.warnings_on_what_was_compared();
-        warnings.extend(self.warnings.iter().cloned());
+        warnings.extend(self.outcome.warnings.iter().cloned());
         warnings
     }
 
@@ -77,7 +78,7 @@ impl ComparisonReport {
         let names = self.names();
         let mut met: Vec<&Benchmark> = Vec::new();
         let mut benchmarks = Vec::new();
-        for row in &self.rows {
+        for row in &self.outcome.rows {
             if let Some(work) = row.work.filter(|_| !met.contains(&&row.benchmark)) {
                 met.push(&row.benchmark);
                 benchmarks.push((names.name(&row.benchmark), work));
@@ -88,7 +89,7 @@ impl ComparisonReport {
 
     /// What makes the comparison less sure, as sentences.
     pub fn warning_sentences(&self) -> Vec<String> {
-        self.warnings.iter().map(|warning| self.warning_text(warning)).collect()
+        self.outcome.warnings.iter().map(|warning| self.warning_text(warning)).collect()
     }
 
     /// A warning as a sentence, with the command that it advises at its end.

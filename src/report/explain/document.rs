@@ -1,10 +1,8 @@
 //! The explanation for people: a table of functions, then what is to be said of each.
 
-use super::{
-    ExplainReport,
-    words::{behaviour, calls, code, signed},
-};
+use super::words::{behaviour, calls, code, signed};
 use crate::{
+    compare::ExplainedBenchmark,
     profile::{FunctionDifference, Place},
     reach::ReachedFunction,
     report::{
@@ -17,7 +15,7 @@ use crate::{
     },
 };
 
-impl ExplainReport {
+impl ExplainedBenchmark {
     pub(super) fn write_document(&self) -> Document {
         let Self { base, head, benchmark, .. } = self;
         let title = Text::of_name(benchmark.to_string()).then(format!(" in {base} and {head}"));

@@ -2,11 +2,9 @@
 
 use askama::Template;
 
-use super::{
-    ExplainReport,
-    words::{behaviour, calls, code, signed},
-};
+use super::words::{behaviour, calls, code, signed};
 use crate::{
+    compare::ExplainedBenchmark,
     failure::Result,
     profile::FunctionDifference,
     report::{
@@ -52,7 +50,7 @@ struct Row {
     what: String,
 }
 
-impl ExplainReport {
+impl ExplainedBenchmark {
     pub(super) fn write_html(&self) -> Result<String> {
         let Self { base, head, benchmark, .. } = self;
         let [id, of_base, of_head] = [&benchmark.name.id, &base.to_string(), &head.to_string()]

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ExplainReport;
 use crate::{
     code::{ChangedFunction, Name, SizedFunction},
+    compare::ExplainedBenchmark,
     failure::Result,
     profile::{Callee, Code, Executed, FunctionDifference, Place},
     report::{
@@ -113,7 +113,7 @@ struct CalleeFields<'r> {
     inclusive: f64,
 }
 
-impl ExplainReport {
+impl ExplainedBenchmark {
     pub(super) fn write_json(&self) -> Result<String> {
         document(&Explained {
             base: (&self.base).into(),

@@ -11,29 +11,7 @@ use super::{
     Report,
     document::{Document, Medium},
 };
-use crate::{
-    failure::Result,
-    model::{Benchmark, DependencyChange, Version},
-    profile::{Explanation, FunctionDifference},
-    reach::Reach,
-};
-
-/// The difference between two versions of a benchmark, function by function.
-#[derive(Clone, Debug)]
-pub struct ExplainReport {
-    /// The version that the other is compared with.
-    pub base: Version,
-    /// The other version.
-    pub head: Version,
-    /// The benchmark.
-    pub benchmark: Benchmark,
-    /// What its functions executed.
-    pub explanation: Explanation,
-    /// What differs that it executes or reads, in its set-up as well.
-    pub reach: Reach,
-    /// The packages of which the versions use other versions.
-    pub dependencies: Vec<DependencyChange>,
-}
+use crate::{compare::ExplainedBenchmark, failure::Result, profile::FunctionDifference};
 
 /// So many functions are shown to people.
 const MOST: usize = 20;
@@ -41,7 +19,7 @@ const MOST: usize = 20;
 /// A difference below this is one of rounding: nobody executes a thousandth of an instruction.
 const NOTHING: f64 = 1e-3;
 
-impl ExplainReport {
+impl ExplainedBenchmark {
     /// The functions that differ in what they executed, the most important ones.
     fn shown(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.different().take(MOST)
@@ -73,7 +51,7 @@ impl ExplainReport {
     }
 }
 
-impl Report for ExplainReport {
+impl Report for ExplainedBenchmark {
     fn document(&self, _medium: Medium) -> Document {
         self.write_document()
     }

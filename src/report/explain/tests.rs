@@ -3,8 +3,9 @@
 use super::*;
 use crate::{
     code::{Cause, ChangedFunction, Name, SizedFunction},
-    profile::{Callee, Code, Executed, Place},
-    reach::ReachedFunction,
+    model::DependencyChange,
+    profile::{Callee, Code, Executed, Explanation, Place},
+    reach::{Reach, ReachedFunction},
     report::{
         style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, version},
@@ -44,7 +45,7 @@ fn changed(name: &str, cause: Cause) -> Code {
     }))
 }
 
-fn report(name: &str) -> ExplainReport {
+fn report(name: &str) -> ExplainedBenchmark {
     let callee = |name: &str, calls, inclusive| Callee { name: Name::of(name), calls, inclusive };
     let sized =
         |name: &str| SizedFunction { name: Name::of(name), instance: 7, size: 96, stack: None };
@@ -97,7 +98,7 @@ fn report(name: &str) -> ExplainReport {
         functions.iter().filter_map(of).map(|executed| executed.own).sum()
     };
     let (base, head) = (total(|one| one.base), total(|one| one.head));
-    ExplainReport {
+    ExplainedBenchmark {
         base: version("main", 'a'),
         head: version("HEAD", 'b'),
         benchmark: benchmark(name),

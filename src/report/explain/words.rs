@@ -1,8 +1,9 @@
 //! The explanation in words and numbers for people. Names are not yet made visible.
 
-use super::{ExplainReport, NOTHING};
+use super::NOTHING;
 use crate::{
     code::{Cause, ChangedFunction},
+    compare::ExplainedBenchmark,
     profile::{Callee, Code, FunctionDifference, Place},
     report::quantity::{change_of_stack, percent},
 };
@@ -10,7 +11,7 @@ use crate::{
 /// So many callees of a function are named at most.
 const MOST_CALLEES: usize = 3;
 
-impl ExplainReport {
+impl ExplainedBenchmark {
     /// The totals: `12,345 -> 13,000 instructions per iteration: +655 (+5.31 %)`.
     pub(in crate::report) fn totals(&self) -> String {
         let (base, head) = (self.explanation.base, self.explanation.head);

@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 use super::{
     Report,
-    compare::Warning,
     document::{Document, Medium},
 };
 use crate::{
+    compare::Warning,
     failure::{Exit, Failure, Result},
     model::{BenchTarget, Benchmark, Machine, Metric, Version},
     reach::Reach,

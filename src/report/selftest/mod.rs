@@ -9,10 +9,10 @@ use std::{rc::Rc, time::Duration};
 
 use super::{
     Report,
-    compare::Warning,
     document::{Document, Medium},
 };
 use crate::{
+    compare::Warning,
     failure::{Exit, Failure, Result},
     judge::fitness::Fitness,
     model::{BenchTarget, Benchmark, Dimensions, Interleave, Machine, Version},

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::{ShowReport, ShownBenchmark, json::Shown};
 use crate::{
+    compare::Outcome,
     failure::Result,
-    judge::{JudgedRow, VerdictKind},
+    judge::{ExitPolicy, JudgedRow, VerdictKind},
     model::Version,
     report::{
         Report,
@@ -142,8 +143,9 @@ impl Report for RangeReport {
             let [base, head] = comparison.versions.clone();
             let title = format!("{}..{} {}", base.short(), head.short(), head.summary);
             let command_line = self.command_line.clone();
-            let mut report = ComparisonReport::new(base, head, self.criteria, command_line);
-            report.rows.clone_from(&comparison.rows);
+            let mut outcome = Outcome::new([base, head], self.criteria);
+            outcome.rows.clone_from(&comparison.rows);
+            let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
             report.section_html(number, &visible(title.trim()))
         };
         let told = self.comparisons.iter().filter(|comparison| !comparison.rows.is_empty());

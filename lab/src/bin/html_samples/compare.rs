@@ -5,8 +5,9 @@ use std::rc::Rc;
 use cargo_rbench::{
     cli::GivenOptions,
     code,
+    compare::Outcome,
     failure::{Exit, Failure},
-    judge::JudgedRow,
+    judge::{ExitPolicy, JudgedRow},
     machine::disturbance::Disturbance,
     model::{BenchTarget, Dimensions},
     reach::{Reach, ReachedFunction},
@@ -85,17 +86,22 @@ fn rows(count: usize) -> Vec<JudgedRow> {
     (0..count).map(row).collect()
 }
 
-fn report(count: usize) -> ComparisonReport {
+fn outcome(count: usize) -> Outcome {
     let base = version("main", 1, "Release 1.4.0");
     let head =
         version("topic/faster-lexer", 2, "Read tokens without copying <them> & keep their spans");
-    let command_line = Rc::new(GivenOptions::default());
-    let mut report = ComparisonReport::new(base, head, Criteria::default(), command_line);
-    report.dimensions =
+    let mut outcome = Outcome::new([base, head], Criteria::default());
+    outcome.dimensions =
         Some(Dimensions { first_look: None, builds: 10, executions: 2, measurements: 20 });
-    report.machine = Some(machine());
-    report.rows = rows(count);
-    report
+    outcome.machine = Some(machine());
+    outcome.rows = rows(count);
+    outcome
+}
+
+fn rendered(outcome: Outcome) -> String {
+    let command_line = Rc::new(GivenOptions::default());
+    let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
+    Format::Html.render(&report, 0).unwrap()
 }
 
 /// How many benchmarks of a page failed or were not measured.
@@ -103,37 +109,37 @@ const OTHERS: usize = 4;
 
 /// The page of a comparison of so many benchmarks by time.
 pub fn page(count: usize) -> String {
-    Format::Html.render(&with_all_verdicts(count), 0).unwrap()
+    rendered(with_all_verdicts(count))
 }
 
 /// The same, where instructions were counted of three benchmarks as well: one that got slower, one faster, one neither.
 pub fn page_with_counts(count: usize) -> String {
-    let mut report = with_all_verdicts(count);
+    let mut outcome = with_all_verdicts(count);
     for (place, change) in [(3, 0.021), (2, 0.0), (0, 0.064)] {
-        let id = report.rows[place].benchmark.name.id.clone();
-        report.rows.insert(place + 1, counted(&id, 120_455.0, change));
+        let id = outcome.rows[place].benchmark.name.id.clone();
+        outcome.rows.insert(place + 1, counted(&id, 120_455.0, change));
     }
-    let id = report.rows[0].benchmark.name.id.clone();
-    report.explanations = vec![explain::report(&id)];
-    Format::Html.render(&report, 0).unwrap()
+    let id = outcome.rows[0].benchmark.name.id.clone();
+    outcome.explanations = vec![explain::report(&id)];
+    rendered(outcome)
 }
 
-fn with_all_verdicts(count: usize) -> ComparisonReport {
-    let mut report = report(count - OTHERS);
+fn with_all_verdicts(count: usize) -> Outcome {
+    let mut outcome = outcome(count - OTHERS);
     let failure = Failure::new(Exit::Benchmark, "cannot execute `broken`")
         .because("it ended with exit status: 101; the end of its output:\nthread 'main' panicked: no <input>")
         .hint("reproduce with: cargo rbench exec HEAD --exact broken");
     let with = |id: &str, verdict| JudgedRow::of_benchmark(&benchmark(id), verdict);
-    report.rows.push(with("broken", Verdict::Failed { reason: failure.to_string() }));
-    report.rows.extend(["same/1", "same/2"].map(|id| with(id, Verdict::Identical)));
-    report.rows.push(with("elsewhere", Verdict::Unaffected));
-    report.added = vec![benchmark("new")];
-    report.removed = vec![benchmark("old")];
-    report.add_disturbances([Disturbance::Others { share: 0.23 }]);
+    outcome.rows.push(with("broken", Verdict::Failed { reason: failure.to_string() }));
+    outcome.rows.extend(["same/1", "same/2"].map(|id| with(id, Verdict::Identical)));
+    outcome.rows.push(with("elsewhere", Verdict::Unaffected));
+    outcome.added = vec![benchmark("new")];
+    outcome.removed = vec![benchmark("old")];
+    outcome.add_disturbances([Disturbance::Others { share: 0.23 }]);
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
     let failure = Failure::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
-    report.failed_targets = vec![(target, failure)];
-    report
+    outcome.failed_targets = vec![(target, failure)];
+    outcome
 }
 
 #[cfg(test)]
@@ -142,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_comparison_of_a_hundred_benchmarks_is_a_small_page() {
-        let page = Format::Html.render(&report(100), 0).unwrap();
+        let page = rendered(outcome(100));
         assert!(page.len() <= 150_000, "{} bytes", page.len());
     }
 

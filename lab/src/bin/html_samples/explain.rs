@@ -2,10 +2,11 @@
 
 use cargo_rbench::{
     code::{Cause, ChangedFunction, Name, SizedFunction},
+    compare::ExplainedBenchmark,
     model::DependencyChange,
     profile::{Callee, Code, Executed, Explanation, FunctionDifference, Place},
     reach::Reach,
-    report::{Format, explain::ExplainReport},
+    report::Format,
 };
 
 use crate::made_up::{HOSTILE, benchmark, version};
@@ -79,13 +80,13 @@ fn functions() -> Vec<FunctionDifference> {
 }
 
 /// The explanation of a benchmark.
-pub fn report(id: &str) -> ExplainReport {
+pub fn report(id: &str) -> ExplainedBenchmark {
     let functions = functions();
     let total = |of: fn(&FunctionDifference) -> Option<Executed>| -> f64 {
         functions.iter().filter_map(of).map(|executed| executed.own).sum()
     };
     let (base, head) = (total(|one| one.base), total(|one| one.head));
-    ExplainReport {
+    ExplainedBenchmark {
         base: version("main", 1, "Release 1.4.0"),
         head: version("topic/faster-lexer", 2, "Read tokens without copying <them>"),
         benchmark: benchmark(id),

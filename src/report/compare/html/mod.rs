@@ -79,10 +79,10 @@ impl ComparisonReport {
     pub(super) fn write_html(&self) -> Result<String> {
         let mut sections = vec![self.section_html(0, "What changed")?];
         if let Some(also) = &self.also {
-            let title = format!("Also against {}", visible(&also.base.to_string()));
+            let title = format!("Also against {}", visible(&also.outcome.base.to_string()));
             sections.push(also.section_html(1, &title)?);
         }
-        let [base, head] = [&self.base, &self.head];
+        let [base, head] = [&self.outcome.base, &self.outcome.head];
         let names = [base, head].map(|version| visible(&version.to_string()).into_owned());
         let title = format!("{}: {head} against {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
@@ -110,7 +110,7 @@ impl ComparisonReport {
             self.row_html(row, format!("b{prefix}{index}"), (&names, is_open, &axis))
         };
         let rows = ordered.iter().enumerate().map(row).collect::<Result<_>>()?;
-        let limit = self.criteria.min_effect;
+        let limit = self.outcome.criteria.min_effect;
         let section = Section {
             id,
             title: title.to_owned(),
@@ -143,8 +143,8 @@ impl ComparisonReport {
 
     /// An axis with room for every change, and for most intervals.
     fn axis(&self) -> Symmetric {
-        let scale = self.criteria.min_effect;
-        let changes = self.rows.iter().filter_map(JudgedRow::decisive);
+        let scale = self.outcome.criteria.min_effect;
+        let changes = self.outcome.rows.iter().filter_map(JudgedRow::decisive);
         let reach = changes.map(|stage| {
             let change = &stage.assessment.change;
             let wide = WIDEST * change.estimate.abs().max(scale);
@@ -165,7 +165,7 @@ impl ComparisonReport {
     }
 
     fn failed_target_texts(&self) -> Vec<String> {
-        let targets = self.failed_targets.iter();
+        let targets = self.outcome.failed_targets.iter();
         targets
             .map(|(target, failure)| format!("{target}: failed: {failure}"))
             .map(|text| visible(&text).into_owned())

@@ -2,6 +2,7 @@
 
 use super::{ComparisonReport, percent_of_width};
 use crate::{
+    compare::ExplainedBenchmark,
     failure::Result,
     judge::{JudgedRow, JudgedStage, VerdictKind},
     model::{Metric, Unit},
@@ -10,7 +11,6 @@ use crate::{
             reach::{is_told, words},
             summary::name,
         },
-        explain::ExplainReport,
         html::{Linear, Pairs, Symmetric, Times, sortable},
         names::Names,
         prose::capitalised,
@@ -141,23 +141,23 @@ impl ComparisonReport {
 
     /// Where the instructions went, beside the number of them.
     fn explanation_html(&self, row: &JudgedRow) -> Result<Option<Explanation>> {
-        let is_of = |one: &&ExplainReport| {
+        let is_of = |one: &&ExplainedBenchmark| {
             one.benchmark == row.benchmark && row.metric.as_ref() == Some(&Metric::instructions())
         };
-        let Some(explained) = self.explanations.iter().find(is_of) else { return Ok(None) };
+        let Some(explained) = self.outcome.explanations.iter().find(is_of) else { return Ok(None) };
         let functions = explained.functions_html()?;
         Ok(Some(Explanation { totals: explained.totals(), functions }))
     }
 
     /// The value of a version, and the half-width of its interval.
     fn value(&self, summary: &Summary) -> (String, String) {
-        let interval = Interval::three_level(summary, self.criteria.confidence);
+        let interval = Interval::three_level(summary, self.outcome.criteria.confidence);
         let value = quantity::value_of_metric(summary.values().mean, summary.metric().unit);
         (value, interval.as_ref().map_or_else(|_| String::new(), quantity::plus_minus))
     }
 
     fn interval(&self, summary: &Summary) -> Option<[f64; 2]> {
-        let interval = Interval::three_level(summary, self.criteria.confidence).ok()?;
+        let interval = Interval::three_level(summary, self.outcome.criteria.confidence).ok()?;
         Some([interval.low, interval.high])
     }
 

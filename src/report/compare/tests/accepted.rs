@@ -27,10 +27,10 @@ pub(super) fn idle(id: &str) -> Vec<IdleAcceptance> {
 #[test]
 fn what_was_accepted_is_told_with_the_reason_and_passes_up_to_its_ceiling() {
     let rows = vec![accepted("slow", 0.5, "checks | more"), accepted("slower", 0.02, "more")];
-    let report = ComparisonReport { rows, idle: idle("old"), ..nothing() };
-    assert_eq!(exit(&report, false, true), Exit::Regression);
+    let report = shown(Outcome { rows, idle: idle("old"), ..nothing() });
+    assert_eq!(exit(&report.outcome, false, true), Exit::Regression);
     insta::assert_snapshot!("accepted_text", plain(&report));
     insta::assert_snapshot!("accepted_markdown", report.markdown());
-    let report = ComparisonReport { rows: vec![accepted("slow", 0.5, "why")], ..nothing() };
-    assert_eq!(exit(&report, false, true), Exit::Success);
+    let report = shown(Outcome { rows: vec![accepted("slow", 0.5, "why")], ..nothing() });
+    assert_eq!(exit(&report.outcome, false, true), Exit::Success);
 }

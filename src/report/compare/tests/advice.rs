@@ -6,11 +6,9 @@ use crate::reach::{Reach, ReachedFunction};
 #[test]
 fn a_warning_suggests_a_comparison_with_the_given_options() {
     let words = "compare main HEAD --stored --filter parse --manifest-path x";
-    let report = ComparisonReport {
-        warnings: vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }],
-        command_line: given(words),
-        ..nothing()
-    };
+    let warnings = vec![Warning::NotComparableAcrossExperiments { benchmarks: 1 }];
+    let outcome = Outcome { warnings, ..nothing() };
+    let report = ComparisonReport { command_line: given(words), ..shown(outcome) };
     let text = plain(&report);
     let command = "together:\n  cargo rbench compare main HEAD --filter parse --manifest-path x\n";
     assert!(text.contains(command), "{text}");
@@ -18,17 +16,15 @@ fn a_warning_suggests_a_comparison_with_the_given_options() {
 
 #[test]
 fn a_command_in_a_warning_is_one_line_however_narrow_the_terminal_is() {
-    let report = ComparisonReport {
-        warnings: vec![
-            Warning::NotComparableAcrossExperiments { benchmarks: 1 },
-            Warning::AcrossExperiments { benchmarks: 2 },
-        ],
-        command_line: given(
-            "compare main HEAD --stored --filter tokens/of_a_whole_file_with_comments \
-             --manifest-path a/long/path/to/Cargo.toml",
-        ),
-        ..nothing()
-    };
+    let warnings = vec![
+        Warning::NotComparableAcrossExperiments { benchmarks: 1 },
+        Warning::AcrossExperiments { benchmarks: 2 },
+    ];
+    let command_line = given(
+        "compare main HEAD --stored --filter tokens/of_a_whole_file_with_comments \
+         --manifest-path a/long/path/to/Cargo.toml",
+    );
+    let report = ComparisonReport { command_line, ..shown(Outcome { warnings, ..nothing() }) };
     let text = style::plain(&report.text(80));
     let command = "\n  cargo rbench compare main HEAD --filter \
                    tokens/of_a_whole_file_with_comments --manifest-path a/long/path/to/Cargo.toml\n";
@@ -41,7 +37,7 @@ fn what_is_advised_is_judged_by_the_min_effect_of_each_benchmark() {
     let mut own = inconclusive("a", Repetition::Builds, 20, 0.029);
     own.stages[0].assessment.min_effect = 0.03;
     let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
-    let mut report = ComparisonReport { rows: vec![own, common], ..nothing() };
+    let mut report = shown(Outcome { rows: vec![own, common], ..nothing() });
     let purposes = report.next_steps().into_iter().skip(2).map(|step| step.purpose);
     let purpose = |size, id| format!("would report a change of {size} in {id} with 80 % power");
     assert_eq!(purposes.collect::<Vec<_>>(), [purpose("2.9 %", "a"), purpose("0.99 %", "b")]);
@@ -50,7 +46,7 @@ fn what_is_advised_is_judged_by_the_min_effect_of_each_benchmark() {
     assert!(report.markdown().contains(said), "{}", report.markdown());
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     assert_eq!(json["benchmarks"][0]["min_effect"], 0.03);
-    report.rows.remove(0);
+    report.outcome.rows.remove(0);
     assert!(!plain(&report).contains("their own"), "{}", plain(&report));
 }
 
@@ -59,7 +55,7 @@ fn equal_functions_are_no_reason_to_look_at_their_differences() {
     let same = FunctionDiff { unchanged: 3608, ..FunctionDiff::default() };
     let text = |same| {
         let functions = vec![(target("work"), same)];
-        style::plain(&ComparisonReport { functions, ..report() }.text(160))
+        style::plain(&shown(Outcome { functions, ..everything() }).text(160))
     };
     let unread = FunctionDiff { incomplete: true, ..same.clone() };
     let words = "machine code: all 3608 functions that could be read are the same\n";
@@ -73,7 +69,7 @@ fn equal_functions_are_no_reason_to_look_at_their_differences() {
 
 #[test]
 fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each_shows() {
-    let mut report = ComparisonReport {
+    let mut report = shown(Outcome {
         rows: vec![
             inconclusive("a", Repetition::Builds, 17, 0.0098),
             inconclusive("-b", Repetition::Builds, 30, 0.0099),
@@ -81,7 +77,7 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
             inconclusive("d", Repetition::Executions, 25, 0.1),
         ],
         ..nothing()
-    };
+    });
     let advised = |report: &ComparisonReport| -> Vec<[String; 2]> {
         let steps = report.next_steps();
         steps.into_iter().skip(2).map(|step| [step.purpose, step.command]).collect()
@@ -101,7 +97,7 @@ fn what_is_advised_for_several_benchmarks_is_enough_for_each_or_halves_what_each
         ]
     );
     let more = ["e", "f", "g"].map(|id| inconclusive(id, Repetition::Executions, 20, 0.1));
-    report.rows.extend(more);
+    report.outcome.rows.extend(more);
     report.command_line = given(
         "compare main HEAD --features simd --filter . -l 10 -m 4 --budget 1min --manifest-path x --format json",
     );
@@ -130,28 +126,27 @@ fn a_slowdown_with_functions_that_changed_can_be_explained_by_one_command() {
         let mut steps = report.next_steps().into_iter().map(|step| step.command);
         steps.find(|command| command.contains("rbench explain"))
     };
+    let (explainable, rows) = (vec![benchmark("a b")], vec![row.clone()]);
     let report = ComparisonReport {
-        explainable: vec![benchmark("a b")],
-        rows: vec![row.clone()],
         command_line: given("compare main HEAD --filter a --features x --metric wall"),
-        ..nothing()
+        ..shown(Outcome { rows, explainable, ..nothing() })
     };
     let command = "cargo rbench explain main HEAD 'a b' --exact";
     assert_eq!(step(&report).unwrap(), format!("{command} --features x"));
     let mut namesake = slower("a b", Vec::new());
     namesake.benchmark.target = "other".to_owned();
+    let rows = vec![row.clone(), namesake];
     let report = ComparisonReport {
-        rows: vec![row.clone(), namesake],
         command_line: given("compare"),
-        ..report
+        ..shown(Outcome { rows, ..report.outcome })
     };
     assert_eq!(step(&report).unwrap(), format!("{command} --package parser --bench work"));
 
     let same = counted(&Metric::instructions(), "a b", 100.0, 100.0);
     for report in [
-        ComparisonReport { explainable: Vec::new(), ..report.clone() },
-        ComparisonReport { rows: vec![slower("a b", Vec::new())], ..report.clone() },
-        ComparisonReport { rows: vec![row, same], ..report },
+        shown(Outcome { explainable: Vec::new(), ..report.outcome.clone() }),
+        shown(Outcome { rows: vec![slower("a b", Vec::new())], ..report.outcome.clone() }),
+        shown(Outcome { rows: vec![row, same], ..report.outcome }),
     ] {
         assert_eq!(step(&report), None);
     }

@@ -10,12 +10,12 @@ fn a_thousand_benchmarks_of_any_name_fit_into_a_comment() {
         let mut report = report();
         for index in 0..1000 {
             let benchmark = benchmark(&format!("{}{index}", part.repeat(60)));
-            report.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
+            report.outcome.rows.push(JudgedRow { benchmark: benchmark.clone(), ..judged.clone() });
             let reason = format!("{}\n{}", part.repeat(90), "````\n".repeat(90));
-            report.rows.push(failed(&format!("bad{index}"), reason));
-            report.added.push(benchmark);
+            report.outcome.rows.push(failed(&format!("bad{index}"), reason));
+            report.outcome.added.push(benchmark);
             let reason = part.repeat(90);
-            report.warnings.push(Warning::FunctionsUnknown { reason });
+            report.outcome.warnings.push(Warning::FunctionsUnknown { reason });
         }
         let markdown = report.markdown();
         assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
@@ -38,7 +38,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
             interleave: Interleave::Executions,
             obstacle: obstacles.get(index % obstacles.len()).copied(),
         });
-        report.rows.extend([
+        report.outcome.rows.extend([
             JudgedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },
             JudgedRow { benchmark: benchmark.clone(), ..regressed.clone() },
             JudgedRow::of_benchmark(&benchmark, skipped.clone()),
@@ -46,22 +46,22 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
             JudgedRow::of_benchmark(&benchmark, Verdict::Unaffected),
             failed(&id(index), "`".repeat(1000)),
         ]);
-        report.added.push(benchmark.clone());
-        report.removed.push(benchmark);
-        report.warnings.push(Warning::FunctionsUnknown { reason: id(index) });
+        report.outcome.added.push(benchmark.clone());
+        report.outcome.removed.push(benchmark);
+        report.outcome.warnings.push(Warning::FunctionsUnknown { reason: id(index) });
     }
-    report.functions[0].1.changed[0].name = Name::of(&"<&>".repeat(500));
+    report.outcome.functions[0].1.changed[0].name = Name::of(&"<&>".repeat(500));
     for (what, detectable) in [
         (Repetition::Builds, 0.0099),
         (Repetition::Builds, 0.2),
         (Repetition::Executions, 0.0099),
         (Repetition::Executions, 0.2),
     ] {
-        report.rows.push(inconclusive(&id(2000), what, 30, detectable));
+        report.outcome.rows.push(inconclusive(&id(2000), what, 30, detectable));
     }
     report.command_line =
         given(&format!("compare main HEAD --manifest-path {}", "path/".repeat(240)));
-    report.idle = vec![idle(&id(0)).remove(0); 20];
+    report.outcome.idle = vec![idle(&id(0)).remove(0); 20];
     assert_eq!(report.next_steps().len(), 7);
     let markdown = report.markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
@@ -73,7 +73,7 @@ fn a_comment_has_room_for_every_part_at_its_longest() {
 #[test]
 fn an_id_with_a_line_break_adds_no_line_to_the_commands_to_copy() {
     let rows = vec![judged("a\nb", 812.0, &[1.4, 1.38], 0.01, 0.01)];
-    let markdown = ComparisonReport { rows, ..nothing() }.markdown();
+    let markdown = shown(Outcome { rows, ..nothing() }).markdown();
     let (_, steps) = markdown.split_once("```sh\n").unwrap();
     let (steps, _) = steps.split_once("```").unwrap();
     assert!(steps.contains("a\\nb"), "{steps}");

@@ -9,7 +9,7 @@ use crate::report::{sentence, testing::counted_in};
 fn allocations(all: &[(&str, f64, f64)]) -> ComparisonReport {
     let row =
         |(id, base, head): &(&str, f64, f64)| counted(&Metric::allocations(), id, *base, *head);
-    ComparisonReport { rows: all.iter().map(row).collect(), ..nothing() }
+    shown(Outcome { rows: all.iter().map(row).collect(), ..nothing() })
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
         counted_in(&metric, "overlap", [&low, &[1005.0, 1015.0, 1050.0]]),
         counted(&metric, "same", 1000.0, 1100.0),
     ];
-    let report = ComparisonReport { rows, ..nothing() };
+    let report = shown(Outcome { rows, ..nothing() });
     assert_keeps("compare", &report);
     let json: Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let of = |id: &str| {
@@ -74,7 +74,7 @@ fn how_often_ranges_lie_apart_by_chance_is_in_the_report_where_counts_vary() {
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
-    let sentence = sentence::verdict(&report.rows[1].verdict);
+    let sentence = sentence::verdict(&report.outcome.rows[1].verdict);
     assert!(
         sentence.contains("of these few lie apart by chance in 10 % of benchmarks"),
         "{sentence}"
@@ -88,9 +88,9 @@ fn the_metric_takes_nothing_from_the_names() {
     let text = style::plain(&alone.text(80));
     assert!(text.contains("\nmetric: allocations\nbenchmark "), "{text}");
     assert!(text.contains(&format!("\n{name}    10    11  +10.00 %  ")), "{text}");
-    let mut rows = alone.rows;
+    let mut rows = alone.outcome.rows;
     rows.push(counted(&Metric::instructions(), name, 1_234_567.0, 1_234_567.0));
-    let text = style::plain(&ComparisonReport { rows, ..nothing() }.text(80));
+    let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(80));
     assert!(!text.contains("metric: "), "{text}");
     for told in ["  allocations   ", "  instructions  1.235 M  1.235 M "] {
         assert!(text.contains(&format!("\n{name}{told}")), "{text}");

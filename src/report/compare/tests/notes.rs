@@ -15,7 +15,7 @@ pub fn slower_changed(name: &str, value: f64) -> JudgedRow {
 
 #[test]
 fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest() {
-    let shown = |id: &str, change: f64, basis: Basis| {
+    let shown_by = |id: &str, change: f64, basis: Basis| {
         let mut row = judged(id, 812.0, &[change, change], 0.01, 0.01);
         let (Verdict::Regressed { basis: own, .. } | Verdict::Improved { basis: own, .. }) =
             &mut row.verdict
@@ -27,13 +27,13 @@ fn what_shows_a_change_is_one_sentence_for_all_of_which_the_table_says_the_rest(
     };
     let confirmed = |p| Basis::Confirmed { p, needed: 0.05 };
     let rows = vec![
-        shown("a", 1.4, confirmed(1e-6)),
-        shown("b", 0.5, confirmed(1e-3)),
-        shown("c", 1.3, Basis::Confirmed { p: 1e-6, needed: 0.04 }),
-        shown("d", 1.2, Basis::OneStage),
-        shown("e", 1.2, Basis::OneStage),
+        shown_by("a", 1.4, confirmed(1e-6)),
+        shown_by("b", 0.5, confirmed(1e-3)),
+        shown_by("c", 1.3, Basis::Confirmed { p: 1e-6, needed: 0.04 }),
+        shown_by("d", 1.2, Basis::OneStage),
+        shown_by("e", 1.2, Basis::OneStage),
     ];
-    let report = ComparisonReport { rows, ..nothing() };
+    let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "confirmed by fresh builds: a, b (largest one-sided p 0.001, needed 0.050)\n",
         "confirmed by fresh builds: c (one-sided p 1e-6, needed 0.040)\n",
@@ -59,7 +59,7 @@ fn every_format_names_the_estimate_that_decided_and_the_mean_where_it_differs() 
         with_mean("differs", 0.26, false),
         with_mean("same", 0.2, false),
     ];
-    let report = ComparisonReport { rows, ..nothing() };
+    let report = shown(Outcome { rows, ..nothing() });
     let notes = [
         "decided by the mean of all measurements, since the fastest do not show it: decided\n",
         "the mean of all measurements changed otherwise: differs (+26.00 % ",
@@ -92,7 +92,7 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
     let bytes = [16_274, 17_671].map(Throughput::Bytes);
     // In another metric too, which is no other benchmark.
     let rows = vec![worked("parse", bytes), worked("parse", bytes)];
-    let report = ComparisonReport { rows, ..nothing() };
+    let report = shown(Outcome { rows, ..nothing() });
     let words = "parse processes 17671 instead of 16274 bytes per iteration (+8.58 %): not the \
                  same work";
     let text = style::plain(&report.text(200));
@@ -105,7 +105,7 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
     assert_eq!(json["warnings"], expected);
 
     let rows = (0..5).map(|index| worked(&format!("b{index}"), bytes)).collect();
-    let text = style::plain(&ComparisonReport { rows, ..nothing() }.text(1000));
+    let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(1000));
     assert!(text.contains("warning: 5 benchmarks do not do the same work: b0 processes"), "{text}");
     assert!(
         text.contains("b2 processes 17671 instead of 16274 bytes per iteration (+8.58 %) and 2")
@@ -116,12 +116,12 @@ fn a_benchmark_that_does_not_do_the_same_work_is_named_in_every_format() {
 fn a_change_that_is_too_small_to_be_of_interest_is_not_passed_over_in_silence() {
     let row = judged("numbers/float", 240.8, &[1.004], 0.02, 0.003);
     assert!(matches!(row.verdict, Verdict::Unchanged { .. }));
-    let report = ComparisonReport { rows: vec![row], ..nothing() };
+    let report = shown(Outcome { rows: vec![row], ..nothing() });
     let line = "unchanged: differences below the min-effect: numbers/float (+0.40 %)\n";
     assert!(plain(&report).contains(line), "{}", plain(&report));
     assert!(report.json().unwrap().contains("\"kind\": \"one_stage\""));
     let confirmed = judged("numbers/float", 240.8, &[1.02, 1.004], 0.02, 0.003);
-    let report = ComparisonReport { rows: vec![confirmed], ..nothing() };
+    let report = shown(Outcome { rows: vec![confirmed], ..nothing() });
     assert!(plain(&report).contains("numbers/float (+0.40 %, confirmed)"), "{}", plain(&report));
 }
 
@@ -131,7 +131,7 @@ fn what_could_be_detected_is_told_only_where_it_is_known_of_every_benchmark() {
     let mut unknown = open("b");
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
     *detectable = None;
-    let note = |rows: Vec<JudgedRow>| ComparisonReport { rows, ..nothing() }.inconclusive_note();
+    let note = |rows: Vec<JudgedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
     assert!(note(vec![open("a")]).unwrap().contains("would be reported with 80 % power"));
     assert_eq!(note(vec![open("a"), unknown]).unwrap(), "chance can explain 2");
 }
@@ -149,7 +149,7 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
         alone("pool", threads),
         alone("tool", program),
     ];
-    let report = ComparisonReport { rows, ..nothing() };
+    let report = shown(Outcome { rows, ..nothing() });
     let text = style::plain(&report.text(200));
     let head = "measured one execution after the other, not in turns, because";
     let of_program = format!("{head} a whole program is measured: tool\n");
@@ -173,7 +173,7 @@ fn what_could_not_take_turns_is_named_once_for_each_obstacle() {
 fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
     for interleave in [Interleave::Turns, Interleave::Executions] {
         let rows = ["a", "b"].map(|id| interleaved(id, interleave, None));
-        let report = ComparisonReport { rows: rows.into(), ..nothing() };
+        let report = shown(Outcome { rows: rows.into(), ..nothing() });
         assert!(!plain(&report).contains("turns"), "{}", plain(&report));
         assert!(!report.markdown().contains("turns"));
     }
@@ -183,7 +183,7 @@ fn nothing_is_said_where_all_took_turns_or_nobody_asked_for_them() {
 fn all_verdicts_are_explained_where_that_is_wanted() {
     let mut report = report();
     assert!(!plain(&report).contains("numbers/decimal: unchanged"));
-    report.explain_all(true);
+    report.explains_all = true;
     let text = plain(&report);
     for part in ["numbers/decimal: unchanged: +0.00 %", "split: inconclusive: +0.40 %"] {
         assert!(text.contains(part), "{text}");
@@ -197,7 +197,7 @@ fn what_was_not_confirmed_is_told_apart_from_what_had_no_fresh_builds() {
         judged("weak", 812.0, &[1.04, 1.02], 0.01, 0.04),
         slower_changed("slower", 812.0),
     ];
-    let text = style::plain(&ComparisonReport { rows, ..nothing() }.text(400));
+    let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(400));
     for note in [
         "flagged, but no fresh builds were measured: open",
         "flagged, but fresh builds do not confirm it: weak",

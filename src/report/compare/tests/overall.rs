@@ -4,7 +4,7 @@ use super::*;
 use crate::stats::{Assessment, Pairing, Rates};
 
 fn means(rows: Vec<JudgedRow>) -> Vec<GeometricMean> {
-    ComparisonReport { rows, ..nothing() }.geometric_means()
+    shown(Outcome { rows, ..nothing() }).geometric_means()
 }
 
 fn only_mean(rows: Vec<JudgedRow>) -> GeometricMean {
@@ -13,7 +13,7 @@ fn only_mean(rows: Vec<JudgedRow>) -> GeometricMean {
 }
 
 fn lines(rows: Vec<JudgedRow>) -> Vec<String> {
-    ComparisonReport { rows, ..nothing() }.mean_texts().collect()
+    shown(Outcome { rows, ..nothing() }).mean_texts().collect()
 }
 
 fn unaffected(id: &str) -> JudgedRow {

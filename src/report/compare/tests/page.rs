@@ -1,7 +1,7 @@
 //! A comparison as its readers see it in a browser.
 
 use super::*;
-use crate::{profile::Explanation, reach::Reach};
+use crate::{compare::ExplainedBenchmark, profile::Explanation, reach::Reach};
 
 #[test]
 fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
@@ -36,7 +36,7 @@ fn a_page_has_every_benchmark_what_matters_first_and_its_builds() {
 fn pairs_stand_in_the_order_in_which_they_were_measured() {
     let mut row = judged("a", 100.0, &[1.1], 0.01, 0.001);
     let page =
-        |row: &JudgedRow| ComparisonReport { rows: vec![row.clone()], ..nothing() }.html().unwrap();
+        |row: &JudgedRow| shown(Outcome { rows: vec![row.clone()], ..nothing() }).html().unwrap();
     assert!(!page(&row).contains("<figure class=t>"), "it is not known when they were measured");
     let builds = (1..4_u32).map(|seed| (u64::from(seed), [[100.0 + f64::from(seed)]]));
     let starts = [(1, 30.0), (2, 10.0), (3, 20.0)].into();
@@ -57,7 +57,7 @@ fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
     let counted = judged_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
     let other = judged_in(&Metric::instructions(), "b", 100.0, &[1.5, 1.5], 0.0, 0.001);
     let rows = vec![judged("a", 100.0, &[1.1], 0.01, 0.001), counted, other];
-    let explained = ExplainReport {
+    let explained = ExplainedBenchmark {
         base: version("main", 'a'),
         head: version("HEAD", 'b'),
         benchmark: benchmark("a"),
@@ -65,7 +65,7 @@ fn where_instructions_went_stands_beside_their_number_and_nowhere_else() {
         reach: Reach::default(),
         dependencies: Vec::new(),
     };
-    let report = ComparisonReport { rows, explanations: vec![explained], ..nothing() };
+    let report = shown(Outcome { rows, explanations: vec![explained], ..nothing() });
     let page = report.html().unwrap();
     let summary =
         "<summary>Where the instructions went: 100 -&#62; 150 instructions per iteration: +50";
@@ -85,7 +85,7 @@ fn what_time_and_instructions_say_together_stands_in_a_list_and_in_the_rows_of_b
         let timed = judged("a", 100.0, &[time, time], 0.01, 0.001);
         let allocated = judged_in(&Metric::allocations(), "a", 100.0, &[1.0], 0.0, 0.0);
         let rows = vec![timed, counted(instructions), allocated];
-        ComparisonReport { rows, ..nothing() }.html().unwrap()
+        shown(Outcome { rows, ..nothing() }).html().unwrap()
     };
     let told = page(1.1, 1.0);
     let said = "instructions the same: memory, branches or layout";

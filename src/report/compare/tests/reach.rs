@@ -47,7 +47,7 @@ fn unaffected(id: &str) -> JudgedRow {
 }
 
 fn of(rows: Vec<JudgedRow>) -> ComparisonReport {
-    ComparisonReport { rows, ..nothing() }
+    shown(Outcome { rows, ..nothing() })
 }
 
 /// What is said in text and in Markdown of one regressed benchmark.
@@ -137,7 +137,7 @@ fn a_change_without_a_changed_function_is_said_to_have_another_reason() {
     assert_eq!([text, markdown], [format!("{nothing}{reason}"), format!("{nothing}{reason}")]);
     let mut report = of(vec![open("a", Reach::default()), open("b", Reach::default())]);
     assert!(!plain(&report).contains(nothing), "{}", plain(&report));
-    report.explain_all(true);
+    report.explains_all = true;
     let text = plain(&report);
     assert!(text.contains(&format!("\na, b: each {nothing}\n")), "{text}");
     let markdown = report.markdown();
@@ -155,7 +155,7 @@ fn benchmarks_that_reach_the_same_share_a_note_and_metrics_of_one_need_no_other(
         ..judged("calm", 240.8, &[1.0], 0.02, 0.003)
     });
     let mut report = of(rows);
-    report.explain_all(true);
+    report.explains_all = true;
     let text = style::plain(&report.text(400));
     let executes = "executes f0 (624 -> 524 bytes)\n";
     assert!(text.contains(&format!("\nb0: {executes}")), "{text}");
@@ -171,7 +171,7 @@ fn unaffected_benchmarks_are_listed_counted_and_no_failure() {
     let expected = "2 unaffected, 1 identical\n\nexecuting and reading nothing that changed, not \
                     measured: a, b\nidentical machine code, not measured: c\n\n";
     assert!(text.contains(expected), "{text}");
-    assert_eq!(exit(&report, false, true), Exit::Success);
+    assert_eq!(exit(&report.outcome, false, true), Exit::Success);
     assert!(!text.contains("warning"), "{text}");
     let markdown = report.markdown();
     assert!(markdown.starts_with("### Benchmarks: unaffected\n"), "{markdown}");
@@ -195,7 +195,7 @@ fn a_program_reads_all_that_a_benchmark_reaches() {
     };
     let mut report = of(vec![regressed("a", reach)]);
     let g = ReachedFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
-    report.rows[0].reach.as_mut().unwrap().functions.push(g);
+    report.outcome.rows[0].reach.as_mut().unwrap().functions.push(g);
     assert_keeps("compare", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let reach = &json["benchmarks"][0]["reach"];
@@ -220,7 +220,7 @@ fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once()
     };
     let many = FunctionDiff { changed: diff().changed, ..few.clone() };
     let functions = vec![(target("a"), few.clone()), (target("b"), few), (target("c"), many)];
-    let report = ComparisonReport { functions, ..of(vec![unaffected("x")]) };
+    let report = shown(Outcome { functions, ..of(vec![unaffected("x")]).outcome });
     let named = "; new: new, 10 bytes; old: removed, 10 bytes";
     let text = style::plain(&report.text(400));
     let line = format!(
@@ -234,7 +234,7 @@ fn few_functions_of_a_bench_target_are_named_and_those_of_several_targets_once()
     (grown.base_stack, grown.head_stack) = (Some(24), Some(88));
     let grown = FunctionDiff { changed: vec![grown], ..FunctionDiff::default() };
     let functions = vec![(target("a"), grown)];
-    let report = ComparisonReport { functions, ..of(vec![unaffected("x")]) };
+    let report = shown(Outcome { functions, ..of(vec![unaffected("x")]).outcome });
     let text = style::plain(&report.text(400));
     assert!(text.contains("; a: 8 -> 9 bytes, stack 24 -> 88 bytes\n"), "{text}");
 }
@@ -247,7 +247,7 @@ fn packages_of_other_versions_are_told() {
     };
     let mut report = of(vec![unaffected("a")]);
     assert!(!plain(&report).contains("dependencies"), "{}", plain(&report));
-    report.dependencies = vec![
+    report.outcome.dependencies = vec![
         change("foo", &[], &["0.3.0"]),
         change("gone", &["1.0.0"], &[]),
         change("rand", &["0.8.4", "0.9.0"], &["0.9.1"]),
@@ -259,7 +259,7 @@ fn packages_of_other_versions_are_told() {
     assert!(text.contains(line), "{text}");
     let markdown = report.markdown();
     assert!(markdown.contains("\n- dependencies: rand 0.8.4 and 0.9.0 -&gt; 0.9.1, serde\\_core"));
-    report.dependencies.extend([change("x", &[], &["1"]), change("y", &[], &["1"])]);
+    report.outcome.dependencies.extend([change("x", &[], &["1"]), change("y", &[], &["1"])]);
     let text = style::plain(&report.text(400));
     assert!(text.contains("new: foo 0.3.0, x 1, y 1 and 1 more\n"), "{text}");
     assert_keeps("compare", &report);
@@ -283,7 +283,7 @@ fn names_and_reasons_from_elsewhere_steer_nothing() {
     let mut report =
         of(vec![regressed(HOSTILE, reach.clone()), open("b", reach), unaffected(HOSTILE)]);
     let hostile = || vec![HOSTILE.to_owned()];
-    report.dependencies =
+    report.outcome.dependencies =
         vec![DependencyChange { name: HOSTILE.to_owned(), base: hostile(), head: hostile() }];
     assert_harmless(&report);
 }
@@ -292,7 +292,7 @@ fn names_and_reasons_from_elsewhere_steer_nothing() {
 fn what_many_benchmarks_reach_has_room_in_a_comment() {
     let long = "`|<&>".repeat(80);
     let mut report = report();
-    report.dependencies = (0..100)
+    report.outcome.dependencies = (0..100)
         .map(|index| DependencyChange {
             name: format!("{long}{index}"),
             base: vec![long.clone()],
@@ -302,7 +302,11 @@ fn what_many_benchmarks_reach_has_room_in_a_comment() {
     for index in 0..1000 {
         let reach = Reach { doubts: vec![format!("{index}{long}")], ..functions(3) };
         let id = format!("{long}{index}");
-        report.rows.extend([regressed(&id, reach.clone()), open(&id, reach), unaffected(&id)]);
+        report.outcome.rows.extend([
+            regressed(&id, reach.clone()),
+            open(&id, reach),
+            unaffected(&id),
+        ]);
     }
     let markdown = report.markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
