@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::sources::{SourceFile, rust_files};
+use crate::support::{
+    modules::Modules,
+    sources::{SourceFile, rust_files},
+};
 
 /// Each top-level module of `src/`, and the modules that its code may use besides itself.
 const MAY_USE: [(&str, &[&str]); 30] = [
@@ -263,6 +266,147 @@ fn no_module_is_above_itself() {
     }
     let circle: Vec<_> = table.keys().filter(|module| !placed.contains(**module)).collect();
     assert!(circle.is_empty(), "these use each other: {circle:?}");
+}
+
+/// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
+const WITH_CYCLES: [&str; 25] = [
+    "harness/src",
+    "src/build",
+    "src/build/layout",
+    "src/ci",
+    "src/cli",
+    "src/command",
+    "src/command/ci",
+    "src/command/find",
+    "src/command/history",
+    "src/command/run",
+    "src/diagnosis",
+    "src/experiment",
+    "src/judge",
+    "src/machine/doctor",
+    "src/process",
+    "src/profile",
+    "src/report",
+    "src/report/compare/html",
+    "src/report/diagnose",
+    "src/report/history",
+    "src/report/plan",
+    "src/source",
+    "src/stats",
+    "src/stats/changes",
+    "src/store",
+];
+
+/// Each folder of the crate at `root` whose modules use each other in a cycle, with each cycle of it. A module that
+/// has a folder of its own counts with all that is in it; the file above a folder is one of its modules, `mod`.
+fn cycles(files: &[SourceFile], root: &str) -> BTreeMap<String, Vec<String>> {
+    let modules = Modules::read(files, root);
+    let uses = modules.uses();
+    let mut found = BTreeMap::new();
+    for folder in modules.folders() {
+        let module_of = |path: &[String]| -> Option<String> {
+            let below = path.strip_prefix(folder.as_slice())?;
+            Some(below.first().map_or_else(|| "mod".to_owned(), Clone::clone))
+        };
+        let mut arrows: Arrows = BTreeMap::new();
+        for used in &uses {
+            if let (Some(from), Some(to)) = (module_of(&used.from), module_of(&used.to))
+                && from != to
+            {
+                arrows.entry(from).or_default().entry(to).or_default().insert(used.item.clone());
+            }
+        }
+        let cycles: Vec<String> =
+            members_of_cycles(&arrows).iter().map(|members| describe(members, &arrows)).collect();
+        if !cycles.is_empty() {
+            found.insert([&[root.to_owned()], folder.as_slice()].concat().join("/"), cycles);
+        }
+    }
+    found
+}
+
+/// The modules that each module uses, with the items that it uses of them.
+type Arrows = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+/// The modules of each cycle: the largest sets in which every module reaches every other.
+fn members_of_cycles(arrows: &Arrows) -> BTreeSet<BTreeSet<&str>> {
+    let reached_from = |start: &str| {
+        let mut reached = BTreeSet::new();
+        let mut next = vec![start];
+        while let Some(module) = next.pop() {
+            let used = arrows.get(module).into_iter().flat_map(BTreeMap::keys);
+            let new = used.map(String::as_str).filter(|used| reached.insert(*used));
+            next.extend(new.collect::<Vec<_>>());
+        }
+        reached
+    };
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|module| (module.as_str(), reached_from(module))).collect();
+    let reaches = |from: &str, to: &str| reach.get(from).is_some_and(|it| it.contains(to));
+    let in_a_cycle = reach.iter().filter(|(module, reached)| reached.contains(*module));
+    in_a_cycle
+        .map(|(module, reached)| reached.iter().copied().filter(|it| reaches(it, module)).collect())
+        .collect()
+}
+
+/// Each arrow of a cycle.
+fn describe(members: &BTreeSet<&str>, arrows: &Arrows) -> String {
+    let mut lines = Vec::new();
+    for from in members {
+        for (to, items) in arrows[*from].iter().filter(|(to, _)| members.contains(to.as_str())) {
+            let items: Vec<&str> = items.iter().map(String::as_str).collect();
+            lines.push(format!("{from} uses {to} ({})", items.join(", ")));
+        }
+    }
+    lines.join("; ")
+}
+
+#[test]
+fn modules_use_each_other_in_no_cycle() {
+    let mut found = BTreeMap::new();
+    for root in ["src", "harness/src"] {
+        found.extend(cycles(&rust_files(&[root]), root));
+    }
+    for folder in WITH_CYCLES {
+        assert!(found.remove(folder).is_some(), "strike {folder:?} from WITH_CYCLES");
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_cycle_is_found_however_it_is_written() {
+    let above = planted("src/room/mod.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;\n");
+    for (a, b) in [
+        ("use super::b::B;", "use crate::room::a::A;"),
+        ("use crate::room::{b::{self, B as C}};", "use super::A;"),
+        ("fn f() { crate::room::b::f(); }", "use super::a; fn f() { a::f(); }"),
+        ("fn f() { format!(\"{}\", super::B); }", "mod inner { use super::super::a::A; }"),
+    ] {
+        let files = [above.path.as_str(), "src/room/a.rs", "src/room/b.rs"];
+        let files = files.into_iter().zip([above.text.as_str(), a, b]);
+        let files: Vec<_> = files.map(|(path, text)| planted(path, text)).collect();
+        let found = cycles(&files, "src");
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["src/room"], "{a} {b}");
+        assert_eq!(found["src/room"].len(), 1, "{found:?}");
+    }
+    let files = [
+        planted("src/room.rs", "mod a;\nfn f() { a::f(); }\nstruct T;\n"),
+        planted("src/room/a.rs", "use super::T;\n"),
+    ];
+    assert_eq!(cycles(&files, "src")["src/room"], ["a uses mod (T); mod uses a (f)"]);
+}
+
+#[test]
+fn what_is_passed_on_and_what_tests_use_is_in_no_cycle() {
+    let files = [
+        planted("src/room/mod.rs", "mod a;\nmod b;\npub use a::A;\npub struct T;\n"),
+        planted("src/room/a.rs", "use super::{T, b::B};\nuse std::fmt;\n"),
+        planted(
+            "src/room/b.rs",
+            "//! [`A`](super::A)\n// super::A\n#[cfg(test)]\nmod tests { use super::super::A; }\n",
+        ),
+    ];
+    assert_eq!(cycles(&files, "src"), BTreeMap::new());
 }
 
 /// Every product line below `directories` that has one of `words`, outside of the files `allowed`.

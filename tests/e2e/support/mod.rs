@@ -5,6 +5,7 @@ pub mod builds;
 pub mod fixture;
 pub mod history;
 pub mod library;
+pub mod modules;
 pub mod project;
 pub mod rbench;
 pub mod schema;

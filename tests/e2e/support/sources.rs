@@ -18,9 +18,14 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
+    /// Whether only tests use this file.
+    pub fn is_test(&self) -> bool {
+        self.path.split(['/', '.']).any(|part| matches!(part, "tests" | "testing"))
+    }
+
     /// The lines that are part of the product, each with its number: no comments, no tests.
     pub fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let is_test = self.path.split(['/', '.']).any(|part| matches!(part, "tests" | "testing"));
+        let is_test = self.is_test();
         let code = self.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let lines = code.lines().enumerate().filter(move |_| !is_test);
         lines
