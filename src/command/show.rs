@@ -16,7 +16,7 @@ use crate::{
     settings::VerdictSettings,
     shell::CommandLine,
     source::Repository,
-    stats::{Criteria, Scratch, Summary, slow::slow},
+    stats::{Criteria, Scratch, Summary, slow},
     store::{Row, Store, StoredExperiment},
 };
 

@@ -57,7 +57,7 @@ impl Assessment {
     ) -> Result<Self, Refusal> {
         let criteria = criteria.checked()?;
         let comparison = Comparison::new(base, head, pairing, rates.flag)?;
-        let flag = criteria.rule.flags(base, head, &comparison, &criteria)?;
+        let flag = criteria.rule.flags(base, head, &comparison, criteria.confidence)?;
         Ok(Self::judging(comparison, flag, rates, false, &criteria))
     }
 

@@ -11,7 +11,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Estimator, Measurements, Moments, Random, Scratch, median::median};
+use super::{Estimator, Measurements, Moments, Random, Scratch, moments::median};
 
 /// How the bootstrap is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

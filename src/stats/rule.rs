@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{
     comparison::{Comparison, Direction},
-    criteria::Criteria,
     interval::Interval,
     refusal::Refusal,
     summary::Summary,
@@ -45,20 +44,20 @@ impl Rule {
     /// The direction in which `head` differs from `base` by this rule, if it does.
     ///
     /// `comparison` is that of the two, at the false-alarm rate of the criteria; the change that it estimates
-    /// is the one reported. What it does not show in the same direction is not flagged: `overlap` compares
+    /// is the one reported. `confidence` is that of the intervals of `overlap`. What the comparison does not show in the same direction is not flagged: `overlap` compares
     /// means of all builds, so their difference may have the other sign.
     pub fn flags(
         self,
         base: &Summary,
         head: &Summary,
         comparison: &Comparison,
-        criteria: &Criteria,
+        confidence: f64,
     ) -> Result<Option<Direction>, Refusal> {
         match self {
             Self::Paired => Ok(comparison.differs()),
             Self::Overlap => {
-                let base = Interval::paper(base, criteria.confidence)?;
-                let head = Interval::paper(head, criteria.confidence)?;
+                let base = Interval::paper(base, confidence)?;
+                let head = Interval::paper(head, confidence)?;
                 // The logarithm is not NaN: the estimates are means of positive values.
                 let direction = Direction::of((head.center / base.center).ln());
                 let flagged = direction.filter(|_| !base.overlaps(&head));
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
     use crate::{
         model::{Metric, Unit},
-        stats::{Estimator, Measurements, Pairing},
+        stats::{Criteria, Estimator, Measurements, Pairing},
     };
 
     fn version(values: &[f64]) -> Summary {
@@ -116,7 +115,7 @@ mod tests {
     fn flags_of(rule: Rule, [base, head]: [Summary; 2], pairing: Pairing) -> Option<Direction> {
         let criteria = Criteria::default();
         let comparison = Comparison::new(&base, &head, pairing, criteria.false_alarm_rate).unwrap();
-        rule.flags(&base, &head, &comparison, &criteria).unwrap()
+        rule.flags(&base, &head, &comparison, criteria.confidence).unwrap()
     }
 
     const BASE: [f64; 6] = [99.0, 100.0, 101.0, 99.5, 100.5, 100.0];

@@ -10,7 +10,10 @@ use crate::{
         Benchmark, Dimensions, Execution, LayoutSeed, Metric, Slot, Stage, Turns, Unit, Unmeasured,
     },
     report::diagnose::{Conditions, Examination, ExaminedLength, ExaminedPrologue, NotExamined},
-    stats::{Criteria, Estimator, Measurements, Scratch, median, oracle::oracle, plan::Cost},
+    stats::{
+        Criteria, Estimator, Measurements, Scratch, median,
+        plan::{Cost, oracle},
+    },
     store::{ExperimentId, Row, Store},
 };
 

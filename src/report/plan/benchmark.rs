@@ -12,8 +12,10 @@ use crate::{
     report::show::ImpactFactors,
     stats::{
         ABOVE_MIN_EFFECT, Components, Criteria, Levels, Measurements, Outlook, Summary,
-        plan::{Cost, Optimum, best_executions, best_measurements, builds_by_stein},
-        shorter,
+        plan::{
+            Cost, Optimum, best_executions, best_measurements, best_measurements_by_subsampling,
+            builds_by_stein,
+        },
     },
 };
 
@@ -152,7 +154,7 @@ impl PlannedBenchmark {
         let measurements = alone
             .then(|| {
                 let estimator = summary.estimator();
-                shorter::best_measurements(&data, estimator, &cost, MOST_EXECUTIONS)
+                best_measurements_by_subsampling(&data, estimator, &cost, MOST_EXECUTIONS)
             })
             .flatten();
         let taken = summary.measurements_per_execution();

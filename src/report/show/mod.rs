@@ -145,7 +145,7 @@ pub struct ShownBuild {
     pub value: f64,
     /// The estimate of each execution, in the order of rounds.
     pub executions: Vec<f64>,
-    /// Whether it is [slow](crate::stats::slow::slow) beyond what the spread of the others makes likely.
+    /// Whether it is [slow](crate::stats::slow) beyond what the spread of the others makes likely.
     pub slow: bool,
     /// The most memory that any of its executions had resident, in bytes.
     pub peak_memory: Option<u64>,

@@ -19,7 +19,8 @@
 
 use crate::stats::segmentation::Sums;
 
-use super::SHORTEST;
+/// A segment has at least so many versions.
+pub(super) const SHORTEST: usize = 2;
 
 /// More turns are never needed: changes repeat long before.
 const TURNS: usize = 30;

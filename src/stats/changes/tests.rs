@@ -310,3 +310,23 @@ proptest! {
         }
     }
 }
+
+fn place_of(values: &[f64], at: usize) -> [usize; 2] {
+    interval(&Sums::of(values, &vec![1.0; values.len()]), [0, at, values.len()], 0.95)
+}
+
+#[test]
+fn a_large_change_has_one_place() {
+    assert_eq!(place_of(&[0.0, 0.1, 0.0, 9.0, 9.1, 9.0], 3), [3, 3]);
+}
+
+#[test]
+fn a_value_between_two_levels_may_belong_to_either() {
+    assert_eq!(place_of(&[0.0, 0.0, 0.0, 4.5, 9.0, 9.0, 9.0], 4), [3, 4]);
+}
+
+#[test]
+fn a_small_change_may_be_nearly_anywhere() {
+    let [first, last] = place_of(&[0.0, 0.4, -0.3, 0.5, 0.2, 0.8], 3);
+    assert_eq!([first, last], [1, 5]);
+}

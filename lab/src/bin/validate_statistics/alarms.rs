@@ -51,7 +51,7 @@ fn flagged_by(
 /// Whether the rule flags a pair of versions. Nothing if it refuses them.
 pub fn flags([base, head]: &[Summary; 2], pairing: Pairing, rule: Rule) -> Option<bool> {
     let comparison = Comparison::new(base, head, pairing, CRITERIA.false_alarm_rate).ok()?;
-    Some(rule.flags(base, head, &comparison, &CRITERIA).ok()?.is_some())
+    Some(rule.flags(base, head, &comparison, CRITERIA.confidence).ok()?.is_some())
 }
 
 /// The default rule, at its nominal 5 %.

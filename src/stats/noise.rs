@@ -1,0 +1,318 @@
+//! What comparisons of code that did not change show about the noise of a machine: the smallest change that they
+//! find, the effect of the order, correlation between neighbours in time, tails, and how uniform p values are.
+//!
+//! `e` is the log ratio of one pair of executions, and `d` that of one pair of builds, the mean of its `e`.
+
+use crate::stats::{
+    Moments, Proportion, distribution::t_survival, median, power::smallest_flagged,
+};
+
+/// The smallest relative increase that a comparison of so many pairs of builds flags with a power of 80 %, where
+/// the differences of pairs have this standard deviation on the log scale. NaN for fewer than 2 builds.
+pub fn smallest_detectable(deviation: f64, builds: usize, false_alarm_rate: f64) -> f64 {
+    let error = deviation / (builds as f64).sqrt();
+    smallest_flagged(builds as f64 - 1.0, error, false_alarm_rate)
+}
+
+/// The standard deviation of which several samples of equal size have these; `None` of none.
+pub fn pooled(deviations: &[f64]) -> Option<f64> {
+    let squares: f64 = deviations.iter().map(|deviation| deviation * deviation).sum();
+    (!deviations.is_empty()).then(|| (squares / deviations.len() as f64).sqrt())
+}
+
+/// The mean of `o·e`, where `e` is the log ratio of head to base of a pair of executions, and `o` is 1 where the
+/// head went second and -1 where it went first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OrderEffect {
+    /// How much longer the second takes: 0.01 is 1 %, on the log scale.
+    pub mean: f64,
+    /// The mean divided by its standard error.
+    pub t: f64,
+    /// How many pairs there are.
+    pub pairs: usize,
+}
+
+impl OrderEffect {
+    /// Of pairs, each with its log ratio and whether the head went second. `None` of fewer than 2, and of pairs
+    /// that do not vary.
+    pub fn of(pairs: impl IntoIterator<Item = (f64, bool)>) -> Option<Self> {
+        let signed =
+            |(ratio, is_head_second): (f64, bool)| if is_head_second { ratio } else { -ratio };
+        let products: Vec<f64> = pairs.into_iter().map(signed).collect();
+        let moments = Moments::of(&products);
+        let error = moments.standard_deviation()? / (moments.count as f64).sqrt();
+        (error > 0.0).then(|| Self {
+            mean: moments.mean,
+            t: moments.mean / error,
+            pairs: moments.count,
+        })
+    }
+
+    /// How likely a mean so far from 0 is where the order makes no difference.
+    pub fn p(&self) -> f64 {
+        2.0 * t_survival(self.t.abs(), self.pairs as f64 - 1.0)
+    }
+}
+
+/// The autocorrelation at lag 1 of sequences that stand for themselves: the end of one is no neighbour of the
+/// beginning of the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Serial {
+    /// From -1 to 1.
+    pub correlation: f64,
+    /// How many pairs of neighbours there are.
+    pub neighbours: usize,
+}
+
+impl Serial {
+    /// `Σ (x[i] − mean) (x[i + 1] − mean) / Σ (x[i] − mean)²`, each sequence about its own mean. `None` where
+    /// nothing has neighbours, or nothing varies.
+    pub fn of(sequences: &[Vec<f64>]) -> Option<Self> {
+        let (mut products, mut squares, mut neighbours) = (0.0, 0.0, 0);
+        for sequence in sequences {
+            let mean = sequence.iter().sum::<f64>() / sequence.len() as f64;
+            squares += sequence.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+            products += sequence.windows(2).map(|x| (x[0] - mean) * (x[1] - mean)).sum::<f64>();
+            neighbours += sequence.len().saturating_sub(1);
+        }
+        let varies = neighbours > 0 && squares > 0.0;
+        varies.then(|| Self { correlation: products / squares, neighbours })
+    }
+
+    /// How far from 0 chance brings it in 19 of 20 cases where neighbours have nothing in common, about.
+    pub fn by_chance(&self) -> f64 {
+        1.96 / (self.neighbours as f64).sqrt()
+    }
+}
+
+/// So many median absolute deviations are far: of a normal sample, 0.07 % lies beyond.
+pub const FAR: f64 = 5.0;
+
+/// The sample in units of its median absolute deviation from its median. `None` where that is 0.
+pub fn scaled(sample: &[f64]) -> Option<Vec<f64>> {
+    let center = median(&mut sample.to_vec());
+    let mut deviations: Vec<f64> = sample.iter().map(|x| (x - center).abs()).collect();
+    let unit = median(&mut deviations);
+    (unit > 0.0).then(|| sample.iter().map(|x| (x - center) / unit).collect())
+}
+
+/// How many of some samples lie more than [`FAR`] from the median of their own sample. Those without a median
+/// absolute deviation do not count.
+pub fn far_from_median(samples: &[Vec<f64>]) -> Proportion {
+    let scaled = samples.iter().filter_map(|sample| scaled(sample)).flatten();
+    Proportion::of(scaled, |x| x.abs() > FAR)
+}
+
+/// How far the distribution of some p values is from the uniform one, by Kolmogorov and Smirnov.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uniformity {
+    /// N: how many p values there are.
+    pub count: usize,
+    /// D⁺: by how much more of them are below some value than should be. Small p values are false alarms.
+    pub too_small: f64,
+    /// D⁻: by how much fewer are.
+    pub too_large: f64,
+}
+
+impl Uniformity {
+    /// √N·D is above this for one uniform sample in 20, where N is large.
+    pub const USUAL: f64 = 1.36;
+
+    /// Of these p values; `None` of none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let steps = (1_u32..).map(f64::from).zip(&sorted);
+        let excess =
+            steps.map(|(rank, p)| [rank / count as f64 - p, p - (rank - 1.0) / count as f64]);
+        let largest =
+            excess.fold([0.0_f64; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
+        let [too_small, too_large] = largest;
+        (count > 0).then_some(Self { count, too_small, too_large })
+    }
+
+    /// √N·D, where D is the larger of both.
+    pub fn statistic(&self) -> f64 {
+        (self.count as f64).sqrt() * self.too_small.max(self.too_large)
+    }
+
+    /// Whether it is the small ones of which there are more than should be, rather than the large ones.
+    pub fn has_small_ones(&self) -> bool {
+        self.too_small > self.too_large
+    }
+
+    /// How likely so many small ones are of uniform p values: Smirnov's exp(−2 N D⁺²), which is right for large N
+    /// and too large for a small one.
+    pub fn p_of_small_ones(&self) -> f64 {
+        (-2.0 * self.count as f64 * self.too_small.powi(2)).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::{
+        Random,
+        distribution::normal_quantile,
+        power::{POWER, two_sided_power},
+    };
+
+    #[test]
+    fn ten_pairs_find_about_one_standard_deviation() {
+        // The effect that ten pairs find with 80 %, as tables of the paired t test have it: 1.00.
+        let deviation = 1e-4;
+        let found = smallest_detectable(deviation, 10, 0.05) / deviation;
+        assert!((found - 1.0).abs() < 0.005, "{found}");
+        assert!(smallest_detectable(deviation, 1, 0.05).is_nan());
+    }
+
+    #[test]
+    fn deviations_are_pooled_by_their_squares() {
+        assert!((pooled(&[1.0, 7.0]).unwrap() - 5.0).abs() < 1e-12);
+        assert_eq!(pooled(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_change_is_found_with_the_power_that_is_told(
+            deviation in 1e-5..0.1_f64, builds in 3..60_usize, rate in 0.001..0.2_f64,
+        ) {
+            let log_change = smallest_detectable(deviation, builds, rate).ln_1p();
+            let noncentrality = log_change / deviation * (builds as f64).sqrt();
+            let power = two_sided_power(builds as f64 - 1.0, noncentrality, rate);
+            prop_assert!((power - POWER).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_second_that_takes_longer_is_found_whichever_version_it_is() {
+        // o·e = 3, 1, 2: mean 2, sd 1, so t = 2·sqrt(3).
+        let effect = OrderEffect::of([(3.0, true), (-1.0, false), (2.0, true)]).unwrap();
+        assert!((effect.mean - 2.0).abs() < 1e-12);
+        assert!((effect.t - 12.0_f64.sqrt()).abs() < 1e-12);
+        // Two-sided, 2 degrees of freedom: 1 - t / sqrt(2 + t²).
+        assert!((effect.p() - (1.0 - (12.0_f64 / 14.0).sqrt())).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_change_of_the_head_is_no_effect_of_the_order() {
+        let effect = OrderEffect::of([(5.0, true), (5.0, false), (4.0, true), (4.0, false)]);
+        assert_eq!(effect.unwrap().mean, 0.0);
+        assert_eq!(OrderEffect::of([(1.0, true)]), None);
+        assert_eq!(OrderEffect::of([(1.0, true), (1.0, true)]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_other_order_of_all_pairs_has_the_opposite_effect(
+            pairs in prop::collection::vec((-1.0..1.0_f64, any::<bool>()), 3..20),
+        ) {
+            let turned = pairs.iter().map(|(ratio, second)| (*ratio, !second));
+            let (one, other) = (OrderEffect::of(pairs.clone()), OrderEffect::of(turned));
+            if let (Some(one), Some(other)) = (one, other) {
+                prop_assert!((one.mean + other.mean).abs() < 1e-12);
+                prop_assert!((one.p() - other.p()).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ramp_and_an_alternation_have_the_correlations_of_the_textbooks() {
+        let ramp = |end: u32| (1..=end).map(f64::from).collect::<Vec<_>>();
+        let of = |sequence| Serial::of(&[sequence]).unwrap().correlation;
+        assert!((of(ramp(5)) - 0.4).abs() < 1e-12);
+        assert!((of(ramp(10)) - 0.7).abs() < 1e-12);
+        assert!((of(vec![1.0, -1.0, 1.0, -1.0]) + 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sequences_are_not_neighbours_of_each_other() {
+        let two = Serial::of(&[vec![1.0, -1.0], vec![7.0, 5.0]]).unwrap();
+        assert_eq!((two.correlation, two.neighbours), (-0.5, 2));
+        assert_eq!(Serial::of(&[vec![1.0], vec![2.0]]), None);
+        assert_eq!(Serial::of(&[vec![1.0, 1.0]]), None);
+        assert_eq!(Serial::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn correlation_knows_neither_scale_nor_origin(
+            sequence in prop::collection::vec(-1.0..1.0_f64, 3..30), scale in 0.1..9.0_f64,
+        ) {
+            let moved = sequence.iter().map(|x| scale * x + 3.0).collect();
+            if let (Some(one), Some(other)) = (Serial::of(&[sequence]), Serial::of(&[moved])) {
+                prop_assert!((one.correlation - other.correlation).abs() < 1e-9);
+                prop_assert!(one.correlation.abs() <= 1.0 + 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_far_is_counted_in_units_of_its_own_sample() {
+        // Medians 3 and 30, median absolute deviations 1 and 10.
+        let samples = [vec![1.0, 2.0, 3.0, 4.0, 9.0], vec![10.0, 20.0, 30.0, 40.0, 80.0]];
+        assert_eq!(far_from_median(&samples), Proportion { count: 1, of: 10 });
+        assert_eq!(far_from_median(&[vec![1.0, 1.0, 1.0, 2.0]]), Proportion::default());
+        assert_eq!(far_from_median(&[]), Proportion::default());
+    }
+
+    #[test]
+    fn hardly_anything_of_a_normal_sample_is_far() {
+        let mut random = Random::new(1);
+        let mut normal = || {
+            let uniform = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+            normal_quantile(uniform.max(1e-12))
+        };
+        let far = far_from_median(&[(0..100_000).map(|_| normal()).collect()]);
+        // 74.5 are due.
+        assert!((45..110).contains(&far.count), "{far:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_far_knows_neither_scale_nor_origin(
+            sample in prop::collection::vec(-1.0..1.0_f64, 3..30), scale in 0.5..8.0_f64,
+        ) {
+            let moved: Vec<f64> = sample.iter().map(|x| scale * x + 3.0).collect();
+            let close = |one: &f64, other: &f64| (one - other).abs() < 1e-6 * one.abs().max(1.0);
+            if let (Some(one), Some(other)) = (scaled(&sample), scaled(&moved)) {
+                prop_assert!(one.iter().zip(&other).all(|(one, other)| close(one, other)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_example_of_a_textbook_comes_out() {
+        // Banks, Carson, Nelson and Nicol, Discrete-Event System Simulation: D+ = .26, D- = .21.
+        let found = Uniformity::of(&[0.44, 0.81, 0.14, 0.05, 0.93]).unwrap();
+        assert!((found.too_small - 0.26).abs() < 1e-12, "{found:?}");
+        assert!((found.too_large - 0.21).abs() < 1e-12, "{found:?}");
+        assert!((found.statistic() - 5.0_f64.sqrt() * 0.26).abs() < 1e-12);
+        assert!(found.has_small_ones());
+    }
+
+    #[test]
+    fn p_values_that_are_all_small_or_all_one_are_told_apart() {
+        let small = Uniformity::of(&[0.01; 30]).unwrap();
+        assert!(small.statistic() > Uniformity::USUAL && small.has_small_ones());
+        assert!(small.p_of_small_ones() < 1e-20);
+        let large = Uniformity::of(&[1.0; 30]).unwrap();
+        assert!(large.statistic() > Uniformity::USUAL && !large.has_small_ones());
+        assert_eq!(large.p_of_small_ones(), 1.0);
+        assert_eq!(Uniformity::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn evenly_spread_values_are_as_near_as_any_can_be(count in 1..200_u32) {
+            let values: Vec<f64> =
+                (0..count).map(|at| (f64::from(at) + 0.5) / f64::from(count)).collect();
+            let found = Uniformity::of(&values).unwrap();
+            prop_assert!((found.too_small - 0.5 / f64::from(count)).abs() < 1e-12);
+            prop_assert!((found.too_large - 0.5 / f64::from(count)).abs() < 1e-12);
+        }
+    }
+}
