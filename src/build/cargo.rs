@@ -7,9 +7,9 @@ use std::{
     process::Command,
 };
 
-use super::{discovery::Chosen, environment::Environment};
+use super::environment::Environment;
 use crate::{
-    model::{CompileSettings, secret::shown_cargo_args},
+    model::{BenchTarget, CompileSettings, secret::shown_cargo_args},
     shell::{self, quoted},
 };
 
@@ -70,6 +70,33 @@ impl CargoContext {
         }
         arguments
     }
+}
+
+/// The bench targets to build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The targets, in the order of their names.
+    pub targets: Vec<Discovered>,
+    /// Whether one of their packages has another one of the same name as one of them, whose required
+    /// features are off. Given this name, cargo would demand the features.
+    pub has_namesake: bool,
+    /// Whether they are programs of the workspace, not bench targets.
+    pub programs: bool,
+}
+
+/// A bench target and the package it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The target.
+    pub target: BenchTarget,
+    /// The id of its package, as cargo's messages have it.
+    pub package_id: String,
+    /// What cargo is given for the package.
+    pub package_spec: String,
+    /// The directory of its package, where its benchmarks run.
+    pub package_root: PathBuf,
+    /// The features of its package that it cannot be built without.
+    pub required_features: Vec<String>,
 }
 
 /// `cargo metadata` with everything resolved.
@@ -222,7 +249,7 @@ fn features(settings: &CompileSettings) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{build::discovery::Discovered, model::BenchTarget};
+    use crate::{build::cargo::Discovered, model::BenchTarget};
 
     fn context() -> CargoContext {
         CargoContext {

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{files, inputs::InputFile, recipe::Recipe, run_time::BuildScript};
+use super::{files, inputs::InputFile, recipe::Recipe};
 use crate::{
     code::Digest,
     failure::Result,
@@ -137,4 +137,15 @@ impl Compilation {
     pub(super) fn recipe_home(&self, target: &CompiledTarget) -> PathBuf {
         self.home.join("recipes").join(&target.recipe)
     }
+}
+
+/// What a build script says that matters when something is run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildScript {
+    /// The id of its package, as cargo's messages have it.
+    pub package_id: String,
+    /// The variables that it sets for its package.
+    pub variables: Vec<(String, String)>,
+    /// The directories of native libraries, as it names them: with or without a kind.
+    pub libraries: Vec<String>,
 }

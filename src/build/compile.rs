@@ -1,6 +1,18 @@
 //! From a checkout to its compilation: found in the cache, or made by cargo.
+//!
+//! Dependencies that were compiled for another version are reused: a new compilation starts from a copy of the newest
+//! target dir of its family (same toolchain, settings, flags and path), without the artifacts of path packages. What
+//! remains are dependencies that cargo identifies by version and checksum or commit. Path packages are always compiled
+//! from scratch: cargo would judge them by modification times, and a file that git wrote before the donor was compiled
+//! would look unchanged.
+//!
+//! What a compilation wrote into its checkout is noted: benchmarks may read it when they run, but the checkout is
+//! written again without it before something else is compiled there.
 
 use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -8,23 +20,23 @@ use std::{
 use tracing::{debug, info};
 
 use super::{
-    cargo::{self, CargoContext},
+    cargo::{self, CargoContext, Chosen, Discovered},
     compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
-    discovery::{Chosen, Discovered, Workspace},
-    donor,
+    discovery::Workspace,
     event::Event,
-    files, gc, generated,
+    files, gc,
     inputs::{self, InputFile},
     key::KeyMaker,
     lock_file::LockFile,
     recipe::Recipe,
     run_cargo::{self, Messages},
-    supervisor, tool, toolchain,
+    supervisor, tool,
     workshop::{Source, Workshop},
     wrapper,
 };
 use crate::{
-    failure::{Exit, Failure, Result},
+    code::Digest,
+    failure::{Exit, Failure, OrFail, Result},
     model::{CompileSettings, TargetFilter},
     shell,
 };
@@ -40,7 +52,7 @@ impl Workshop<'_> {
 
     /// The compiler that a version is compiled by: all of `rustc -vV`.
     pub fn compiler(&self, source: Source<'_>) -> Result<String> {
-        toolchain::compiler(&self.cargo_context(source, None)?)
+        tool::compiler(&self.cargo_context(source, None)?)
     }
 
     /// What cargo knows of the packages of a version whose compilation, this one, is the active one.
@@ -85,7 +97,7 @@ impl Workshop<'_> {
         instance: Instance,
     ) -> Result<Wanted> {
         let context = self.cargo_context(source, instance.salt())?;
-        let compiler = toolchain::compiler(&context)?;
+        let compiler = tool::compiler(&context)?;
         debug!("compiler: {compiler}");
         let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &compiler);
@@ -104,7 +116,7 @@ impl Workshop<'_> {
             return Ok(None);
         };
         // The checkout may have been written again for another compilation.
-        if !generated::is_there(&found.home, source.checkout) {
+        if !has_generated(&found.home, source.checkout) {
             return Ok(None);
         }
         self.activate(&found.home)?;
@@ -145,29 +157,29 @@ impl Workshop<'_> {
     ) -> Result<Compilation> {
         let version = source.version.to_string();
         let Wanted { context, compiler, lock, family, key } = wanted;
-        let sysroot = toolchain::sysroot(&context)?;
+        let sysroot = tool::sysroot(&context)?;
         let home = self.site.compilation(&key);
         files::remove_directory(&home)?;
         files::create_directory(&home.join("target"))?;
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
-        let donor = donor::newest_of_family(&self.site.compilations(), &family);
+        let donor = newest_of_family(&self.site.compilations(), &family);
         if let Some(donor) = &donor {
-            donor::pass_answers(donor, &home);
+            pass_answers(donor, &home);
         }
         let workspace = Workspace::at(&context, &self.settings, &version)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         self.observer.build_event(&Event::Compiling { version: &version, purpose });
         if let Some(donor) = &donor {
-            donor::seed(self, &context, donor, &home, &workspace)?;
+            seed_dependencies(self, &context, donor, &home, &workspace)?;
         }
-        let before = generated::files_of(source.checkout);
+        let before = files_in(source.checkout);
         workspace.keep(&home)?;
         let start = Instant::now();
         let job = Job { source, context, sysroot, home, log: self.site.log(&key) };
         let messages = self.run_cargo(&job, &chosen)?;
         let took = start.elapsed();
-        generated::note(&job.home, source.checkout, &before)?;
+        note_generated(&job.home, source.checkout, &before)?;
         self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
         let Chosen { targets, programs, .. } = chosen;
         let targets = targets
@@ -339,4 +351,185 @@ fn reproducibility_key(family: &str, lock: &Path) -> String {
     maker.add("family", family.as_bytes());
     maker.add_file("lock", lock);
     maker.key()
+}
+
+/// In a target dir: what cargo has asked rustc. It asks again if that is of another toolchain.
+const ANSWERS: &str = ".rustc_info.json";
+
+/// Gives the target dir of the compilation in `home` what cargo has asked rustc for its donor, so that
+/// cargo reads the workspace without running rustc.
+fn pass_answers(donor: &Path, home: &Path) {
+    let [from, to] = [donor, home].map(|home| home.join("target").join(ANSWERS));
+    // Without it, cargo asks.
+    let _ = fs::copy(from, to);
+}
+
+/// Fills the target dir of the compilation in `home` from its donor.
+fn seed_dependencies(
+    workshop: &Workshop<'_>,
+    context: &CargoContext,
+    donor: &Path,
+    home: &Path,
+    workspace: &Workspace,
+) -> Result<()> {
+    let target = home.join("target");
+    let what = || format!("cannot copy compiled dependencies from {}", donor.display());
+    copy_directory(&donor.join("target"), &target).or_fail(Exit::Build, what)?;
+    let arguments = cargo::clean(
+        context,
+        &workshop.settings,
+        &workspace.path_packages(&workshop.site.source_path()),
+    );
+    // Whatever goes wrong here: compiling from nothing is slower, never wrong.
+    if tool::run(&mut context.command(&arguments), || "cannot clean".to_owned()).is_err() {
+        files::remove_directory(&target)?;
+        files::create_directory(&target)?;
+    }
+    Ok(())
+}
+
+/// The donor for a compilation of this family. The directories of compilations are named by their family
+/// first.
+fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
+    fs::read_dir(compilations)
+        .ok()?
+        .filter_map(io::Result::ok)
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(family.as_bytes()))
+        .map(|entry| entry.path())
+        .filter_map(|home| Some((Compilation::made_at(&home)?, home)))
+        .max()
+        .map(|(_, home)| home)
+}
+
+/// Copies a directory with the times of its files, by which cargo tells what is newer than what.
+fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_directory(&from, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&from, &to)?;
+            let modified = entry.metadata()?.modified()?;
+            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lies in the directory of a compilation that wrote something.
+const GENERATED: &str = "generated.json";
+
+/// The paths of all files below a checkout. Lock files and target dirs, which cargo makes itself, are left
+/// out, and so are paths that are not Unicode.
+fn files_in(checkout: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(directory) = open.pop() {
+        // What cannot be read, no benchmark reads.
+        let entries = fs::read_dir(checkout.join(&directory)).into_iter().flatten();
+        for entry in entries.filter_map(io::Result::ok) {
+            let path = directory.join(entry.file_name());
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && entry.file_name() != "target" {
+                open.push(path);
+            } else if !is_directory && entry.file_name() != "Cargo.lock" {
+                found.extend(path.to_str().map(str::to_owned));
+            }
+        }
+    }
+    found
+}
+
+/// Notes what the compilation in `home` added to the files that were in its checkout before.
+fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Result<()> {
+    let added: Vec<(String, Digest)> = files_in(checkout)
+        .into_iter()
+        .filter(|path| !before.contains(path))
+        .filter_map(|path| content_digest(&checkout.join(&path)).map(|digest| (path, digest)))
+        .collect();
+    if added.is_empty() { Ok(()) } else { files::write_json(&home.join(GENERATED), &added) }
+}
+
+/// Whether all that the compilation in `home` added to its checkout is still there, with the same contents.
+fn has_generated(home: &Path, checkout: &Path) -> bool {
+    let added: Vec<(String, Digest)> = files::read_json(&home.join(GENERATED)).unwrap_or_default();
+    added.iter().all(|(path, known)| content_digest(&checkout.join(path)) == Some(*known))
+}
+
+/// The digest of a file or of where a link leads; `None` if there is neither.
+fn content_digest(path: &Path) -> Option<Digest> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    if kind.is_symlink() {
+        return Some(Digest::of(fs::read_link(path).ok()?.as_os_str().as_bytes()));
+    }
+    // Reading a pipe would never end.
+    kind.is_file().then(|| fs::read(path).ok()).flatten().map(|contents| Digest::of(&contents))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn the_donor_is_the_newest_of_its_family_and_is_found_without_reading_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let compiled = |name: &str, seconds_ago| {
+            let home = directory.path().join(name);
+            let record = home.join("compilation.json");
+            files::write_whole(&record, b"nobody parses this").unwrap();
+            let made = SystemTime::now() - Duration::from_secs(seconds_ago);
+            fs::File::options().append(true).open(record).unwrap().set_modified(made).unwrap();
+            home
+        };
+        let newest = compiled("own-b", 10);
+        compiled("own-a", 30);
+        compiled("own-c", 20);
+        compiled("other-d", 0);
+        fs::create_dir(directory.path().join("own-unfinished")).unwrap();
+        assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
+        assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+    }
+
+    #[test]
+    fn what_a_compilation_added_to_its_checkout_must_be_there_with_the_same_contents() {
+        let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (home, checkout) = (home.path(), checkout.path());
+        let write = |path: &str, contents: &str| {
+            fs::create_dir_all(checkout.join(path).parent().unwrap()).unwrap();
+            fs::write(checkout.join(path), contents).unwrap();
+        };
+        write("src/lib.rs", "");
+        let before = files_in(checkout);
+        write("assets/data.bin", "one");
+        write("target/x", "");
+        write("Cargo.lock", "");
+        std::os::unix::fs::symlink("nowhere", checkout.join("link")).unwrap();
+        note_generated(home, checkout, &before).unwrap();
+
+        write("src/lib.rs", "changed by a benchmark");
+        write("results.csv", "added by a benchmark");
+        fs::remove_file(checkout.join("Cargo.lock")).unwrap();
+        fs::remove_dir_all(checkout.join("target")).unwrap();
+        assert!(has_generated(home, checkout));
+        write("assets/data.bin", "two");
+        assert!(!has_generated(home, checkout), "of another compilation");
+        write("assets/data.bin", "one");
+        assert!(has_generated(home, checkout), "generated again");
+        fs::remove_dir_all(checkout.join("assets")).unwrap();
+        assert!(!has_generated(home, checkout), "gone");
+    }
+
+    #[test]
+    fn a_compilation_that_added_nothing_has_no_list() {
+        let (home, checkout) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(checkout.path().join("file"), "").unwrap();
+        note_generated(home.path(), checkout.path(), &files_in(checkout.path())).unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        assert!(has_generated(home.path(), checkout.path()));
+    }
 }

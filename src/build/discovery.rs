@@ -8,7 +8,7 @@ use std::{
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target, TargetKind};
 
 use super::{
-    cargo::{self, CargoContext},
+    cargo::{self, CargoContext, Chosen, Discovered},
     compilation::CompiledTarget,
     files, tool,
 };
@@ -24,33 +24,6 @@ const KEPT: &str = "workspace.json";
 #[derive(Debug)]
 pub struct Workspace {
     metadata: Metadata,
-}
-
-/// The bench targets to build.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// The targets, in the order of their names.
-    pub targets: Vec<Discovered>,
-    /// Whether one of their packages has another one of the same name as one of them, whose required
-    /// features are off. Given this name, cargo would demand the features.
-    pub has_namesake: bool,
-    /// Whether they are programs of the workspace, not bench targets.
-    pub programs: bool,
-}
-
-/// A bench target and the package it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discovered {
-    /// The target.
-    pub target: BenchTarget,
-    /// The id of its package, as cargo's messages have it.
-    pub package_id: String,
-    /// What cargo is given for the package.
-    pub package_spec: String,
-    /// The directory of its package, where its benchmarks run.
-    pub package_root: PathBuf,
-    /// The features of its package that it cannot be built without.
-    pub required_features: Vec<String>,
 }
 
 impl Workspace {

@@ -19,9 +19,9 @@ use super::{
     event::{Event, Observer},
     files, gc, inputs,
     key::KeyMaker,
-    layout::{self, Movable, Plan},
+    layout::{self, Plan},
     linker::Linker,
-    movable::{self, Movables},
+    movable::{self, Movable, Movables},
     recipe::Recipe,
     tool,
 };

@@ -2,11 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    layout::{Arrangement, LinkerOption},
-    recipe::Recipe,
-    tool,
-};
+use super::{recipe::Recipe, tool};
 use crate::{failure::Result, model::Layout};
 
 /// The programs that can do the linking.
@@ -42,6 +38,26 @@ impl Family {
             Self::Other
         }
     }
+}
+
+/// What one link needs beside its recipe.
+#[derive(Debug, Default)]
+pub struct Arrangement {
+    /// Options for the linker itself, not for the driver in front of it.
+    pub options: Vec<LinkerOption>,
+    /// Files to write before the link: name and contents.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// One more argument of the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkerOption {
+    /// A flag that stands alone.
+    Flag(String),
+    /// A flag that takes one of the files, joined to it.
+    WithFile(String, String),
+    /// One of the files as an input.
+    Input(String),
 }
 
 /// The linker that a recipe's links are made with.

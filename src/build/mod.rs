@@ -9,18 +9,14 @@ mod cargo;
 mod compilation;
 mod compile;
 mod config;
-mod dependencies;
 mod discovery;
-mod donor;
 mod environment;
 mod event;
 pub mod files;
 pub mod gc;
-mod generated;
 mod inputs;
 mod key;
 mod layout;
-mod libraries;
 mod link;
 mod linker;
 mod lock_file;
@@ -28,28 +24,23 @@ mod movable;
 mod natural;
 mod recipe;
 mod reproducibility;
-mod response_file;
 mod role;
 mod run_cargo;
 mod run_time;
-mod shim;
 mod site;
 mod strategy;
 mod supervisor;
-mod symbol_hash;
 mod tool;
-mod toolchain;
-mod vendored;
 mod workshop;
 mod wrapper;
 
 pub use builds::{BuildRequest, TargetBuilds, VersionBuilds};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use config::ConfigFiles;
-pub use dependencies::changed_dependencies;
 pub use discovery::Workspace;
 pub use event::{Event, Observer};
 pub use link::{BuildRecord, LinkedBuild};
+pub use lock_file::changed_dependencies;
 pub use natural::ListedExecutable;
 pub use role::{Role, this_executable};
 pub use site::{Site, SiteLock, cache_directory};
@@ -63,8 +54,8 @@ pub fn run_as_tool() -> Option<std::process::ExitCode> {
     let argv0 = arguments.next().unwrap_or_default();
     match Role::of(&argv0) {
         Role::Command => None,
-        Role::Wrapper => Some(wrapper::main(&arguments.collect::<Vec<_>>())),
-        Role::Linker => Some(shim::main(arguments.collect())),
+        Role::Wrapper => Some(wrapper::run_as_rustc(&arguments.collect::<Vec<_>>())),
+        Role::Linker => Some(wrapper::run_as_linker(arguments.collect())),
         Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments)),
         Role::Supervisor => Some(supervisor::main(&arguments.collect::<Vec<_>>())),
     }

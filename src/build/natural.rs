@@ -8,8 +8,7 @@ use std::{
 
 use super::{
     files,
-    layout::{Arrangement, LinkerOption},
-    linker::Linker,
+    linker::{Arrangement, Linker, LinkerOption},
     recipe::Recipe,
     tool,
 };

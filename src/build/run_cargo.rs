@@ -13,8 +13,9 @@ use cargo_metadata::{Message, camino::Utf8PathBuf};
 use tracing::debug;
 
 use super::{
+    compilation::BuildScript,
     event::{Event, Observer},
-    run_time::{BuildScript, OUT_DIR},
+    run_time::OUT_DIR,
     tool,
 };
 use crate::failure::{Exit, Failure, OrFail, Result};

@@ -8,7 +8,6 @@ use std::{
 };
 
 use cargo_config2::{Config, ResolveOptions, Walk, de};
-use serde::{Deserialize, Serialize};
 
 use super::{
     compilation::{CompilationRecord, CompiledTarget},
@@ -18,17 +17,6 @@ use crate::code::Digest;
 
 /// The variable of the directory with the files of a build script.
 pub(super) const OUT_DIR: &str = "OUT_DIR";
-
-/// What a build script says that matters when something is run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BuildScript {
-    /// The id of its package, as cargo's messages have it.
-    pub package_id: String,
-    /// The variables that it sets for its package.
-    pub variables: Vec<(String, String)>,
-    /// The directories of native libraries, as it names them: with or without a kind.
-    pub libraries: Vec<String>,
-}
 
 impl CompilationRecord {
     /// The variables that the build script of a target's package sets.
@@ -230,7 +218,7 @@ fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::BenchTarget;
+    use crate::{build::compilation::BuildScript, model::BenchTarget};
 
     fn record(scripts: Vec<BuildScript>) -> CompilationRecord {
         CompilationRecord {

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     os::unix::process::CommandExt,
+    path::PathBuf,
     process::{Command, ExitCode, Output, Stdio},
     time::Instant,
 };
@@ -10,6 +11,7 @@ use std::{
 use rustix::process::Signal;
 use tracing::{debug, info};
 
+use super::cargo::CargoContext;
 use crate::{
     failure::{Exit, Failure, Result},
     model::secret::{PLACEHOLDER, is_secret, shown_cargo_args},
@@ -96,6 +98,22 @@ pub fn replace_process(command: &mut Command) -> ExitCode {
     let error = command.exec();
     anstream::eprintln!("error: cannot start `{}`: {error}", command.get_program().display());
     ExitCode::from(127)
+}
+
+/// The output of `rustc -vV` of the compiler that cargo is going to use, which identifies it.
+pub fn compiler(context: &CargoContext) -> Result<String> {
+    query(context, "-vV")
+}
+
+/// The directory with the standard library and the LLD of the same compiler.
+pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
+    Ok(query(context, "--print=sysroot")?.into())
+}
+
+fn query(context: &CargoContext, argument: &str) -> Result<String> {
+    let what = || format!("cannot run the compiler for {}", context.directory.display());
+    let output = run(&mut context.rustc_command(&[argument.into()]), what)?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 #[cfg(test)]

@@ -1,24 +1,33 @@
-//! The workshop: one repository's paths, settings and observer, and how cargo is run in it.
+//! The workshop: one repository's paths, settings and observer, how cargo is run in it, and the libraries that are
+//! preloaded to benchmarks, compiled once for each compiler.
 
 use std::{
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
+    process::Command,
     time::SystemTime,
 };
 
 use super::{
     cargo::CargoContext,
-    config::ConfigFiles,
+    config::{self, ConfigFiles},
     environment::Environment,
     event::{Event, Observer},
+    files::{self, UNFINISHED},
     gc::{self, Pruned},
-    role, shim,
+    key::KeyMaker,
+    role,
     site::{Site, SiteLock},
-    vendored, wrapper,
+    tool, wrapper,
 };
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     model::{CompileSettings, LayoutSeed, Version},
+    process::{
+        counting::{COUNTING_LIBRARY_SOURCE, allocations},
+        turns::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+    },
 };
 
 /// Everything that stays the same while the versions of one repository are built.
@@ -88,7 +97,7 @@ impl Workshop<'_> {
             environment.set(wrapper::SALT_VARIABLE, salt.to_string());
         }
         let mut overrides =
-            vendored::overrides(source.checkout, &self.workspace, &self.site.source_path());
+            config::vendored_sources(source.checkout, &self.workspace, &self.site.source_path());
         overrides.extend(self.configs.own_profiles(source.checkout, &self.workspace));
         Ok(CargoContext {
             program: self.cargo(),
@@ -159,7 +168,7 @@ impl Workshop<'_> {
         }
         environment.set("RUSTC_WORKSPACE_WRAPPER", role::WRAPPER);
         environment.set(wrapper::BIN_VARIABLE, bin);
-        environment.set(shim::RECIPES_VARIABLE, self.site.build_path().join("recipes"));
+        environment.set(wrapper::RECIPES_VARIABLE, self.site.build_path().join("recipes"));
         environment.set("CARGO_INCREMENTAL", "0");
         if let Some(columns) = self.progress_columns {
             let plain = anstream::ColorChoice::global() == anstream::ColorChoice::Never;
@@ -178,5 +187,58 @@ impl Workshop<'_> {
             (Some((_, cargo)), None) => cargo.clone(),
             _ => "cargo".into(),
         }
+    }
+}
+
+impl Workshop<'_> {
+    /// The library that lets two processes take turns, made by the compiler of a version, which is `rustc` as
+    /// `rustc -vV` tells.
+    pub fn turns_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        self.library(source, rustc, ("turns", LIBRARY_SOURCE, LIBRARY_FLAGS))
+    }
+
+    /// The library that counts instead of telling the time.
+    pub fn counting_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        self.library(source, rustc, ("counting", COUNTING_LIBRARY_SOURCE, LIBRARY_FLAGS))
+    }
+
+    /// The library that counts allocations.
+    pub fn allocations_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
+        let (text, flags) = (allocations::LIBRARY_SOURCE, allocations::LIBRARY_FLAGS);
+        self.library(source, rustc, ("allocations", text, flags))
+    }
+
+    fn library(
+        &self,
+        source: Source<'_>,
+        rustc: &str,
+        (purpose, text, flags): (&str, &str, &str),
+    ) -> Result<PathBuf> {
+        let key = KeyMaker::new(&format!("{purpose} v1"))
+            .add("rustc", rustc.as_bytes())
+            .add("flags", flags.as_bytes())
+            .add("source", text.as_bytes())
+            .key();
+        let library = self.site.turns_library(&key);
+        if library.exists() {
+            return Ok(library);
+        }
+        let what = || format!("cannot compile the library for {purpose}");
+        files::create_directory(&self.site.turns_libraries())?;
+        let source_file = library.with_extension("rs");
+        files::write_whole(&source_file, text.as_bytes())?;
+        let unfinished = library.with_file_name(format!("{UNFINISHED}{key}"));
+        let context = self.cargo_context(source, None)?;
+        let mut command = Command::new(&context.rustc);
+        command
+            .current_dir(&context.directory)
+            .env_clear()
+            .envs(context.environment.variables())
+            .args(flags.split(' '))
+            .arg("-o")
+            .args([&unfinished, &source_file]);
+        tool::run(&mut command, what)?;
+        fs::rename(&unfinished, &library).or_fail(Exit::Build, what)?;
+        Ok(library)
     }
 }

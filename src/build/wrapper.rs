@@ -5,12 +5,12 @@
 //! it, so none of the user's settings have to be parsed or repeated.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
-use super::{role, symbol_hash};
+use super::{key::KeyMaker, recipe::Recipe, role, tool};
 
 /// Names the directory with the wrapper and the shims, to the wrapper.
 pub const BIN_VARIABLE: &str = "RBENCH_BIN";
@@ -25,7 +25,7 @@ pub const SALT_VARIABLE: &str = "RBENCH_SALT";
 pub const PROGRAMS_VARIABLE: &str = "RBENCH_PROGRAMS";
 
 /// Runs as `cargo-rbench-rustc <rustc> <arguments>`.
-pub fn main(args: &[OsString]) -> ExitCode {
+pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
     let Some((rustc, arguments)) = args.split_first() else {
         anstream::eprintln!("error: {} expects the path of rustc and its arguments", role::WRAPPER);
         return ExitCode::from(2);
@@ -39,7 +39,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
         None => Command::new(rustc),
     };
     let package = std::env::var_os("CARGO_PKG_NAME").unwrap_or_default();
-    command.args(symbol_hash::without_version(arguments, &package));
+    command.args(without_version(arguments, &package));
     if is_bench_target(arguments) || is_wanted_program() {
         let linker = chosen_linker(arguments);
         if let Some(bin) = std::env::var_os(BIN_VARIABLE) {
@@ -63,7 +63,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             command.arg("-C").arg(option);
         }
     }
-    super::tool::replace_process(&mut command)
+    tool::replace_process(&mut command)
 }
 
 /// Whether these are the arguments of the compiler call that makes a bench target's executable.
@@ -103,6 +103,69 @@ fn codegen_option(argument: &str) -> Option<&str> {
     argument.strip_prefix("-C").or_else(|| argument.strip_prefix("--codegen="))
 }
 
+/// Names the directory that recipes are kept in, to the shim.
+pub const RECIPES_VARIABLE: &str = "RBENCH_RECIPES";
+
+/// The linker of a target whose user chose none.
+const DEFAULT_LINKER: &str = "cc";
+
+/// Runs as the linker of one bench target: records its link recipe, then runs the real linker.
+pub fn run_as_linker(arguments: Vec<OsString>) -> ExitCode {
+    let linker = std::env::var_os(LINKER_VARIABLE).unwrap_or(DEFAULT_LINKER.into());
+    if let Some(recipes) = std::env::var_os(RECIPES_VARIABLE) {
+        // rustc deletes its temporary objects when the linker returns: this is the moment.
+        if let Err(failure) = Recipe::record(&linker, &arguments, Path::new(&recipes)) {
+            anstream::eprintln!("error: {failure}");
+            return ExitCode::FAILURE;
+        }
+    }
+    tool::replace_process(Command::new(linker).args(arguments))
+}
+
+/// How the option with cargo's hash starts.
+const METADATA: &str = "metadata=";
+
+/// Options of code generation that are this hash, or name files: they do not tell crates apart.
+const LEFT_OUT: [&str; 5] = [METADATA, "extra-filename=", "incremental=", "linker=", "link-arg"];
+
+/// The arguments of a compiler call, with another hash in place of cargo's: of the package's name, and of what
+/// distinguishes the crates that cargo makes of packages: the source file, the kind, the features, the
+/// target, and how code is generated. Cargo gives the file from the root of the workspace, so that the hash
+/// does not depend on where that is.
+///
+/// Cargo's hash of a crate contains the version of its package and of everything that it depends on. rustc puts it into
+/// every symbol and sorts by symbols, so a mere release would have its constants in another order.
+fn without_version(arguments: &[OsString], package: &OsStr) -> Vec<OsString> {
+    let mut maker = KeyMaker::new("crate v1");
+    maker.add("package", package.as_encoded_bytes());
+    for (flag, value) in with_flags(arguments) {
+        let value = value.as_encoded_bytes();
+        let is_left_out = LEFT_OUT.iter().any(|option| value.starts_with(option.as_bytes()));
+        match flag {
+            "-C" if is_left_out => {}
+            "-C" | "--crate-name" | "--crate-type" | "--cfg" | "--target" => {
+                maker.add(flag, value);
+            }
+            _ if value == b"--test" || value.ends_with(b".rs") => {
+                maker.add("", value);
+            }
+            _ => {}
+        }
+    }
+    let hash = format!("{METADATA}{}", maker.key());
+    let replaced = with_flags(arguments).map(|(flag, value)| {
+        let is_hash = flag == "-C" && value.as_encoded_bytes().starts_with(METADATA.as_bytes());
+        if is_hash { OsString::from(&hash) } else { value.clone() }
+    });
+    replaced.collect()
+}
+
+/// Each argument, with the one before it.
+fn with_flags(arguments: &[OsString]) -> impl Iterator<Item = (&str, &OsString)> {
+    let before = arguments.iter().map(|flag| flag.to_str().unwrap_or_default());
+    std::iter::once("").chain(before).zip(arguments)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +200,51 @@ mod tests {
             ("--cfg linker=x", None),
         ] {
             assert_eq!(chosen_linker(&arguments(line)), linker.map(PathBuf::from), "{line}");
+        }
+    }
+
+    fn hashed(line: &str) -> String {
+        let arguments: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+        let replaced = without_version(&arguments, OsStr::new("json"));
+        assert_eq!(replaced.len(), arguments.len());
+        let [hash] = replaced
+            .iter()
+            .filter_map(|argument| argument.to_str()?.strip_prefix(METADATA))
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap();
+        assert_eq!(hash.len(), 32, "{replaced:?}");
+        hash.to_owned()
+    }
+
+    const LIBRARY: &str = "--crate-name json --edition=2021 src/lib.rs --crate-type lib -C opt-level=3 \
+        -C metadata=1234 -C extra-filename=-5678 --extern text=/t/libtext-9abc.rlib";
+
+    #[test]
+    fn another_version_or_lint_or_dependency_is_no_other_crate() {
+        let hash = hashed(LIBRARY);
+        for (old, new) in [
+            ("1234", "4321"),
+            ("5678", "8765"),
+            ("9abc", "cba9"),
+            ("--edition=2021", "--edition=2024 --warn=unused --check-cfg cfg(docsrs)"),
+        ] {
+            assert_eq!(hashed(&LIBRARY.replace(old, new)), hash, "{new}");
+        }
+    }
+
+    #[test]
+    fn all_crates_that_cargo_makes_of_a_package_have_hashes_of_their_own() {
+        let hash = hashed(LIBRARY);
+        for (old, new) in [
+            ("--crate-name json", "--crate-name json_bench"),
+            ("src/lib.rs", "benches/json.rs"),
+            ("--crate-type lib", "--test"),
+            ("--crate-type lib", "--crate-type lib --cfg feature=\"std\""),
+            ("opt-level=3", "opt-level=0"),
+            ("-C opt", "--target x86_64-unknown-linux-gnu -C opt"),
+        ] {
+            assert_ne!(hashed(&LIBRARY.replace(old, new)), hash, "{new}");
         }
     }
 }

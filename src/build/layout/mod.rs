@@ -1,63 +1,14 @@
 //! Layouts: linker options that place functions according to a seed.
 
-mod distinct;
 mod fillers;
-mod frame;
-mod identity;
-mod placing;
 mod plan;
 mod position;
 mod slots;
 
-pub use distinct::{Renamed, distinguish};
-use placing::Filler;
-pub use plan::{Plan, plan, plan_together};
-
-use serde::{Deserialize, Serialize};
-
-use super::linker::Family;
-use crate::{
-    code::{Digest, Name},
-    model::{Layout, LayoutSeed},
-};
-
-/// A function that the linker can put anywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Movable {
-    /// Its symbol, exactly as the linker sees it.
-    pub symbol: String,
-    /// Its name without what changes between versions for no reason of its own: hashes and crate
-    /// disambiguators.
-    pub name: Name,
-    /// Its symbol without the numbers of link-time optimisation.
-    pub instance: String,
-    /// The digest of its machine code before any layout, if that is known.
-    pub code: Option<Digest>,
-    /// The size, in bytes, of the section that is moved with it.
-    pub size: u64,
-    /// The alignment that this section requires, in bytes.
-    pub alignment: u64,
-}
-
-/// What one link needs beside its recipe.
-#[derive(Debug, Default)]
-pub struct Arrangement {
-    /// Options for the linker itself, not for the driver in front of it.
-    pub options: Vec<LinkerOption>,
-    /// Files to write before the link: name and contents.
-    pub files: Vec<(String, Vec<u8>)>,
-}
-
-/// One more argument of the link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkerOption {
-    /// A flag that stands alone.
-    Flag(String),
-    /// A flag that takes one of the files, joined to it.
-    WithFile(String, String),
-    /// One of the files as an input.
-    Input(String),
-}
+pub use self::plan::{Plan, plan, plan_together};
+use self::position::Filler;
+use super::linker::{Arrangement, Family, LinkerOption};
+use crate::model::{Layout, LayoutSeed};
 
 /// The arrangement of one build by a linker that can make the layout.
 pub fn arrange(
@@ -103,7 +54,7 @@ fn by_name(
 ) -> Result<Arrangement, object::write::Error> {
     let mut sizes = Vec::with_capacity(order.len() + 1);
     let mut symbols = String::with_capacity(order.len() * 100);
-    for Filler { size, before } in placing::fillers(order) {
+    for Filler { size, before } in position::fillers(order) {
         let behind = before.into_iter().map(|own| own.symbol.clone());
         for symbol in std::iter::once(fillers::symbol(sizes.len())).chain(behind) {
             symbols.push_str(&symbol);
@@ -138,7 +89,7 @@ fn by_name(
 
 #[cfg(test)]
 mod testing {
-    use super::Movable;
+    use crate::build::movable::Movable;
     use crate::{
         code::{Name, stable_symbol},
         model::LayoutSeed,
