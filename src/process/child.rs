@@ -6,7 +6,10 @@
 
 use std::{
     collections::BTreeMap,
-    io,
+    fs,
+    io::{self, BufRead, BufReader},
+    net::{IpAddr, SocketAddr, TcpStream},
+    os::unix::process::CommandExt,
     process::Command,
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
@@ -16,13 +19,12 @@ use std::{
 use rustix::{
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process, kill_process_group,
-        set_child_subreaper, waitid,
+        Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, getppid, kill_process,
+        kill_process_group, set_child_subreaper, set_parent_process_death_signal, waitid,
     },
 };
 
 use super::{
-    procfs::{self, Process},
     reap::{self, Usage},
     turns::MEMBER_VARIABLE,
 };
@@ -112,7 +114,7 @@ pub(super) fn running() -> Vec<Pid> {
 pub(super) fn descendants() -> Vec<Pid> {
     let mut found = running();
     let children = found.len();
-    let mut others = procfs::processes();
+    let mut others = processes();
     loop {
         let before = found.len();
         others.retain(|process| {
@@ -179,7 +181,7 @@ impl Children {
             return Vec::new();
         }
         let (own_id, own_group) = (Some(getpid()), Some(getpgrp()));
-        let mut all = procfs::processes();
+        let mut all = processes();
         all.retain(|process| {
             let is_known = self.runs(process.id) || self.before.contains(&process.id);
             let is_own = process.parent == own_id && process.group != own_group;
@@ -200,16 +202,139 @@ impl Children {
             if process.has_ended {
                 return None;
             }
-            let member = procfs::variable(process.id, MEMBER_VARIABLE)?.parse().ok();
+            let member = variable(process.id, MEMBER_VARIABLE)?.parse().ok();
             let mut members = self.running.iter().filter(|child| child.member.is_some());
             members.find(|child| child.member == member).map(|child| child.id)
         })
     }
 }
 
+/// One process, zombies included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) id: Pid,
+    /// The name of its executable, cut at 15 bytes by the kernel; may hold anything.
+    pub(super) name: String,
+    pub(super) parent: Option<Pid>,
+    pub(super) group: Option<Pid>,
+    /// Whether it has ended, and only waits to be reaped.
+    pub(super) has_ended: bool,
+}
+
+/// The value that a process got for a variable when it was started, if it may be read. One that has ended has
+/// none.
+pub(super) fn variable(id: Pid, name: &str) -> Option<String> {
+    let all = environment(id)?;
+    let mut variables = all.split(|byte| *byte == 0);
+    let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// What a process got for an environment. For a moment after it has begun to execute another program it has none,
+/// so that one is looked for again.
+fn environment(id: Pid) -> Option<Vec<u8>> {
+    let path = format!("/proc/{id}/environ");
+    for _ in 0..10 {
+        let all = fs::read(&path).ok()?;
+        if !all.is_empty() {
+            return Some(all);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    None
+}
+
+/// All processes that this one may see.
+pub(super) fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let process = |name: &str| {
+        let id = Pid::from_raw(name.parse().ok()?)?;
+        // It may have ended meanwhile.
+        let stat = fs::read(format!("/proc/{name}/stat")).ok()?;
+        parse(id, &String::from_utf8_lossy(&stat))
+    };
+    entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?)).collect()
+}
+
+/// Reads `PID (NAME) STATE PARENT GROUP …`, where the name may hold parentheses and spaces.
+fn parse(id: Pid, stat: &str) -> Option<Process> {
+    let (start, rest) = stat.rsplit_once(')')?;
+    let (_, name) = start.split_once('(')?;
+    let mut fields = rest.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    // The group of one that is just being reaped is -1.
+    let mut next = || Some(Pid::from_raw(fields.next()?.parse::<i32>().ok()?.max(0)));
+    Some(Process { id, name: name.to_owned(), parent: next()?, group: next()?, has_ended })
+}
+
+/// Whether a process that [`run`](super::run) started and that still runs, or a descendant of it, holds
+/// the other end of `stream`.
+///
+/// A port of the loopback interface is open to every user of the machine. The kernel's table of
+/// sockets names the inode of the other end, and `/proc` who has it open.
+pub fn is_from_child(stream: &TcpStream) -> io::Result<bool> {
+    // Whoever has left already is nobody's child.
+    let Ok(peer) = stream.peer_addr() else { return Ok(false) };
+    let Some(inode) = inode(peer, stream.local_addr()?)? else { return Ok(false) };
+    let any_holds = |processes: Vec<Pid>| processes.into_iter().any(|id| holds(id, inode));
+    Ok(any_holds(running()) || any_holds(descendants()))
+}
+
+/// The inode of the socket that is bound to `local` and connected to `remote`.
+fn inode(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u64>> {
+    let (local, remote) = (in_table(local), in_table(remote));
+    for line in BufReader::new(fs::File::open("/proc/net/tcp")?).lines() {
+        let line = line?;
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        if fields.get(1) == Some(&local.as_str()) && fields.get(2) == Some(&remote.as_str()) {
+            // 0 once it is closed.
+            return Ok(fields
+                .get(9)
+                .and_then(|inode| inode.parse().ok())
+                .filter(|inode| *inode > 0));
+        }
+    }
+    Ok(None)
+}
+
+/// An address as the kernel's table writes it: the bytes of the address as one number of this machine.
+fn in_table(address: SocketAddr) -> String {
+    let IpAddr::V4(ip) = address.ip() else { return String::new() };
+    format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port())
+}
+
+/// Whether a process has the socket open.
+fn holds(process: Pid, inode: u64) -> bool {
+    let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    let socket = format!("socket:[{inode}]");
+    files
+        .flatten()
+        .any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*socket))
+}
+
+/// Has the kernel send the child a signal when this process ends, even by SIGKILL: it would go on for
+/// as long as its work takes, or for ever if it hangs, and disturb what is measured next.
+///
+/// What the child itself started is not reached.
+#[expect(unsafe_code, reason = "there is no safe way to ask for a signal in the child")]
+pub fn end_with_this_process(command: &mut Command, signal: Signal) {
+    let parent = getpid();
+    let request = move || {
+        set_parent_process_death_signal(Some(signal))?;
+        // This process may have ended before the request.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    };
+    // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(request);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::CommandExt;
+
+    use rustix::process::{getpgrp, getpid, getppid};
 
     use super::*;
     use crate::process::testing::leaves_descendants;
@@ -224,7 +349,7 @@ mod tests {
         let child = start("sleep 60");
         let id = child.id();
         drop(child);
-        let is_there = || procfs::processes().iter().any(|process| process.id == id);
+        let is_there = || processes().iter().any(|process| process.id == id);
         let is_forgotten = (0..10_000).any(|_| {
             thread::sleep(Duration::from_millis(5));
             !is_there() && !running().contains(&id)
@@ -263,7 +388,7 @@ mod tests {
         let child = start("sleep 60; true");
         let of_child = |process: &Process| process.parent == Some(child.id());
         let grandchild = loop {
-            if let Some(found) = procfs::processes().into_iter().find(of_child) {
+            if let Some(found) = processes().into_iter().find(of_child) {
                 break found.id;
             }
             thread::sleep(Duration::from_millis(5));
@@ -271,5 +396,31 @@ mod tests {
         assert!(running().contains(&child.id()));
         assert!(descendants().contains(&grandchild));
         assert!(!descendants().contains(&getpid()));
+    }
+
+    #[test]
+    fn this_process_is_among_them() {
+        let found = processes().into_iter().find(|process| process.id == getpid()).unwrap();
+        assert_eq!((found.parent, found.group), (getppid(), Some(getpgrp())));
+    }
+
+    #[test]
+    fn a_variable_is_that_of_this_name() {
+        let path = std::env::var("PATH").unwrap();
+        assert_eq!(variable(getpid(), "PATH"), Some(path));
+        assert_eq!(variable(getpid(), "PAT"), None);
+    }
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let process = parse(getpid(), "7 (a) b (c) S 12 0 99 0").unwrap();
+        assert_eq!(process.name, "a) b (c");
+        assert_eq!((process.parent, process.group), (Pid::from_raw(12), None));
+        assert!(!process.has_ended && parse(getpid(), "7 (a) Z 12 0").unwrap().has_ended);
+        let reaped = parse(getpid(), "7 (a) X 0 -1 -1").unwrap();
+        assert!(reaped.has_ended && reaped.parent.is_none() && reaped.group.is_none());
+        for damaged in ["", "7", "7 (a", "7 (a) S", "7 (a) S x 1"] {
+            assert_eq!(parse(getpid(), damaged), None, "{damaged:?}");
+        }
     }
 }

@@ -1,6 +1,16 @@
-//! What to run, as a value that can be shown as a shell command.
+//! What to run, as a value that can be shown as a shell command, with the environment that it gets.
 
-use std::{ffi::OsString, fmt, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+    process::Command,
+};
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 use super::{
     counting::{CountedProcess, allocations},
@@ -38,6 +48,23 @@ pub struct Invocation {
     pub allocations: Option<allocations::Counting>,
 }
 
+impl Invocation {
+    /// Gives `command` the environment that the program gets: that of rbench without disturbing variables, and a
+    /// variable of random length.
+    pub(super) fn apply_environment(&self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            if is_removed(&name, &self.removed_prefixes) {
+                command.env_remove(name);
+            }
+        }
+        command.env_remove(PADDING_VARIABLE);
+        if let Some(seed) = self.padding_seed {
+            command.env(PADDING_VARIABLE, "x".repeat(padding_length(seed)));
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+    }
+}
+
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cd {} &&", quoted(&self.directory))?;
@@ -53,6 +80,20 @@ impl fmt::Display for Invocation {
         }
         Ok(())
     }
+}
+
+/// The variable whose length moves the initial stack (Mytkowicz et al. 2009).
+pub const PADDING_VARIABLE: &str = "RBENCH_PADDING";
+
+/// The length of the padding variable's value for a seed, in bytes: 0 to 4095, a page.
+pub fn padding_length(seed: u64) -> usize {
+    let draw = ChaCha8Rng::seed_from_u64(seed).next_u32();
+    usize::try_from(draw % 4096).unwrap_or(0)
+}
+
+fn is_removed(name: &OsStr, prefixes: &[String]) -> bool {
+    let name = name.as_encoded_bytes();
+    prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
 #[cfg(test)]
@@ -74,5 +115,21 @@ mod tests {
             shlex::split(&line).unwrap()[3..],
             ["env", "A=1 2", "/tmp/a b", "--bench", "it's", "größe"]
         );
+    }
+
+    #[test]
+    fn variables_are_removed_by_prefix() {
+        let prefixes = ["CODSPEED_".to_owned(), "NEXTEST".to_owned()];
+        for (name, removed) in
+            [("CODSPEED_ENV", true), ("NEXTEST", true), ("CODSPEED", false), ("HOME", false)]
+        {
+            assert_eq!(is_removed(OsStr::new(name), &prefixes), removed, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_seed_means_the_same_padding_for_ever() {
+        assert_eq!([0, 1, 2].map(padding_length), [2924, 3505, 3013]);
+        assert!((0..1000).all(|seed| padding_length(seed) < 4096));
     }
 }

@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    orphan::end_with_this_process,
+    child::end_with_this_process,
     reap::{self, Usage},
 };
 use crate::model::Resources;

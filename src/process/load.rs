@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
-use super::orphan::end_with_this_process;
+use super::child::end_with_this_process;
 use crate::failure::{Exit, OrFail, Result};
 
 /// What keeps one CPU busy. Every system has it, and it does nothing else.
@@ -52,7 +52,7 @@ impl Drop for Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::procfs;
+    use crate::process::child;
 
     #[test]
     fn a_load_runs_as_long_as_it_lives_and_leaves_nothing_behind() {
@@ -60,7 +60,7 @@ mod tests {
         assert!(load.is_running());
         let ids: Vec<_> = load.0.iter().map(Child::id).collect();
         let is_there = |id: &u32| {
-            let mut all = procfs::processes().into_iter();
+            let mut all = child::processes().into_iter();
             all.any(|process| process.id.as_raw_pid().cast_unsigned() == *id)
         };
         assert_eq!(ids.len(), 2);

@@ -11,10 +11,20 @@ use rustix::{
     io::Errno,
     process::{Pid, WaitId, WaitIdOptions, waitid},
 };
-
 use serde::{Deserialize, Serialize};
 
-use super::Ending;
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal, not sent from here.
+    Signalled(i32),
+    /// It was ended at its deadline.
+    Deadline,
+    /// It was ended because rbench was interrupted.
+    Interrupted,
+}
 
 /// Something to poll: readable when the child has ended.
 ///

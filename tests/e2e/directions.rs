@@ -269,7 +269,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 21] = [
+const WITH_CYCLES: [&str; 20] = [
     "harness/src",
     "src/ci",
     "src/cli",
@@ -282,7 +282,6 @@ const WITH_CYCLES: [&str; 21] = [
     "src/experiment",
     "src/judge",
     "src/machine/doctor",
-    "src/process",
     "src/profile",
     "src/report",
     "src/report/compare/html",

@@ -8,9 +8,6 @@
 
 mod breakpoints;
 mod clock;
-mod cpu;
-mod filter;
-mod libraries;
 mod lookup;
 mod processor;
 mod program;

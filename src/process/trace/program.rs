@@ -16,8 +16,8 @@ use super::{
     tracer::{Traced, trace},
 };
 use crate::process::{
+    child::end_with_this_process,
     launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
-    orphan::end_with_this_process,
 };
 
 /// The name under which this program traces; the file with the [`Plan`], how far the clock is

@@ -13,16 +13,14 @@ use std::{
 
 use super::{
     CLOCK, CLOCKS, Observed, Plan, VARIABLES,
-    breakpoints::Breakpoints,
+    breakpoints::{self, Breakpoints},
     clock::{Clock, Wait, wait_of},
-    cpu::OwnCpu,
-    filter, libraries,
-    lookup::{Lookup, lookup},
+    lookup::{self, Lookup, lookup},
     processor::{
         Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, execute, go_to,
         return_with, set_argument, stack_pointer, system_call,
     },
-    ptrace::{self, Change, Memory, Tid},
+    ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
 use crate::process::reap::Usage;
 
@@ -44,10 +42,10 @@ pub(in crate::process) fn trace(
     plan: &Plan,
     ahead: u32,
 ) -> io::Result<Traced> {
-    let filter = filter::program(ahead > 0);
+    let filter = lookup::filter(ahead > 0);
     let begin = move || {
         ptrace::trace_me()?;
-        filter::apply(&filter)
+        lookup::apply_filter(&filter)
     };
     // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
     unsafe {
@@ -331,10 +329,10 @@ impl Tracer {
         for (wanted, watched) in
             [(&CLOCKS[..], &mut self.clocks), (&VARIABLES[..], &mut self.variables)]
         {
-            watched.extend(libraries::functions(tid, wanted));
+            watched.extend(breakpoints::functions_of_c_library(tid, wanted));
         }
         if self.clock.is_ahead() {
-            self.answered.extend(libraries::functions(tid, &[CLOCK]));
+            self.answered.extend(breakpoints::functions_of_c_library(tid, &[CLOCK]));
         }
         let all: Vec<u64> = self.clocks.iter().chain(&self.variables).copied().collect();
         let memory = self.memory(tid)?;

@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path, thread};
 
-use super::{testing::leaves_descendants, *};
+use super::*;
+use crate::process::{invocation::padding_length, pin::check_cpu, testing::leaves_descendants};
 
 fn shell(script: &str) -> Invocation {
     Invocation {

@@ -1,0 +1,342 @@
+//! Runs one child process to its end: spawns it, sleeps, and ends everything it leaves running.
+//!
+//! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its
+//! output, an interrupt, or the deadline.
+
+use std::{
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+    time::{Duration, Instant, SystemTime},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::Signal,
+};
+use tracing::debug;
+
+use super::{
+    child::{self, Child, end_with_this_process},
+    interrupt::Interrupt,
+    invocation::Invocation,
+    launcher::{self, Account, ReportReader},
+    output::{Capture, Output},
+    pin::Pinned,
+    reap::{self, Ending, ExitWatch},
+    trace,
+    turns::Member,
+};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    log,
+    model::Resources,
+    shell::quoted,
+};
+
+/// What a child may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may run.
+    pub deadline: Duration,
+    /// How long it has to end after SIGTERM, before it is killed.
+    pub grace: Duration,
+    /// How many bytes of its output are kept: the first half and the last half.
+    pub output: usize,
+}
+
+impl Limits {
+    /// Limits for a child whose work takes at least `work`: generous, since one iteration of a
+    /// benchmark may take longer than was requested for all of them, and to end one that works costs
+    /// more than to wait for one that hangs.
+    pub fn for_work_of(work: Duration) -> Self {
+        Self {
+            deadline: work.saturating_mul(10).saturating_add(Duration::from_secs(300)),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(60), grace: Duration::from_secs(2), output: 64 * 1024 }
+    }
+}
+
+/// What came of a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it took.
+    pub resources: Resources,
+    /// What it printed, stdout and stderr in one.
+    pub output: Output,
+    /// The names of processes that it had started, that had left its group, and that were still
+    /// running after its end. They were killed.
+    pub left_behind: Vec<String>,
+}
+
+/// How much of the output of a child that fails is in the log, in lines.
+const LOGGED_LINES: usize = 20;
+
+/// Runs `invocation` in a process group of its own until it ends or is ended, then kills what is
+/// left of the group, and what left the group.
+///
+/// With `member`, it takes turns with another process, and the deadline is one for its own time, of which the
+/// other one has as much. At most two for each of [`MOST_LANES`](crate::model::MOST_LANES) may run at a time.
+///
+/// Fails only if the child cannot be started or cannot be ended.
+///
+/// Meanwhile this process writes no log: the child may be one that measures.
+pub fn run(
+    invocation: &Invocation,
+    limits: &Limits,
+    interrupt: &Interrupt,
+    member: Option<&Member>,
+) -> Result<Ended> {
+    let program = invocation.program.display();
+    let arguments: Vec<String> = invocation.arguments.iter().map(quoted).collect();
+    let (deadline, cpu) = (limits.deadline, invocation.cpu);
+    debug!(?deadline, ?cpu, "executing: {program} {}", arguments.join(" "));
+    let held = log::hold();
+    let result = run_to_the_end(invocation, limits, interrupt, member);
+    drop(held);
+    match &result {
+        Ok(Ended { ending, resources, output, left_behind }) => {
+            let took = resources.wall;
+            debug!(?ending, ?took, ?left_behind, "{program} has ended");
+            if *ending != Ending::Exited(0) {
+                debug!("the end of its output: {}", output.last_lines(LOGGED_LINES));
+            }
+        }
+        Err(failure) => debug!("{failure}"),
+    }
+    result
+}
+
+fn run_to_the_end(
+    invocation: &Invocation,
+    limits: &Limits,
+    interrupt: &Interrupt,
+    member: Option<&Member>,
+) -> Result<Ended> {
+    let mut capture =
+        Capture::new(limits.output).or_fail(Exit::Internal, || "cannot open a pipe")?;
+    let start = whole_millis(SystemTime::now());
+    let clock = Instant::now();
+    let own_before = own_time(member)?.unwrap_or_default();
+    let running = interrupt
+        .starting()
+        .ok_or_else(|| Failure::new(Exit::Internal, "cannot run more processes at a time"))?;
+    let (child, report) = spawn(invocation, member, &mut capture)?;
+    running.started(child.id());
+    let watch =
+        ExitWatch::start(child.id()).or_fail(Exit::Internal, || "cannot watch a process")?;
+    let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
+    let ended_from_here = wait.for_the_end(&mut capture)?;
+    let wall = clock.elapsed();
+    interrupt.leave_the_end_to_the_handler();
+    // The child is a zombie now, so its id cannot have gone to another group.
+    child.signal(Signal::KILL);
+    drop(running);
+    capture.drain();
+    let id = child.id();
+    let (mut usage, left_behind) =
+        child.reap().or_fail(Exit::Internal, || format!("cannot wait for process {id}"))?;
+    usage.peak_memory =
+        usage.peak_memory.filter(|peak| reap::own_peak().is_none_or(|own| *peak > own));
+    let account = match report.map(ReportReader::account) {
+        None | Some(Ok(None)) => Account { wall, usage },
+        Some(Ok(Some(account))) => account,
+        Some(Err(error)) => return Err(cannot_run(invocation, &error)),
+    };
+    Ok(Ended {
+        ending: ended_from_here.unwrap_or(account.usage.ending),
+        resources: account.resources(start),
+        output: capture.into_output(),
+        left_behind,
+    })
+}
+
+/// The time in whole milliseconds: what is below is no part of when a process ran, and would be
+/// kept for ever.
+fn whole_millis(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    time.checked_sub(Duration::from_nanos(u64::from(since.subsec_nanos() % 1_000_000)))
+        .unwrap_or(time)
+}
+
+/// Starts the child, or its launcher. The ends of the pipes that it writes to are closed in this
+/// process on return.
+fn spawn(
+    invocation: &Invocation,
+    member: Option<&Member>,
+    capture: &mut Capture,
+) -> Result<(Child, Option<ReportReader>)> {
+    let what = || format!("cannot run {}", invocation.program.display());
+    let (out, err) = capture.take_writers().or_fail(Exit::Internal, what)?;
+    let (mut command, report) = command(invocation).or_fail(Exit::Internal, what)?;
+    command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
+    invocation.apply_environment(&mut command);
+    if let Some(counting) = &invocation.counting {
+        counting.apply(&mut command);
+    }
+    if let Some(member) = member {
+        member.apply(&mut command);
+    }
+    if let Some(counting) = &invocation.allocations {
+        counting.apply(&mut command);
+    }
+    // A group of its own: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
+    command.process_group(0);
+    end_with_this_process(&mut command, Signal::KILL);
+    let pinned = Pinned::to(invocation.cpu)?;
+    let child = Child::spawn(&mut command, member.map(Member::index));
+    drop(pinned);
+    Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
+}
+
+/// The program with an empty stdin, or its launcher.
+fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportReader>)> {
+    if let Some(tracing) = &invocation.tracing {
+        let (command, report) = trace::command(tracing, &invocation.program)?;
+        return Ok((command, Some(report)));
+    }
+    if let Some(launcher) = &invocation.launcher {
+        let (command, report) = launcher::command(launcher, &invocation.program)?;
+        return Ok((command, Some(report)));
+    }
+    let mut command = match &invocation.counting {
+        Some(counting) => counting.command(&invocation.program),
+        None => Command::new(&invocation.program),
+    };
+    command.stdin(Stdio::null());
+    Ok((command, None))
+}
+
+/// What started was the launcher, if there is one. With the launcher in its place, the reason is what it was
+/// given for the program: arguments or a directory.
+fn cannot_spawn(invocation: &Invocation, error: &std::io::Error) -> Failure {
+    let tracer = invocation.tracing.as_ref().map(|tracing| &tracing.tracer);
+    match tracer.or(invocation.launcher.as_ref()) {
+        Some(launcher) if is_shortage(error) || !launcher.exists() => {
+            Failure::new(Exit::Internal, format!("cannot run {}", launcher.display()))
+                .because(error.to_string())
+        }
+        _ => cannot_run(invocation, error),
+    }
+}
+
+/// Whether the machine had nothing left for one more process.
+fn is_shortage(error: &std::io::Error) -> bool {
+    let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY];
+    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
+}
+
+/// The program is to blame, unless the machine was short of something.
+fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Failure {
+    let exit = if is_shortage(error) { Exit::Internal } else { Exit::Benchmark };
+    Failure::new(exit, format!("cannot run {}", invocation.program.display()))
+        .because(error.to_string())
+}
+
+/// Waiting for the end of a child.
+struct Wait<'w> {
+    child: &'w Child,
+    watch: ExitWatch,
+    limits: &'w Limits,
+    interrupt: &'w Interrupt,
+    member: Option<&'w Member>,
+    /// What an earlier process of the same member had of its time.
+    own_before: Duration,
+    clock: Instant,
+}
+
+/// What ended a sleep.
+enum Woken {
+    Exit,
+    Interrupt,
+    Time,
+}
+
+impl Wait<'_> {
+    /// Sleeps until the child has ended; ends it at its deadline or on an interrupt, and returns which
+    /// of the two it was.
+    fn for_the_end(&self, capture: &mut Capture) -> Result<Option<Ending>> {
+        let mut deadline = self.clock.checked_add(self.limits.deadline);
+        let reason = loop {
+            match self.sleep(deadline, true, capture)? {
+                Woken::Exit => return Ok(None),
+                Woken::Interrupt => break Ending::Interrupted,
+                Woken::Time => match self.time_left()? {
+                    Duration::ZERO => break Ending::Deadline,
+                    left => deadline = Instant::now().checked_add(left),
+                },
+            }
+        };
+        for signal in [Signal::TERM, Signal::KILL] {
+            self.child.signal(signal);
+            let until = Instant::now().checked_add(self.limits.grace);
+            if let Woken::Exit = self.sleep(until, false, capture)? {
+                return Ok(Some(reason));
+            }
+        }
+        Err(Failure::new(Exit::Benchmark, format!("cannot end process {}", self.child.id()))
+            .because("it was killed, but has not ended"))
+    }
+
+    /// How much of its own time the child has left at its deadline, by the clock of the world. The partner has
+    /// as much, and is ended then; so nothing takes longer than both, whatever stands in the memory that they
+    /// share. One that is stopped while it waits for its turn takes none, and its time stands still.
+    fn time_left(&self) -> Result<Duration> {
+        let Some(own) = own_time(self.member)? else { return Ok(Duration::ZERO) };
+        let Limits { deadline, grace, .. } = *self.limits;
+        let of_both =
+            deadline.saturating_mul(2).saturating_add(grace.saturating_mul(2) + child::GRACE);
+        let left = deadline.saturating_sub(own.saturating_sub(self.own_before));
+        Ok(left.min(of_both.saturating_sub(self.clock.elapsed())))
+    }
+
+    /// Sleeps until the child has ended, or `until`, or, if wanted, an interrupt.
+    fn sleep(
+        &self,
+        until: Option<Instant>,
+        interruptible: bool,
+        capture: &mut Capture,
+    ) -> Result<Woken> {
+        let interrupts = if interruptible { PollFlags::IN } else { PollFlags::empty() };
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            // Sooner than the deadline, unless there is none that a clock can hold.
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let mut fds = [
+                PollFd::new(&self.watch, PollFlags::IN),
+                PollFd::new(self.interrupt, interrupts),
+                PollFd::new(&*capture, PollFlags::IN),
+            ];
+            // A pipe that is closed would wake at once, again and again.
+            let watched = if capture.is_open() { &mut fds[..] } else { &mut fds[..2] };
+            match poll(watched, timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error).or_fail(Exit::Internal, || "cannot wait"),
+            }
+            let [exited, interrupted, printed] = fds.map(|fd| !fd.revents().is_empty());
+            match () {
+                () if exited => return Ok(Woken::Exit),
+                () if interrupted => return Ok(Woken::Interrupt),
+                () if left == Some(Duration::ZERO) => return Ok(Woken::Time),
+                () if printed => capture.read(),
+                () => {}
+            }
+        }
+    }
+}
+
+/// How much of its own time a member has had, if it takes turns.
+fn own_time(member: Option<&Member>) -> Result<Option<Duration>> {
+    Ok(member.map(Member::own_time).transpose()?.flatten())
+}
+
+#[cfg(test)]
+mod tests;
