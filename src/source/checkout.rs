@@ -5,20 +5,26 @@
 //! - `checkouts/<tree>/` is a whole checkout: it is written elsewhere and appears by one rename;
 //! - `checkouts/<tree>.manifest` shows damage to it;
 //! - `checkouts/tmp-*` is being written, or what a killed run left.
+//!
+//! A manifest is what a checkout looked like when it was written: one line per file or link, with kind and permissions,
+//! size, time of modification and path. A check costs one `lstat` per file. It notices files that are missing, of another
+//! size, kind or mode, or written to since; not an edit that keeps the size and sets the old time back. Files that were
+//! added (a `Cargo.lock`, what a build script generates) are no damage, but must not be compiled.
 
 use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt as _,
+    collections::HashSet,
+    fmt::Write as _,
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use git2::Oid;
 use tempfile::TempDir;
 
-use super::{
-    Repository, files,
-    manifest::{self, Differences},
-};
+use super::{Repository, files};
 use crate::{
     failure::{Exit, Failure, OrFail, Result},
     model::Version,
@@ -68,7 +74,7 @@ impl Checkouts {
     pub fn checkout(&self, repository: &Repository, version: &Version) -> Result<Checkout> {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
-        if known.is_ok_and(|known| manifest::holds(&known, &path)) {
+        if known.is_ok_and(|known| is_unchanged(&known, &path)) {
             return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
         self.write(repository, version)
@@ -84,7 +90,7 @@ impl Checkouts {
     ) -> Result<Option<Vec<String>>> {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest).unwrap_or_default();
-        let Differences { changed, has_more } = manifest::differences(&known, &path);
+        let Differences { changed, has_more } = differences(&known, &path);
         // Uncommitted changes that nobody has any more are better than nothing.
         let is_last = || {
             version.dirty && Oid::from_str(&version.tree).is_ok_and(|tree| !repository.has(tree))
@@ -153,7 +159,7 @@ impl Checkouts {
 fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) -> io::Result<()> {
     let files = unfinished.path().join(FILES);
     let text = unfinished.path().join(MANIFEST);
-    fs::write(&text, format!("{heading}{}", manifest::describe(&files)?))?;
+    fs::write(&text, format!("{heading}{}", describe_files(&files)?))?;
     fs::rename(text, manifest)?;
     fs::rename(files, path)
 }
@@ -169,6 +175,94 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
+}
+
+/// Describes every file below `directory`, in a fixed order.
+fn describe_files(directory: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    describe_files_into(directory, Path::new(""), &mut text)?;
+    Ok(text)
+}
+
+fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::Result<()> {
+    let mut entries = fs::read_dir(root.join(directory))?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = directory.join(entry.file_name());
+        let data = entry.metadata()?;
+        if data.is_dir() {
+            describe_files_into(root, &path, text)?;
+        } else {
+            text.push_str(&line(&data, &path));
+        }
+    }
+    Ok(())
+}
+
+/// The path is written as hex where it is not plain text, so that every line is one file.
+fn line(data: &Metadata, path: &Path) -> String {
+    let path = path.to_str().filter(|path| !path.contains(['\n', '\r'])).map_or_else(
+        || format!("x{}", hex(path.as_os_str().as_encoded_bytes())),
+        |path| format!("p{path}"),
+    );
+    format!("{:o} {} {} {path}\n", data.mode(), data.len(), modified(data))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Nanoseconds since 1970, 0 where the file system knows no times.
+fn modified(data: &Metadata) -> u128 {
+    data.modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |t| t.as_nanos())
+}
+
+/// Whether everything that `manifest` describes is still so below `directory`.
+fn is_unchanged(manifest: &str, directory: &Path) -> bool {
+    let Ok(now) = describe_files(directory) else { return false };
+    // Both are in the same order, so one pass over what is there now finds all that was there.
+    let mut now = now.lines();
+    manifest.lines().all(|line| now.any(|present| present == line))
+}
+
+/// How the files below a directory differ from what its manifest describes.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Differences {
+    /// The files that were changed or removed.
+    changed: Vec<String>,
+    /// Whether there are others that cargo may see: lock files, which cargo makes itself, and target
+    /// dirs do not count.
+    has_more: bool,
+}
+
+/// How the files below `directory` differ from what `manifest` describes.
+fn differences(manifest: &str, directory: &Path) -> Differences {
+    // What cannot be read is missing.
+    let now = describe_files(directory).unwrap_or_default();
+    let present: HashSet<&str> = now.lines().collect();
+    let known: HashSet<&str> = manifest.lines().filter_map(path_of).collect();
+    let changed = manifest.lines().filter(|line| !present.contains(line)).filter_map(path_of);
+    let more = |path: &&str| !known.contains(path) && !is_made_by_cargo(path);
+    Differences {
+        changed: changed.map(str::to_owned).collect(),
+        has_more: now.lines().filter_map(path_of).any(|path| more(&path)),
+    }
+}
+
+/// The path in a line, as it is written there without its first letter.
+fn path_of(line: &str) -> Option<&str> {
+    line.splitn(4, ' ').nth(3)?.get(1..)
+}
+
+fn is_made_by_cargo(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.next_back() == Some("Cargo.lock") || parts.any(|part| part == "target")
 }
 
 #[cfg(test)]

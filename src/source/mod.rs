@@ -5,24 +5,15 @@
 //! `git checkout` would write them, without a worktree entry, an index or a lock in `.git`. A
 //! [`NewRepository`] is written into, and is none of the user's.
 
-mod ancestry;
-mod appended;
-mod changed;
 mod checkout;
 mod files;
-mod left_out;
-mod lfs;
 mod line;
-mod manifest;
 mod new;
 mod order;
 mod path;
-mod range;
 mod release;
 mod repository;
 mod revision;
-mod submodule;
-mod suggestion;
 mod tree;
 mod uncommitted;
 
@@ -34,6 +25,5 @@ pub use line::{Line, LineCommit};
 pub use new::NewRepository;
 pub use order::Placed;
 pub use path::Contents;
-pub use range::{is_range, range_ends};
 pub use repository::Repository;
-pub use revision::UNCOMMITTED;
+pub use revision::{UNCOMMITTED, is_range, range_ends};

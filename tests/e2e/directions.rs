@@ -269,7 +269,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 20] = [
+const WITH_CYCLES: [&str; 19] = [
     "harness/src",
     "src/ci",
     "src/cli",
@@ -288,7 +288,6 @@ const WITH_CYCLES: [&str; 20] = [
     "src/report/diagnose",
     "src/report/history",
     "src/report/plan",
-    "src/source",
     "src/store",
 ];
 
