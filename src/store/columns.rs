@@ -1,8 +1,21 @@
 //! From columns to values; a column may hold anything that its type allows.
 
+use std::fmt;
+
 use rusqlite::{Row, types::Type};
+use serde::{Deserialize, Serialize};
 
 use crate::model::{Benchmark, Layout, LayoutSeed, Machine, Name, Stage};
+
+/// An experiment of one store; another store has it under another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExperimentId(pub(super) i64);
+
+impl fmt::Display for ExperimentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// What [`benchmark_at`] reads.
 pub(super) const BENCHMARK: &str = "benchmark.package, benchmark.target, benchmark.name,

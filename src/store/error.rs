@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use super::ExperimentId;
+use super::columns::ExperimentId;
 use crate::{
     failure::{Exit, Failure},
     model::Benchmark,

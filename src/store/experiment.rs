@@ -9,10 +9,11 @@ use std::{
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    ExperimentId, Store,
-    columns::{MACHINE, machine_at},
+    columns::{ExperimentId, MACHINE, machine_at},
     error::Error,
-    intern, read,
+    intern,
+    open::Store,
+    read,
 };
 use crate::{
     failure::Result,

@@ -1,7 +1,8 @@
-//! Opens a store or makes one, and never changes a file that is not a store.
+//! An open store: opened or made, and read or written in transactions. A file that is not a store is never changed.
 
 use std::{
     ffi::OsString,
+    fmt,
     fs::{self, OpenOptions},
     io,
     os::unix::{
@@ -9,12 +10,12 @@ use std::{
         fs::{MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    FileId, PATIENCE, SILENT_WAIT, Store, WaitNotice,
     error::Error,
     schema::{self, Kind},
 };
@@ -23,6 +24,50 @@ use crate::failure::{Exit, Failure, OrFail, Result};
 /// A part of a usual experiment takes 2 kB: so many fit a page that little of it is left over, and a
 /// history is read in few pieces.
 const PAGE_SIZE: u32 = 32_768;
+
+/// How long SQLite itself waits for another process before the user is notified.
+pub(super) const SILENT_WAIT: Duration = Duration::from_millis(500);
+
+/// How long to wait in all. Others write for moments only, an import for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Is notified once when another process writes and is waited for.
+pub trait Observer {
+    /// Another process writes to the store and is waited for.
+    fn store_waits(&self);
+}
+
+impl<F: Fn()> Observer for F {
+    fn store_waits(&self) {
+        self();
+    }
+}
+
+/// Who is notified of waiting.
+pub type WaitNotice<'a> = &'a dyn Observer;
+
+/// An open store.
+pub struct Store<'a> {
+    pub(super) connection: Connection,
+    path: PathBuf,
+    /// The file that was opened; `None`: it is in memory, or cannot change.
+    file: Option<FileId>,
+    waiting: WaitNotice<'a>,
+    pub(super) patience: Duration,
+}
+
+/// Which file it is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl fmt::Debug for Store<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
 
 impl<'a> Store<'a> {
     /// The file that it is.
@@ -135,9 +180,67 @@ impl<'a> Store<'a> {
     }
 }
 
+impl Store<'_> {
+    /// Reads; all that `work` reads is of one moment.
+    pub(super) fn read<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T> {
+        let attempt = || {
+            let transaction = self.patiently(|connection| {
+                Ok(Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)
+            })?;
+            work(&transaction)
+        };
+        attempt().map_err(|error| error.failure(what, &self.path))
+    }
+
+    /// Writes all that `work` writes, or nothing of it; it is on the disk when this returns.
+    pub(super) fn write<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T> {
+        let attempt = || {
+            let transaction = self.patiently(|connection| {
+                Ok(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
+            })?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            // SQLite goes on writing to a file that was removed.
+            if self.file.is_some() && self.file != FileId::of(&self.path) {
+                return Err(Error::Gone);
+            }
+            Ok(done)
+        };
+        attempt().map_err(|error: Error| error.failure(what, &self.path))
+    }
+
+    /// Tries again while another process writes, after notifying the user.
+    fn patiently<'s, T>(
+        &'s self,
+        mut attempt: impl FnMut(&'s Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let start = Instant::now();
+        let mut notified = false;
+        loop {
+            match attempt(&self.connection) {
+                Err(error) if error.is_busy() && start.elapsed() < self.patience => {
+                    if !notified {
+                        self.waiting.store_waits();
+                        notified = true;
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
 impl FileId {
     /// Of the file at a path, if there is one.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    Store,
     columns::{BENCHMARK, BENCHMARK_WIDTH, MACHINE, benchmark_at, machine_at},
     error::Error,
     intern,
+    open::Store,
     read::BENCHMARK_ID,
 };
 use crate::{

@@ -269,7 +269,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 19] = [
+const WITH_CYCLES: [&str; 18] = [
     "harness/src",
     "src/ci",
     "src/cli",
@@ -288,7 +288,6 @@ const WITH_CYCLES: [&str; 19] = [
     "src/report/diagnose",
     "src/report/history",
     "src/report/plan",
-    "src/store",
 ];
 
 /// Each folder of the crate at `root` whose modules use each other in a cycle, with each cycle of it. A module that

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     failure::{Exit, OrFail, Result},
     model::Unmeasured,
-    store::{Row, Store},
+    store::{Row, open::Store},
 };
 
 /// Writes lines and counts them.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     failure::Result,
     model::{Benchmark, Dimensions, Execution, Slot, Unmeasured},
-    store::{ExperimentId, Store, error::Error, experiment, read, record, tuning, unmeasured},
+    store::{columns::ExperimentId, error::Error, experiment, open::Store, read, record, tuning},
 };
 
 /// How many bytes a line may have: more than any execution takes, and little enough to be held in memory.
@@ -102,7 +102,7 @@ impl Import<'_> {
             Line::Unmeasured { benchmark, verdict } => {
                 let &mut Current { id, closed, .. } = self.current(0)?;
                 if !closed {
-                    unmeasured::insert(self.connection, id, &benchmark, verdict)?;
+                    record::insert_unmeasured(self.connection, id, &benchmark, verdict)?;
                 }
             }
             Line::Execution(line) => {

@@ -7,15 +7,22 @@ mod results;
 mod unmeasured;
 mod unwritable;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
+use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::*;
-use crate::model::{
-    Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
-    Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Turns, Unit,
-    Version,
+use super::{open::SILENT_WAIT, *};
+use crate::{
+    failure::Result,
+    model::{
+        Benchmark, Dimensions, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine,
+        Metric, Name, PlannedBenchmark, PlannedVersion, Resources, Series, Slot, Stage, Turns,
+        Unit, Version,
+    },
 };
 
 /// A store in a directory of its own.
