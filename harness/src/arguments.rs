@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use crate::{measure::Settings, protocol};
+use crate::measure::Settings;
 
 /// What a process of a bench target shall do.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ impl Selection {
 /// What `cargo rbench` asks (protocol 1).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The protocol that the asker speaks.
-    pub(crate) protocol: u64,
+    /// The protocol that the asker speaks, if it names one.
+    pub(crate) protocol: Option<u64>,
     /// Where the answer goes.
     pub(crate) output: PathBuf,
     /// Only list the benchmarks.
@@ -136,7 +136,7 @@ impl Options {
     fn finish(self) -> Result<Arguments, String> {
         let action = if let Some(output) = self.output {
             Action::Rbench(Request {
-                protocol: self.protocol.unwrap_or(protocol::VERSION),
+                protocol: self.protocol,
                 output,
                 list: self.list,
                 wanted: self.wanted,
@@ -260,7 +260,7 @@ mod tests {
             iterations: None,
         };
         let request = Request {
-            protocol: 1,
+            protocol: Some(1),
             output: "/tmp/x".into(),
             list: false,
             wanted: vec![("a/1".to_owned(), Some(12)), ("b".to_owned(), None)],

@@ -1,14 +1,33 @@
-//! The timed part of a benchmark, and inputs made outside of it.
+//! One benchmark: what shall be done with it, its timed part, inputs made outside of it, and what came of it.
 
 use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
 
-use crate::{
-    measure::{Measured, Settings, measure},
-    suite::{Task, Throughput},
-};
+use crate::measure::{Measured, Settings, measure};
+
+/// How much one iteration processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throughput {
+    /// Bytes per iteration.
+    Bytes(u64),
+    /// Elements (lines, records, requests, …) per iteration.
+    Elements(u64),
+}
+
+/// What shall be done with a benchmark.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    /// Leave it.
+    Ignore,
+    /// Record its id.
+    List,
+    /// Run one iteration, to see that it works.
+    Smoke,
+    /// Measure it.
+    Measure(Settings),
+}
 
 /// What came of one benchmark.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ mod tuning;
 
 pub use std::hint::black_box;
 
-pub use bencher::Bencher;
+pub use bencher::{Bencher, Throughput};
 pub use runner::run;
-pub use suite::{Group, Suite, Throughput};
+pub use suite::{Group, Suite};
 
 /// Makes the `main` function of a bench target from functions that take a `&mut` [`Suite`].
 ///

@@ -35,9 +35,9 @@ use std::{
 
 use crate::{
     arguments::Request,
-    bencher::Outcome,
+    bencher::{Outcome, Task, Throughput},
     measure::{Measured, Settings},
-    suite::{Driver, Record, Task, Throughput},
+    suite::{Driver, Record},
 };
 
 /// The protocol that this crate speaks.
@@ -174,7 +174,7 @@ mod tests {
             iterations: None,
         };
         let (output, wanted) = (output.to_owned(), vec![("a".to_owned(), Some(3))]);
-        Request { protocol: VERSION, output, list: false, wanted, settings, seed: Some(7) }
+        Request { protocol: Some(VERSION), output, list: false, wanted, settings, seed: Some(7) }
     }
 
     fn record(id: &str, throughput: Option<Throughput>, outcome: Outcome) -> Record {

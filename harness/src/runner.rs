@@ -8,10 +8,10 @@ use std::{
 
 use crate::{
     arguments::{self, Action, Arguments, Request, Selection},
-    bencher::Outcome,
+    bencher::{Outcome, Task},
     initial_state::with_initial_state,
     protocol::{self, Recorder},
-    suite::{Driver, Record, Suite, Task, panic_message},
+    suite::{Driver, Record, Suite, panic_message},
     table,
 };
 
@@ -39,7 +39,8 @@ const FAILED: u8 = 101;
 
 fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode {
     let mut recorder = Recorder::new(request);
-    if request.protocol == protocol::VERSION {
+    let asked = request.protocol.unwrap_or(protocol::VERSION);
+    if asked == protocol::VERSION {
         let mut register = Some(register);
         with_initial_state(request.seed, &mut || {
             let Some(register) = register.take() else { return };
@@ -50,9 +51,8 @@ fn answer(request: &Request, register: impl FnOnce(&mut Suite<'_>)) -> ExitCode 
         });
     } else {
         recorder.refuse(format!(
-            "this rbench-harness speaks protocol {}, not {}",
-            protocol::VERSION,
-            request.protocol
+            "this rbench-harness speaks protocol {}, not {asked}",
+            protocol::VERSION
         ));
     }
     if let Err(error) = recorder.write() {

@@ -6,19 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use crate::{
-    bencher::{Bencher, Outcome},
-    measure::Settings,
-};
-
-/// How much one iteration processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Throughput {
-    /// Bytes per iteration.
-    Bytes(u64),
-    /// Elements (lines, records, requests, …) per iteration.
-    Elements(u64),
-}
+use crate::bencher::{Bencher, Outcome, Task, Throughput};
 
 /// What came of one wanted benchmark.
 #[derive(Debug)]
@@ -26,19 +14,6 @@ pub(crate) struct Record {
     pub(crate) id: String,
     pub(crate) throughput: Option<Throughput>,
     pub(crate) outcome: Outcome,
-}
-
-/// What shall be done with a benchmark.
-#[derive(Clone, Debug)]
-pub(crate) enum Task {
-    /// Leave it.
-    Ignore,
-    /// Record its id.
-    List,
-    /// Run one iteration, to see that it works.
-    Smoke,
-    /// Measure it.
-    Measure(Settings),
 }
 
 /// What drives a suite: decides what to do with an id, and takes what came of it.

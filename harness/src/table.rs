@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{measure::Measured, suite::Throughput};
+use crate::{bencher::Throughput, measure::Measured};
 
 /// The line above the rows.
 pub(crate) const HEADING: Heading = Heading;

@@ -9,7 +9,6 @@ use super::{
     Conditions, Executable, Harness, Outcome,
     counted::{counted_by, of_libtest},
     executable::{Process, incidents},
-    text::listed,
 };
 use crate::{
     failure::Result,
@@ -108,6 +107,16 @@ fn median(output: &Output, id: &str) -> Option<f64> {
         .and_then(|event| event["median"].as_f64())
 }
 
+/// The benchmarks in a list as `cargo test -- --list` prints it: `NAME: benchmark`.
+pub(super) fn listed(output: &Output) -> Vec<Name> {
+    output
+        .to_string()
+        .lines()
+        .filter_map(|line| line.strip_suffix(": benchmark"))
+        .map(Name::plain)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +142,12 @@ mod tests {
     #[test]
     fn a_median_in_whole_nanoseconds_may_be_a_rounded_one() {
         assert_eq!([3.0, 448.579].map(|value| resolution(value).to_string()), ["1", "0"]);
+    }
+
+    #[test]
+    fn a_list_has_benchmarks_and_nothing_else() {
+        let head = b"a: test\nb c: benchmark\n\n1 test, 1 benchmark\nd: benchmark: benchmark\n";
+        let names = listed(&Output { head: head.to_vec(), ..Output::default() });
+        assert_eq!(names, ["b c", "d: benchmark"].map(Name::plain));
     }
 }

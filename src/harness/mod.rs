@@ -11,8 +11,6 @@ mod filter;
 mod libtest;
 mod native;
 mod scratch;
-mod text;
-mod variables;
 
 use std::{fmt, time::Duration};
 
@@ -23,11 +21,10 @@ pub use self::{
     criterion::{Baseline, Criterion, Said, criterion_by_itself},
     detect::{TargetFacts, detect},
     divan::{Divan, has_threads},
-    executable::{Conditions, Executable},
+    executable::{Conditions, Executable, library_path, package_variables},
     filter::Filter,
     libtest::Libtest,
     native::Native,
-    variables::{library_path, package_variables},
 };
 use crate::{
     failure::{Exit, Failure, Result},

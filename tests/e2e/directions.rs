@@ -269,8 +269,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 18] = [
-    "harness/src",
+const WITH_CYCLES: [&str; 17] = [
     "src/ci",
     "src/cli",
     "src/command",

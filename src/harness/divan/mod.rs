@@ -15,22 +15,17 @@
 
 mod samples;
 mod table;
-mod time;
-mod tree;
 
 use std::{collections::HashMap, ffi::OsString, iter, slice, time::Duration};
 
 use cargo_metadata::semver::Version;
 
-use self::{
-    table::{Row, row},
-    tree::{Leaf, leaves},
-};
+use self::table::{Leaf, Row, leaves, row};
 use super::{
     Conditions, Executable, Harness, Outcome,
     counted::{counted_by, of_last_pairs},
     executable::{Process, incidents},
-    text::listed,
+    libtest::listed,
 };
 use crate::{
     failure::{Exit, Failure, Result},

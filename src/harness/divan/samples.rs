@@ -1,6 +1,6 @@
 //! The samples of an execution in turns, which Divan does not print: from the clock readings of its process.
 
-use super::{table::Row, time::ShownTime};
+use super::table::{Row, ShownTime};
 use crate::{model::Series, process::counting::allocations::STEP};
 
 /// The measurements of the `count` samples that `row` sums up, in the order in which they were taken; none if

@@ -1,8 +1,7 @@
-//! Reads the table of Divan.
+//! Reads what Divan prints: its tree of names, and its table, with times that are cut after four digits.
 
 use std::time::Duration;
 
-use super::time::ShownTime;
 use crate::{
     model::{Metric, Series},
     process::Output,
@@ -85,6 +84,104 @@ pub(super) fn row_of(nanoseconds: f64, iterations: u64) -> Row {
     Row { fastest: time, slowest: time, median: time, mean: time, samples: 1, iterations }
 }
 
+/// How many digits it shows.
+const DIGITS: i32 = 4;
+
+/// A time in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ShownTime {
+    pub(super) value: f64,
+    /// The step to the next time that would be shown with another text.
+    pub(super) step: f64,
+}
+
+impl ShownTime {
+    /// Reads, for instance, `1.5 µs`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (number, unit) = text.split_once(' ')?;
+        let unit = nanoseconds(unit.trim_start())?;
+        let value = number.parse::<f64>().ok()?;
+        let whole = number.split('.').next().map_or(0, str::len);
+        let fraction = DIGITS.saturating_sub(i32::try_from(whole).unwrap_or(DIGITS)).max(0);
+        Some(Self { value: value * unit, step: unit * 10_f64.powi(-fraction) })
+    }
+}
+
+/// A unit of time.
+fn nanoseconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ps" => 1e-3,
+        "ns" => 1.0,
+        "µs" | "μs" | "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    })
+}
+
+/// A benchmark in the tree.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Leaf {
+    /// The path to it.
+    pub(super) id: String,
+    /// The numbers of threads that it runs with, if there are several.
+    pub(super) threads: Vec<u32>,
+}
+
+/// The leaves of a tree of names, each with the path to it; numbers of threads are no leaves:
+///
+/// ```text
+/// target
+/// ├─ module
+/// │  ╰─ leaf
+/// ╰─ leaf
+///    ├─ t=1
+///    ╰─ t=2
+/// ```
+pub(super) fn leaves(output: &Output) -> Vec<Leaf> {
+    let text = output.to_string();
+    let mut path: Vec<&str> = Vec::new();
+    let mut leaves = Vec::new();
+    let mut lines = text.lines().map(node).peekable();
+    while let Some((depth, name)) = lines.next() {
+        path.truncate(depth);
+        path.push(name);
+        let mut threads = Vec::new();
+        while let Some(count) = lines
+            .peek()
+            .and_then(|(next, name)| (*next == depth + 1).then(|| thread_count(name)).flatten())
+        {
+            threads.push(count);
+            lines.next();
+        }
+        let has_children = lines.peek().is_some_and(|(next, _)| *next > depth);
+        if depth > 0 && !has_children && !name.ends_with("(ignored)") {
+            leaves.push(Leaf { id: path.join("::"), threads });
+        }
+    }
+    leaves
+}
+
+/// A line of a tree: how deep it is, and its name.
+fn node(line: &str) -> (usize, &str) {
+    let (mut depth, mut rest) = (0, line);
+    while let Some(inner) = rest.strip_prefix("│  ").or_else(|| rest.strip_prefix("   ")) {
+        (depth, rest) = (depth + 1, inner);
+    }
+    match rest.strip_prefix("├─ ").or_else(|| rest.strip_prefix("╰─ ")) {
+        Some(name) => (depth + 1, name.trim_end()),
+        None => (depth, rest.trim_end()),
+    }
+}
+
+/// A number of threads as Divan shows it: `t=2`.
+fn thread_count(name: &str) -> Option<u32> {
+    let count = name.strip_prefix("t=")?;
+    count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())?
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -151,6 +248,60 @@ mod tests {
         #[test]
         fn arbitrary_lines_never_panic(line in "[│ 0-9.a-zµé\\t]{0,80}") {
             let _ = cells(&line);
+        }
+    }
+
+    #[test]
+    fn times_are_read_in_every_unit_with_the_step_that_their_digits_leave() {
+        for (text, value, step) in [
+            ("250 ps", 0.25, 1e-4),
+            ("70.16 ns", 70.16, 0.01),
+            ("0.251 ns", 0.251, 1e-3),
+            ("1.5 µs", 1500.0, 1.0),
+            ("123.4 ms", 123.4e6, 1e5),
+            ("2 s", 2e9, 1e6),
+            ("1234 h", 1234.0 * 3600e9, 3600e9),
+        ] {
+            let time = ShownTime::read(text).unwrap();
+            assert!((time.value - value).abs() < 1e-9 * value, "{text}: {time:?}");
+            assert!((time.step - step).abs() < 1e-9 * step, "{text}: {time:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_a_time() {
+        for text in ["", "ns", "1", "1.3 GB/s", "x ns"] {
+            assert_eq!(ShownTime::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_leaves_of_a_tree_have_the_path_to_them_and_their_numbers_of_threads() {
+        let tree = "same\n├─ count\n│  ├─ 64\n│  │  ├─ t=1\n│  │  ╰─ t=16\n│  ╰─ 10 24\n\
+                    ├─ later  (ignored)\n├─ threads\n│  ├─ t=1\n│  ╰─ t=2\n\
+                    ╰─ inner\n   ╰─ a │ b\n\n";
+        let found: Vec<_> =
+            leaves(&output(tree)).into_iter().map(|leaf| (leaf.id, leaf.threads)).collect();
+        let expected = [
+            ("same::count::64", &[1, 16][..]),
+            ("same::count::10 24", &[]),
+            ("same::threads", &[1, 2]),
+            ("same::inner::a │ b", &[]),
+        ];
+        assert_eq!(found, expected.map(|(id, threads)| (id.to_owned(), threads.to_vec())));
+    }
+
+    #[test]
+    fn an_argument_that_looks_like_threads_beside_others_is_a_name() {
+        let tree = "same\n╰─ count\n   ├─ t=one\n   ╰─ u=2\n";
+        let ids: Vec<_> = leaves(&output(tree)).into_iter().map(|leaf| leaf.id).collect();
+        assert_eq!(ids, ["same::count::t=one", "same::count::u=2"]);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_trees_never_panic(tree in "([│├╰]?[─ ]{0,4}[a-b]?\n?){0,20}") {
+            let _ = leaves(&output(&tree));
         }
     }
 }
