@@ -1,4 +1,5 @@
-//! Measures both versions of a benchmark at once, by turns, as long as nothing keeps it from that.
+//! Measures both versions of a benchmark at once, by turns, as long as nothing keeps it from that. The same library
+//! leaves what interrupts a process out of its time where that is executed alone.
 
 use std::{path::PathBuf, thread};
 
@@ -9,26 +10,19 @@ use super::{
     measure::{Ended, Measuring},
     schedule::Step,
     subject::{InVersion, Subject},
-    turns::{Attempt, Both, Half, Turntaking, both, panicked},
+    turns::{Ability, Attempt, Both, Half, Turntaking, both, panicked},
 };
 use crate::{
     build::Event,
     failure::{Exit, Failure, Result},
+    harness::{Conditions, Executable},
     model::{ExecutionRequest, HarnessKind, Interleave, Name, Obstacle, Stage, Turns},
     process::{
         self,
-        turns::{Ring, own_directory},
+        turns::{Member, Ring, own_directory},
     },
     store::Row,
 };
-
-/// What it takes to take turns.
-pub(super) struct Ability {
-    /// The library that is preloaded.
-    pub(super) library: PathBuf,
-    /// The CPUs on which executions may run.
-    pub(super) cpus: Vec<usize>,
-}
 
 impl Runner<'_> {
     /// The library for turns, made by the compiler of a version.
@@ -246,4 +240,31 @@ fn obstacle_to(subject: &Subject<'_>, earlier: &[Row], is_able: bool) -> Option<
 
 fn turns_of(row: &Row) -> Option<Turns> {
     Some(row.outcome.as_ref().ok()?.turns)
+}
+
+impl Runner<'_> {
+    /// From now on, interruptions are left out of the time of what is executed alone, if the library for that can be
+    /// had; otherwise the user is warned.
+    pub fn leave_out_interruptions(&mut self, version: &ListedVersion) -> Result<()> {
+        let instead = "what interrupts a benchmark is not left out of its time";
+        self.uninterrupted = self.ability(version, instead)?;
+        Ok(())
+    }
+
+    /// Whether interruptions are left out.
+    pub fn leaves_out_interruptions(&self) -> bool {
+        self.uninterrupted.is_some()
+    }
+
+    /// Executes this executable alone, under these conditions.
+    pub(super) fn alone<T>(
+        &self,
+        executable: &Executable,
+        conditions: &Conditions<'_>,
+        execute: impl FnOnce(&Conditions<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(ability) = &self.uninterrupted else { return execute(conditions) };
+        let member = Member::alone(&ability.library, &ability.cpus, &executable.directory)?;
+        execute(&Conditions { member: Some(&member), ..*conditions })
+    }
 }

@@ -4,7 +4,8 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     sync::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
@@ -14,13 +15,13 @@ use std::{
 };
 
 use super::{
-    Begun, Builds, ListedVersion, Runner, allocator_of,
-    outcome::outcome_of,
+    Begun, Builds, ListedVersion, Runner,
     resume::begin_or_resume,
-    subject::{InVersion, Subject},
+    subject::{InVersion, Subject, outcome_of},
 };
 use crate::{
-    failure::{Exit, Failure, Result},
+    code::{AllocatorFunction, AllocatorKind, Allocators},
+    failure::{Exit, Failure, OrFail, Result},
     harness::{
         AllocationCounter, Conditions, Outcome, allocations_request, count_allocations,
         counting_request, iterations_needed,
@@ -33,7 +34,11 @@ use crate::{
     },
     process::{
         self,
-        counting::{Counting, find_valgrind},
+        counting::{
+            Counting,
+            allocations::{Allocator, Of, Watched},
+            find_valgrind,
+        },
     },
 };
 
@@ -394,5 +399,38 @@ fn slot(builds: &Builds, place: Place) -> Slot {
         stage: Stage::First,
         round: place.state(),
         seed: builds.seeds[place.build],
+    }
+}
+
+/// What is known of the allocators of an executable.
+pub fn allocator_of(executable: &Path) -> Result<Allocator> {
+    let what = || format!("cannot find the allocators of {}", executable.display());
+    let bytes = fs::read(executable).or_fail(Exit::Build, what)?;
+    let found = Allocators::of_executable(&bytes).or_fail(Exit::Build, what)?;
+    let all = found.functions.len() + found.unwatched.len();
+    Ok(Allocator {
+        begin: found.begin,
+        is_seen: found.is_of_c_library || found.forwards,
+        functions: found.functions.into_iter().map(watched).collect(),
+        foreign: found.foreign,
+        wanted: u32::try_from(all).unwrap_or(u32::MAX),
+    })
+}
+
+fn watched(function: AllocatorFunction) -> Watched {
+    let AllocatorFunction { address, of, asked, code, moved } = function;
+    Watched {
+        address,
+        of: match of {
+            AllocatorKind::Rust => Of::Rust,
+            AllocatorKind::Announcement => Of::Announcement,
+            AllocatorKind::Known => Of::Known,
+        },
+        size: asked.size,
+        times: asked.times,
+        has_status: asked.has_status,
+        code,
+        elsewhere: moved.code,
+        fixes: moved.fixes.iter().map(|fix| (fix.at, fix.from, fix.to)).collect(),
     }
 }

@@ -6,9 +6,8 @@ use std::{path::PathBuf, time::Duration};
 use super::{
     Begun, Builds, ExperimentSettings, ListedVersion, Runner,
     measure::{Ended, Measuring},
-    outcome::outcome_of,
     schedule::Step,
-    subject::Subject,
+    subject::{Subject, outcome_of},
 };
 use crate::{
     failure::{Exit, Failure, Result},

@@ -1,23 +1,24 @@
-//! Runs the schedule of an experiment, and stores each execution before the next one starts.
+//! Runs the schedule of an experiment, which says which version goes first in each pair of executions, and stores each
+//! execution before the next one starts.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tracing::{debug, info, info_span};
 
 use super::{
     Begun, Builds, ListedVersion, Runner,
-    by_turns::Ability,
-    outcome::outcome_of,
+    plan::stage_seed,
     schedule::{Queue, ScheduleShape, Step, schedule},
-    seeds::stage_seed,
-    subject::{InVersion, Retuning, Subject},
-    turns::Cpus,
+    subject::{InVersion, Retuning, Subject, outcome_of},
+    turns::{Ability, Cpus},
 };
 use crate::{
     build::VersionBuilds,
     failure::{Exit, Failure, Result},
     harness::Executable,
-    model::{Benchmark, Execution, ExecutionRequest, Obstacle, Slot, Stage, Unmeasured},
+    model::{
+        Benchmark, Execution, ExecutionRequest, LayoutSeed, Obstacle, Slot, Stage, Unmeasured,
+    },
     settings::Effort,
 };
 
@@ -347,4 +348,27 @@ fn executables_of(
     all.iter()
         .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
         .collect()
+}
+
+/// The versions that went first, by benchmark (its place in the list), round and build.
+pub type WentFirst = HashMap<(usize, usize, LayoutSeed), usize>;
+
+impl Runner<'_> {
+    /// The versions that go first in the first stage of the comparison of these benchmarks that is called so.
+    pub fn went_first(
+        &self,
+        identity: &str,
+        versions: &[ListedVersion],
+        benchmarks: &[Benchmark],
+    ) -> WentFirst {
+        let seeds = self.first_seeds(versions, benchmarks);
+        let steps = self.steps(identity, Stage::First, versions, seeds.len(), benchmarks);
+        steps
+            .into_iter()
+            .filter_map(|step| {
+                let place = (step.benchmark, step.round, *seeds.get(step.build)?);
+                Some((place, *step.versions.first()?))
+            })
+            .collect()
+    }
 }

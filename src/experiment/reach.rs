@@ -7,7 +7,7 @@ use std::{
 
 use tracing::{debug, info_span};
 
-use super::{ListedVersion, Runner, version_files::VersionFiles};
+use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     code::{FunctionDiff, Name},
     failure::{Exit, Failure, Result},

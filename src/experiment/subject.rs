@@ -1,12 +1,15 @@
-//! A benchmark that is measured, and when its iterations are found anew.
+//! A benchmark that is measured, when its iterations are found anew, and what came of an execution, as far as it says
+//! something of the benchmark.
 
 use std::{cmp::Ordering, collections::HashSet};
 
-use super::tune::{can_be_told, tuning_request};
 use crate::{
     failure::{Exit, Failure, Result},
-    harness::{Executable, Harness},
-    model::{Benchmark, ExecutionRequest, Interleave, Obstacle, Slot, Turns},
+    harness::{Executable, Harness, Outcome},
+    model::{
+        Benchmark, Execution, ExecutionRequest, HarnessKind, Interleave, Obstacle, Slot, Turns,
+        Unmeasured,
+    },
 };
 
 /// A benchmark that is measured.
@@ -118,6 +121,44 @@ impl Retuning {
     }
 }
 
+/// Whether a harness can be told how many iterations a measurement has.
+pub(super) const fn can_be_told(kind: HarnessKind) -> bool {
+    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
+}
+
+/// What an execution is asked that finds the iterations for executions of this request.
+pub(super) fn tuning_request(kind: HarnessKind, request: &ExecutionRequest) -> ExecutionRequest {
+    let measurements = match kind {
+        HarnessKind::Native => 1,
+        // It tries numbers by measuring with each. So what all measurements need besides their own time,
+        // for instance for inputs, is seen before it is spent in every execution.
+        _ => request.measurements,
+    };
+    ExecutionRequest { measurements, iterations: None, ..request.clone() }
+}
+
+/// What came of an execution, if that is a result of its benchmark.
+pub(super) fn outcome_of(outcome: Result<Outcome>) -> Result<Result<Execution, Unmeasured>> {
+    match outcome {
+        Err(failure) => failed(failure).map(Err),
+        Ok(Outcome::Skipped(reason)) => Ok(Err(Unmeasured::Skipped(reason))),
+        Ok(Outcome::Measured(execution)) => Ok(Ok(execution)),
+    }
+}
+
+/// What a failure says of a benchmark that was executed. Only its own is a result, which is kept as such:
+/// any other has nothing to do with the version, and ends the run.
+fn failed(failure: Failure) -> Result<Unmeasured> {
+    match failure.exit() {
+        Exit::Benchmark => Ok(Unmeasured::Failed(failure.to_string())),
+        Exit::Interrupted => Err(failure),
+        _ => {
+            Err(failure
+                .hint("every finished execution is kept: run the same command again to resume"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use cargo_metadata::semver;
@@ -211,5 +252,18 @@ mod tests {
         assert_eq!([too_long(0, 9), too_long(0, 9), too_long(0, 9)], [true, false, false]);
         assert!(too_long(1, 9), "another version may have fewer");
         assert!(too_long(0, 8), "there were fewer");
+    }
+
+    #[test]
+    fn only_its_own_failure_is_a_result_of_a_benchmark() {
+        let of = |exit| failed(Failure::new(exit, "cannot"));
+        assert_eq!(of(Exit::Benchmark), Ok(Unmeasured::Failed("cannot".to_owned())));
+        for exit in [Exit::Usage, Exit::Build, Exit::Internal] {
+            let failure = of(exit).unwrap_err();
+            assert_eq!(failure.exit(), exit);
+            assert!(failure.to_string().ends_with("run the same command again to resume"));
+        }
+        // Whoever stopped it is told by the run.
+        assert_eq!(of(Exit::Interrupted).unwrap_err().to_string(), "cannot");
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::{ListedVersion, Runner, version_files::VersionFiles};
+use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     build::{ListedExecutable, files, this_executable},
     code::{Digest, KeptFunction, Name, instance_of},

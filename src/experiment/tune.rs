@@ -3,29 +3,17 @@
 
 use tracing::debug;
 
-use super::{Builds, Runner, schedule::Step, subject::Subject};
+use super::{
+    Builds, Runner,
+    schedule::Step,
+    subject::{Subject, can_be_told, tuning_request},
+};
 use crate::{
     failure::{Exit, Result},
     harness::{Executable, Harness, Outcome},
     machine::this_machine,
-    model::{Benchmark, Execution, ExecutionRequest, HarnessKind, Series},
+    model::{Benchmark, Execution, ExecutionRequest, Series},
 };
-
-/// Whether a harness can be told how many iterations a measurement has.
-pub(super) const fn can_be_told(kind: HarnessKind) -> bool {
-    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
-}
-
-/// What an execution is asked that finds the iterations for executions of this request.
-pub(super) fn tuning_request(kind: HarnessKind, request: &ExecutionRequest) -> ExecutionRequest {
-    let measurements = match kind {
-        HarnessKind::Native => 1,
-        // It tries numbers by measuring with each. So what all measurements need besides their own time,
-        // for instance for inputs, is seen before it is spent in every execution.
-        _ => request.measurements,
-    };
-    ExecutionRequest { measurements, iterations: None, ..request.clone() }
-}
 
 impl Runner<'_> {
     /// Finds the iterations of a benchmark: in the store, else by executing it once.

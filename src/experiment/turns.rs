@@ -1,8 +1,12 @@
 //! Executes both versions of a benchmark at once, by turns, and tells whether they could take turns.
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
-use super::{by_turns::Ability, outcome::outcome_of, subject::InVersion};
+use super::subject::{InVersion, outcome_of};
 use crate::{
     failure::{Exit, Failure, Result},
     harness::{Conditions, Executable, Outcome},
@@ -168,6 +172,14 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
         ([Err(skipped), _], _) => Both::Skipped(0, skipped),
         ([_, Err(skipped)], _) => Both::Skipped(1, skipped),
     })
+}
+
+/// What it takes to take turns.
+pub(super) struct Ability {
+    /// The library that is preloaded.
+    pub(super) library: PathBuf,
+    /// The CPUs on which executions may run.
+    pub(super) cpus: Vec<usize>,
 }
 
 /// The next CPU for two that take turns: all that rbench may use, one after the other, so that one that

@@ -1,10 +1,14 @@
-//! Two versions like a given one that differ in a function that nothing calls: what two commits are to a benchmark
-//! that has nothing to do with what changed.
+//! What a selftest measures: two versions like a given one that differ in a function that nothing calls, which is what
+//! two commits are to a benchmark that has nothing to do with what changed; and Criterion.rs as its users know it, with
+//! the executables that cargo makes, its own measurements and its own verdicts.
 
-use super::Runner;
+use std::path::Path;
+
+use super::{ListedTarget, ListedVersion, Runner};
 use crate::{
     failure::{Exit, Failure, Result},
-    model::Version,
+    harness::{Baseline, Said, criterion_by_itself},
+    model::{Benchmark, HarnessKind, Name, Version},
 };
 
 /// What is added to the root of each bench target, with other numbers in each version.
@@ -85,6 +89,50 @@ impl Runner<'_> {
             )
             .because("none of their source files is a plain file of this version")
         })
+    }
+}
+
+impl ListedVersion {
+    /// Its bench targets by Criterion.rs.
+    fn by_criterion(&self) -> impl Iterator<Item = &ListedTarget> {
+        self.listing.targets.iter().filter(|one| one.harness.kind() == HarnessKind::Criterion)
+    }
+
+    /// The benchmarks of its bench targets by Criterion.rs.
+    pub fn benchmarks_by_criterion(&self) -> Vec<Benchmark> {
+        self.by_criterion().flat_map(|target| target.benchmarks.iter().cloned()).collect()
+    }
+}
+
+impl Runner<'_> {
+    /// Runs each bench target of a version that uses Criterion.rs, as `cargo bench` does, with the files of
+    /// Criterion.rs in `home`; what it said of these benchmarks. Each target has a directory of its own there,
+    /// since two may have benchmarks of one name.
+    pub fn by_criterion_itself(
+        &self,
+        version: &ListedVersion,
+        benchmarks: &[Benchmark],
+        home: &Path,
+        baseline: Baseline,
+    ) -> Result<Vec<(Benchmark, Said)>> {
+        self.workshop.activate(&version.compilation.home)?;
+        let mut all = Vec::new();
+        for (index, target) in version.by_criterion().enumerate() {
+            let meant: Vec<&Benchmark> =
+                target.benchmarks.iter().filter(|one| benchmarks.contains(one)).collect();
+            if meant.is_empty() {
+                continue;
+            }
+            let names: Vec<Name> = meant.iter().map(|one| one.name.clone()).collect();
+            let home = home.join(index.to_string());
+            let said =
+                criterion_by_itself(&target.executable, &names, &home, baseline, &self.conditions)?;
+            for (name, said) in said {
+                let benchmark = meant.iter().find(|one| one.name.id == name.id);
+                all.extend(benchmark.map(|one| ((*one).clone(), said)));
+            }
+        }
+        Ok(all)
     }
 }
 
