@@ -8,19 +8,40 @@ use std::{
 
 use super::{
     interleaving::{self, Interleaving, Mixed},
-    looks::SomeBuilds,
     relation::VersionRef,
     results::Results,
 };
 use crate::{
     failure::Result,
     model::{
-        BenchTarget, Benchmark, Execution, Interleave, Layout, Metric, Slot, Stage, Throughput,
-        Unmeasured,
+        BenchTarget, Benchmark, Execution, Interleave, Layout, LayoutSeed, Metric, Slot, Stage,
+        Throughput, Unmeasured,
     },
     stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, neighbours},
     store::{ExperimentId, RecordedBuild, Row},
 };
+
+/// Some builds of a stage.
+#[derive(Clone, Copy, Debug)]
+pub struct SomeBuilds<'s> {
+    /// The stage.
+    pub stage: Stage,
+    /// The seeds of the builds; those of all if absent.
+    pub seeds: Option<&'s [LayoutSeed]>,
+}
+
+impl SomeBuilds<'_> {
+    /// Whether a slot is one of these builds'.
+    pub(super) fn have(&self, slot: &Slot) -> bool {
+        slot.stage == self.stage && self.seeds.is_none_or(|seeds| seeds.contains(&slot.seed))
+    }
+}
+
+impl From<Stage> for SomeBuilds<'_> {
+    fn from(stage: Stage) -> Self {
+        Self { stage, seeds: None }
+    }
+}
 
 /// What some experiments measured of one benchmark.
 pub struct BenchmarkResults<'r> {

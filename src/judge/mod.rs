@@ -4,17 +4,12 @@
 //! compared, and [`Judge`] judges them for each metric. Reports need only the resulting [`JudgedRow`]s.
 //! [`timeline`](fn@timeline) puts stored versions in the order of the repository.
 
-mod advice;
-mod analysed;
 mod benchmark;
 pub mod fitness;
 mod interleaving;
 mod kind;
 mod looks;
-mod pairing;
 mod policy;
-mod programs;
-mod progress;
 mod relation;
 mod results;
 mod row;
@@ -24,15 +19,13 @@ pub(crate) mod testing;
 mod timeline;
 mod verdicts;
 
-pub use benchmark::BenchmarkResults;
+pub use benchmark::{BenchmarkResults, SomeBuilds};
 pub use interleaving::{Interleaving, Mixed};
 pub use kind::VerdictKind;
-pub use looks::SomeBuilds;
+pub use looks::Progress;
 pub use policy::{Counts, ExitPolicy};
-pub use programs::{are_identical, count_builds};
-pub use progress::Progress;
 pub use relation::{Relation, VersionRef, obstacles};
-pub use results::Results;
+pub use results::{Results, are_identical, count_builds};
 pub use row::{Advice, ByMean, JudgedRow, JudgedStage, Repetition};
 pub use timeline::{KnownCommit, TimelineEntry, timeline};
 pub use verdicts::{Judge, JudgeOptions, MIXED};

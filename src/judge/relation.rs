@@ -1,8 +1,12 @@
-//! Which results of two versions can be compared, and how they were measured.
+//! Which results of two versions can be compared, how they were measured, and which of their builds can be paired.
 
 use std::collections::HashMap;
 
-use crate::{model::PlannedVersion, store::StoredExperiment};
+use crate::{
+    model::{Layout, PlannedVersion},
+    stats::Pairing,
+    store::StoredExperiment,
+};
 
 /// A version's place in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,6 +87,21 @@ pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) ->
     obstacles
 }
 
+/// Of one experiment: equal seeds are blocks where the layouts were made from names, and where there is no
+/// layout at all, since builds of one seed then still ran next to each other.
+pub fn pairing_within_experiment(layouts: &[Layout]) -> Pairing {
+    let is_unrelated = |layout: &Layout| matches!(layout, Layout::Shuffle | Layout::Pad);
+    if layouts.iter().any(is_unrelated) { Pairing::Unpaired } else { Pairing::BySeed }
+}
+
+/// Of two experiments: equal seeds have more in common than others only where layouts were made from names.
+pub fn pairing_across_experiments(layouts: &[Layout]) -> Pairing {
+    let is_matched =
+        |layout: &Layout| matches!(layout, Layout::Twin | Layout::Matched | Layout::Pin);
+    let all_matched = !layouts.is_empty() && layouts.iter().all(is_matched);
+    if all_matched { Pairing::BySeed } else { Pairing::Unpaired }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{sync::Arc, time::SystemTime};
@@ -151,5 +170,16 @@ mod tests {
         both.plan.versions[1].toolchain = "rustc 1.95.0 (abc)".to_owned();
         let relation = Relation::of(&[place(0, 0)], &[place(0, 1)], &[both]);
         assert!(matches!(relation, Some(Relation::SameExperiment(_))), "{relation:?}");
+    }
+
+    #[test]
+    fn seeds_pair_unless_a_layout_is_the_linkers_own() {
+        use Layout::{Matched, Natural, Pad, Pin, Shuffle};
+        assert_eq!(pairing_within_experiment(&[Matched, Pin, Natural]), Pairing::BySeed);
+        assert_eq!(pairing_within_experiment(&[Matched, Shuffle]), Pairing::Unpaired);
+        assert_eq!(pairing_within_experiment(&[Pad]), Pairing::Unpaired);
+        assert_eq!(pairing_across_experiments(&[Matched, Pin]), Pairing::BySeed);
+        assert_eq!(pairing_across_experiments(&[Matched, Natural]), Pairing::Unpaired);
+        assert_eq!(pairing_across_experiments(&[]), Pairing::Unpaired);
     }
 }

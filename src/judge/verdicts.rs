@@ -7,14 +7,11 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{
-    analysed::{Subject, summaries},
-    benchmark::BenchmarkResults,
+    benchmark::{BenchmarkResults, SomeBuilds},
     interleaving::Mixed,
-    pairing,
-    programs::are_identical,
-    progress::Progress,
-    relation::{Relation, VersionRef},
-    results::Results,
+    looks::Progress,
+    relation::{self, Relation, VersionRef},
+    results::{Results, are_identical},
     row::{Advice, ByMean, JudgedRow, JudgedStage},
 };
 use crate::{
@@ -22,7 +19,8 @@ use crate::{
     failure::Result,
     model::{Interleave, LayoutSeed, Metric, Stage, Unmeasured},
     stats::{
-        Assessment, Criteria, Decider, Decision, Outlook, Rates, Summary, Verdict, judge_counts,
+        Analysis, Assessment, Criteria, Decider, Decision, Estimator, Outlook, Pairing, Rates,
+        Refusal, Summary, Verdict, judge_counts,
     },
     store::MeasuredBenchmark,
 };
@@ -184,7 +182,7 @@ impl<'r> Judge<'r> {
             versions,
             metric,
             criteria,
-            pairing: pairing::within_experiment(&benchmark.layouts(versions)?),
+            pairing: relation::pairing_within_experiment(&benchmark.layouts(versions)?),
         };
         let (count, all) = (self.judged_in(versions)?, looks.planned.count());
         // It ends at the first look that decides it, whatever was measured of it later for another metric.
@@ -278,7 +276,7 @@ impl<'r> Judge<'r> {
         else {
             return Ok(row(no_measurements(), Vec::new()));
         };
-        let pairing = pairing::across_experiments(&benchmark.layouts(versions)?);
+        let pairing = relation::pairing_across_experiments(&benchmark.layouts(versions)?);
         let judged = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
         let [one, other] = &summaries;
         Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
@@ -368,6 +366,67 @@ fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Op
 
 fn no_measurements() -> Verdict {
     Verdict::Failed { reason: "it gave no measurements".to_owned() }
+}
+
+/// What is judged by the stages of an experiment.
+pub(super) struct Subject<'s> {
+    pub(super) benchmark: &'s BenchmarkResults<'s>,
+    pub(super) versions: [VersionRef; 2],
+    pub(super) metric: &'s Metric,
+    pub(super) criteria: &'s Criteria,
+    pub(super) pairing: Pairing,
+}
+
+/// Some builds of a benchmark, with the two estimates that they were analysed by.
+pub(super) struct Analysed {
+    /// Base and head by the estimator.
+    own: [Summary; 2],
+    /// The same by the mean, where the analysis has it.
+    mean: Option<[Summary; 2]>,
+    pub(super) analysis: Analysis,
+}
+
+impl Subject<'_> {
+    /// The analysis of some builds; `None` if one of the versions has no measurements.
+    pub(super) fn analysed(
+        &self,
+        builds: SomeBuilds<'_>,
+        rates: Rates,
+    ) -> Result<Option<Result<Analysed, Refusal>>> {
+        let of = |criteria: &Criteria| {
+            summaries(self.benchmark, self.versions, builds, self.metric, criteria)
+        };
+        let Some(own) = of(self.criteria)? else { return Ok(None) };
+        let mean = if own[0].estimator().needs_mean() {
+            of(&Criteria { estimator: Some(Estimator::Mean), ..*self.criteria })?
+        } else {
+            None
+        };
+        let analysis = Analysis::at(rates, &own, mean.as_ref(), self.pairing, self.criteria);
+        Ok(Some(analysis.map(|analysis| Analysed { own, mean, analysis })))
+    }
+}
+
+impl Analysed {
+    /// The stage by one of the estimates.
+    pub(super) fn by(self, decider: Decider) -> JudgedStage {
+        let assessment = self.analysis.by(decider).clone();
+        let mean = self.mean.filter(|_| decider == Decider::Mean);
+        let summaries = mean.unwrap_or(self.own);
+        JudgedStage { summaries, assessment }
+    }
+}
+
+/// Some builds of base and head; `None` if one of them has no measurements.
+pub(super) fn summaries(
+    benchmark: &BenchmarkResults<'_>,
+    [base, head]: [VersionRef; 2],
+    builds: SomeBuilds<'_>,
+    metric: &Metric,
+    criteria: &Criteria,
+) -> Result<Option<[Summary; 2]>> {
+    let summary = |place| benchmark.summary(place, builds, metric, criteria);
+    Ok(summary(base)?.zip(summary(head)?).map(<[Summary; 2]>::from))
 }
 
 #[cfg(test)]
