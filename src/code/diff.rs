@@ -1,16 +1,19 @@
-//! Which functions of two builds have different machine code.
+//! Which functions of two builds have different machine code, which functions only one of two versions of a function
+//! refers to, which shows what was inlined, and what differs or may differ besides functions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::callees::{callees_gained, callees_lost};
-use super::comparison::{Comparison, Difference};
-use super::elsewhere::elsewhere;
-use super::functions::{FunctionCode, FunctionSet};
-use super::name::Name;
-use super::pairing::{Identified, pair};
-use super::references::number;
+use super::{
+    comparison::{Comparison, Difference},
+    digest::Digest,
+    elf::Unreadable,
+    functions::{FunctionCode, FunctionSet, NotComparable},
+    name::Name,
+    pairing::{Identified, pair},
+    references::{To, number},
+};
 
 /// The difference between the machine code of two builds, function by function.
 ///
@@ -188,12 +191,118 @@ impl From<&FunctionCode> for SizedFunction {
     }
 }
 
+/// A function, by the set that it is in and its place there.
+type Place<'s> = (&'s FunctionSet, u32);
+
+/// The functions that only the second refers to, in the order of names. `partners` has the second set's partner
+/// of each function of the first.
+fn callees_gained(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) -> Vec<Name> {
+    let partner = |index: u32| partners.get(index as usize).copied().flatten();
+    let known: BTreeSet<u32> = functions(base).filter_map(partner).collect();
+    let outside: BTreeSet<&str> = outside(base).collect();
+    names(head, |index| known.contains(&index), |symbol| outside.contains(symbol))
+}
+
+/// The functions that only the first refers to, in the order of names.
+fn callees_lost(base: Place<'_>, head: Place<'_>, partners: &[Option<u32>]) -> Vec<Name> {
+    let partner = |index: u32| partners.get(index as usize).copied().flatten();
+    let known: BTreeSet<u32> = functions(head).collect();
+    let outside: BTreeSet<&str> = outside(head).collect();
+    names(
+        base,
+        |index| partner(index).is_some_and(|partner| known.contains(&partner)),
+        |symbol| outside.contains(symbol),
+    )
+}
+
+/// The names of what a function refers to, other than itself and what is known.
+fn names(
+    place: Place<'_>,
+    is_known: impl Fn(u32) -> bool,
+    is_known_outside: impl Fn(&str) -> bool,
+) -> Vec<Name> {
+    let (set, own) = place;
+    let inside = functions(place).filter(|&index| index != own && !is_known(index));
+    let inside = inside.filter_map(|index| Some(set.functions().get(index as usize)?.name.clone()));
+    let outside = outside(place).filter(|symbol| !is_known_outside(symbol)).map(Name::of);
+    let names: BTreeSet<Name> = inside.chain(outside).collect();
+    names.into_iter().collect()
+}
+
+/// The functions of the set that a function refers to, by their places.
+fn functions(place: Place<'_>) -> impl Iterator<Item = u32> {
+    references(place).filter_map(|to| match to {
+        To::Entry(index) | To::Inside(index) => Some(index),
+        To::Data(_) | To::Outside(_) | To::Nowhere => None,
+    })
+}
+
+/// The symbols that no input defines and that a function refers to: those of functions of shared libraries,
+/// and a few of their variables.
+fn outside((set, index): Place<'_>) -> impl Iterator<Item = &str> {
+    references((set, index)).filter_map(|to| match to {
+        To::Outside(index) => set.references().symbol(index).filter(|symbol| !symbol.is_empty()),
+        To::Entry(_) | To::Inside(_) | To::Data(_) | To::Nowhere => None,
+    })
+}
+
+fn references((set, index): Place<'_>) -> impl Iterator<Item = To> {
+    let function = set.references().functions.get(index as usize);
+    function.into_iter().flat_map(|function| &function.references).map(|reference| reference.to)
+}
+
+/// Phrases that name what differs, or may differ, in no function of the sets.
+fn elsewhere(base: &FunctionSet, head: &FunctionSet, comparison: &Comparison<'_>) -> Vec<String> {
+    let mut phrases: Vec<String> = comparison.unreferenced().map(str::to_owned).collect();
+    phrases.extend(unread(base, head));
+    phrases.extend(unseen(base, head));
+    phrases.sort_unstable();
+    phrases.dedup();
+    phrases
+}
+
+/// The inputs that could not be read, unless both builds have inputs with the same bytes.
+fn unread(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
+    let mut count: BTreeMap<Digest, (i64, Vec<&NotComparable>)> = BTreeMap::new();
+    for (set, one) in [(base, 1), (head, -1)] {
+        for (input, digest) in set.unread() {
+            let (number, inputs) = count.entry(digest).or_default();
+            *number += one;
+            inputs.push(input);
+        }
+    }
+    let is_open = |(number, inputs): &(i64, Vec<&NotComparable>)| {
+        // What becomes of bitcode depends on all of it.
+        *number != 0 || inputs.iter().any(|input| input.reason == Unreadable::Bitcode)
+    };
+    let inputs = count.into_values().filter(is_open).flat_map(|(_, inputs)| inputs);
+    inputs
+        .map(|NotComparable { input, .. }| {
+            let file = input.rsplit_once('/').map_or(input.as_str(), |(_, file)| file);
+            format!("the link input {file}, which could not be read")
+        })
+        .collect()
+}
+
+/// Functions whose code is in no input, unless both builds have them with one size. They are the toolchain's
+/// own, which is the same for both.
+fn unseen(base: &FunctionSet, head: &FunctionSet) -> Vec<String> {
+    let mut count = BTreeMap::new();
+    for (set, one) in [(base, 1), (head, -1)] {
+        for function in set.unseen() {
+            *count.entry(function).or_default() += one;
+        }
+    }
+    let others = count.into_iter().filter(|&(_, number): &(_, i64)| number != 0);
+    others.map(|((name, _), _)| format!("the function {name}, which is in no link input")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::digest::Digest;
     use super::*;
+    use crate::code::digest::Digest;
 
     /// Functions given by name, instance, size and what stands for their code.
     fn set(functions: &[(&str, u64, u64, u8)]) -> FunctionSet {

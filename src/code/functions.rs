@@ -1,21 +1,27 @@
-//! The machine code of each function of a build, read from the link inputs, before any layout.
+//! The machine code of each function of a build, read from the objects among the link inputs (files of their own, and
+//! members of archives), before any layout; and which function of another build each is.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
+use object::read::archive::ArchiveFile;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::defined::{DefinedFunction, defined_functions};
-use super::digest::Digest;
-use super::elf::Unreadable;
-use super::frames::frame_sizes;
-use super::kept::KeptFunction;
-use super::members::{Member, NotComparable, Unread, members};
-use super::name::{Name, stable_symbol};
-use super::references::References;
-use super::relocatable::Relocatable;
-use super::target::{Piece, SymbolPlace, Targets, is_anonymous};
+use super::{
+    defined::{DefinedFunction, defined_functions},
+    digest::Digest,
+    elf::Unreadable,
+    frames::frame_sizes,
+    kept::KeptFunction,
+    name::{Name, stable_symbol},
+    pairing::{Identified, pair},
+    references::References,
+    relocatable::Relocatable,
+    target::{Piece, SymbolPlace, Targets, is_anonymous},
+};
 
 /// A function as it is stored: a list without names, since there are many.
 type Stored = (Name, u64, u64, Digest, Option<u64>);
@@ -342,6 +348,95 @@ impl From<FunctionCode> for Stored {
     fn from(FunctionCode { name, instance, size, digest, stack }: FunctionCode) -> Self {
         (name, instance, size, digest, stack)
     }
+}
+
+impl FunctionSet {
+    /// The functions that both builds have, paired as by [`FunctionSet::diff`], those that have changed among them.
+    pub fn partners<'s>(
+        base: &'s Self,
+        head: &'s Self,
+    ) -> Vec<(&'s FunctionCode, &'s FunctionCode)> {
+        pair(base.functions(), head.functions()).pairs
+    }
+}
+
+impl Identified for FunctionCode {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    fn code(&self) -> impl Ord {
+        self.digest
+    }
+
+    fn instance(&self) -> impl Ord {
+        self.instance
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// A link input, or a member of one, whose code nothing is known about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NotComparable {
+    /// The input's name, with `(member)` if it is an archive's.
+    pub input: String,
+    /// Why.
+    pub reason: Unreadable,
+}
+
+/// An object file, or a file that should be one.
+struct Member<'data> {
+    origin: String,
+    bytes: &'data [u8],
+    /// Whether it is in an archive, so that the linker may leave it there.
+    archived: bool,
+}
+
+/// An input that could not be read, with the digest of its bytes.
+type Unread = (NotComparable, Digest);
+
+/// Lists the objects of link inputs, in order.
+fn members<'data, N: AsRef<str>>(
+    inputs: impl IntoIterator<Item = (N, &'data [u8])>,
+) -> (Vec<Member<'data>>, Vec<Unread>) {
+    let mut members = Vec::new();
+    let mut not_comparable = Vec::new();
+    for (name, bytes) in inputs {
+        let name = name.as_ref();
+        let expanded = match bytes {
+            [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => expand(name, bytes, &mut members),
+            [b'!', b'<', b't', b'h', b'i', b'n', b'>', ..] => Err(Unreadable::ThinArchive),
+            _ => {
+                members.push(Member { origin: name.to_owned(), bytes, archived: false });
+                Ok(())
+            }
+        };
+        if let Err(reason) = expanded {
+            let unread = NotComparable { input: name.to_owned(), reason };
+            not_comparable.push((unread, Digest::of(bytes)));
+        }
+    }
+    (members, not_comparable)
+}
+
+fn expand<'data>(
+    name: &str,
+    bytes: &'data [u8],
+    members: &mut Vec<Member<'data>>,
+) -> Result<(), Unreadable> {
+    for member in ArchiveFile::parse(bytes)?.members() {
+        let member = member?;
+        // A crate's metadata, which rustc keeps beside the objects.
+        if member.name().starts_with(b"lib.rmeta") {
+            continue;
+        }
+        let origin = format!("{name}({})", String::from_utf8_lossy(member.name()));
+        members.push(Member { origin, bytes: member.data(bytes)?, archived: true });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

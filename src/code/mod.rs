@@ -8,13 +8,11 @@
 //! [`Unreadable`].
 
 mod allocators;
-mod callees;
 mod comparison;
 mod defined;
 mod diff;
 mod digest;
 mod elf;
-mod elsewhere;
 mod forwards;
 mod frames;
 mod functions;
@@ -23,35 +21,27 @@ mod instruction;
 mod kept;
 mod link_map;
 mod loadable;
-mod members;
 mod moved;
 mod name;
-mod owners;
 mod pairing;
-mod partners;
 mod placement;
 mod references;
 mod relocatable;
-mod relocation;
-mod sections;
 mod source_location;
 mod target;
 #[cfg(test)]
 mod testing;
-mod unreferenced;
 mod x86;
 
 pub use allocators::{AllocatorFunction, AllocatorKind, Allocators, Asked};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, SizedFunction};
 pub use digest::Digest;
 pub use elf::Unreadable;
-pub use functions::{FunctionCode, FunctionSet, code_by_definition, instance_of};
+pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};
 pub use kept::{KeptFunction, kept_functions};
-pub use link_map::{InputSection, LinkMap, NoMap, OutputSection, Span};
+pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
 pub use loadable::loadable_digest;
-pub use members::NotComparable;
 pub use moved::{Fix, Moved};
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
 pub use placement::{Agreement, Placed, Placement, agreement};
-pub use sections::{LoadedSection, Sections};

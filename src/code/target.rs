@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use super::name::Name;
+use super::relocatable::Relocation;
 use super::relocatable::{Kind, Relocatable, Symbol};
-use super::relocation::Relocation;
 use super::source_location::{IN_TEST, is_in_test};
 
 /// How many constants deep content is followed: a table of formats of strings, and one more.

@@ -30,7 +30,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     ("store", &["code", "failure", "model", "shell"]),
     ("forge", &[]),
     // From results to what is read.
-    ("judge", &["failure", "model", "reach", "stats", "store"]),
+    ("judge", &["code", "failure", "model", "reach", "stats", "store"]),
     (
         "report",
         &[
@@ -137,7 +137,6 @@ const MAY_USE: [(&str, &[&str]); 30] = [
 const NOT_YET: [(&str, &str); 6] = [
     ("cli", "source"),
     ("experiment", "cli"),
-    ("judge", "code"),
     ("report", "build"),
     ("report", "harness"),
     ("report", "machine"),
