@@ -4,20 +4,10 @@ use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::{
     attribution::attributed,
-    function::{Function, Place},
-    matching::{Matched, matched},
-    sum::Profile,
+    matching::{Code, Matched, Side, matched},
+    sum::{Function, Place, Profile},
 };
-use crate::code::{ChangedFunction, FunctionSet, Name, SizedFunction};
-
-/// One of the versions that are compared.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'s> {
-    /// What its functions executed.
-    pub profile: &'s Profile,
-    /// The machine code of its functions.
-    pub functions: &'s FunctionSet,
-}
+use crate::code::Name;
 
 /// Where the difference between two versions of a benchmark went. All numbers are of one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,21 +40,6 @@ pub struct FunctionDifference {
     /// Where only one version calls it: the caller that it is inlined into in the other one, going by the numbers. That
     /// caller executes about as many instructions more itself as are missing here.
     pub inlined_into: Option<Name>,
-}
-
-/// How the machine code of a function differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// Not at all.
-    Same,
-    /// It, or data that it refers to, is different.
-    Changed(Box<ChangedFunction>),
-    /// The head has no such function.
-    OnlyBase(SizedFunction),
-    /// The base has no such function.
-    OnlyHead(SizedFunction),
-    /// It is in a library, or in an input of the linker that could not be read.
-    Unknown,
 }
 
 /// What a function executed.
@@ -101,13 +76,6 @@ impl Explanation {
     /// The functions with other machine code that were executed, or that only one version has.
     pub fn reasons(&self) -> impl Iterator<Item = &FunctionDifference> {
         self.functions.iter().filter(|function| function.code.differs())
-    }
-}
-
-impl Code {
-    /// Whether the versions are known to have other code, or one of them none.
-    pub const fn differs(&self) -> bool {
-        matches!(self, Self::Changed(_) | Self::OnlyBase(_) | Self::OnlyHead(_))
     }
 }
 

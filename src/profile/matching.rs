@@ -2,11 +2,39 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{
-    explanation::{Code, Side},
-    function::{Function, Place},
-};
-use crate::code::{FunctionCode, FunctionSet, Name};
+use super::sum::{Function, Place, Profile};
+use crate::code::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction};
+
+/// One of the versions that are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'s> {
+    /// What its functions executed.
+    pub profile: &'s Profile,
+    /// The machine code of its functions.
+    pub functions: &'s FunctionSet,
+}
+
+/// How the machine code of a function differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Not at all.
+    Same,
+    /// It, or data that it refers to, is different.
+    Changed(Box<ChangedFunction>),
+    /// The head has no such function.
+    OnlyBase(SizedFunction),
+    /// The base has no such function.
+    OnlyHead(SizedFunction),
+    /// It is in a library, or in an input of the linker that could not be read.
+    Unknown,
+}
+
+impl Code {
+    /// Whether the versions are known to have other code, or one of them none.
+    pub const fn differs(&self) -> bool {
+        matches!(self, Self::Changed(_) | Self::OnlyBase(_) | Self::OnlyHead(_))
+    }
+}
 
 /// A function of two profiles, or of one.
 pub(super) struct Matched {

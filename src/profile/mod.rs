@@ -8,16 +8,13 @@
 mod attribution;
 mod callgrind;
 mod explanation;
-mod function;
 mod graph;
 mod matching;
-mod stretches;
 mod sum;
 #[cfg(test)]
 mod testing;
 
 pub use callgrind::{Calls, Defect, Dump, Part, Symbol, parse};
-pub use explanation::{Callee, Code, Executed, Explanation, FunctionDifference, Side, explain};
-pub use function::{Function, Functions, Place};
-pub use stretches::{Stretches, stretches};
-pub use sum::{Profile, Sum};
+pub use explanation::{Callee, Executed, Explanation, FunctionDifference, explain};
+pub use matching::{Code, Side};
+pub use sum::{Function, Functions, Place, Profile, Stretches, Sum, stretches};

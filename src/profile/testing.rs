@@ -2,8 +2,7 @@
 
 use super::{
     callgrind::Calls,
-    function::{Function, Place},
-    sum::Profile,
+    sum::{Function, Place, Profile},
 };
 use crate::code::{Name, instance_of};
 

@@ -268,7 +268,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 15] = [
+const WITH_CYCLES: [&str; 14] = [
     "src/ci",
     "src/cli",
     "src/command",
@@ -278,7 +278,6 @@ const WITH_CYCLES: [&str; 15] = [
     "src/command/run",
     "src/diagnosis",
     "src/machine/doctor",
-    "src/profile",
     "src/report",
     "src/report/compare/html",
     "src/report/diagnose",

@@ -6,7 +6,7 @@ use super::{
     super::testing::{function, profile},
     *,
 };
-use crate::code::{Digest, FunctionCode};
+use crate::code::{Digest, FunctionCode, FunctionSet};
 
 /// Functions of a program, by symbol and what stands for their code.
 fn set(functions: &[(&str, u8)]) -> FunctionSet {
