@@ -1,7 +1,69 @@
 //! The executions of a benchmark in one list, and the small sums over them that several findings need.
 
-use super::{Lacking, Position};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::stats::{Estimator, Interval, Measurements, Scratch};
+
+/// The place of an execution in an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Position {
+    /// The layout seed of its build.
+    pub seed: u64,
+    /// The index of its execution within the build, from 0.
+    pub round: usize,
+}
+
+/// Why a question has no answer from these data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// Too few builds.
+    Builds {
+        /// As many as it takes.
+        needed: usize,
+        /// As many as there are.
+        found: usize,
+    },
+    /// Too few executions, of each build where builds have to be told from executions.
+    Executions {
+        /// As many as it takes.
+        needed: usize,
+        /// As many as there are.
+        found: usize,
+    },
+    /// Too few measurements of each execution.
+    Measurements {
+        /// As many as it takes.
+        needed: usize,
+        /// As many as there are, in the shortest execution.
+        found: usize,
+    },
+    /// Nothing varies.
+    Variance,
+    /// What builds and executions cost was not given.
+    Cost,
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builds { needed, found } => {
+                write!(f, "needs {needed} builds or more, and there are {found}")
+            }
+            Self::Executions { needed, found } => {
+                write!(f, "needs {needed} executions or more of each build, and there are {found}")
+            }
+            Self::Measurements { needed, found } => write!(
+                f,
+                "needs {needed} measurements or more of each execution, and the shortest has {found}"
+            ),
+            Self::Variance => f.write_str("all measurements are exactly equal"),
+            Self::Cost => f.write_str("what a build and an execution cost is not known"),
+        }
+    }
+}
 
 /// One execution and where it belongs.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Options, SIGNIFICANT, Warning, check};
+use super::{Options, SIGNIFICANT, Warning, options::check};
 use crate::stats::{
     Interval, Moments, Refusal,
     distribution::{t_quantile, t_survival},

@@ -6,7 +6,10 @@ use super::{
     simulated::{Truth, simulated},
     *,
 };
-use crate::{model::Metric, stats::Random};
+use crate::{
+    model::Metric,
+    stats::{Measurements, Random},
+};
 
 const SHAPE: [usize; 3] = [5, 4, 200];
 const RUNS: u64 = 5;

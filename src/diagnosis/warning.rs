@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Class, Diagnosis, Influence, Lacking, Leaps, Neighbours, Options, SIGNIFICANT, Segments,
-    Simultaneous, SteadyStates, Trend,
+    Class, Influence, Leaps, Neighbours, Options, SIGNIFICANT, Segments, Simultaneous,
+    SteadyStates, Trend,
 };
 use crate::stats::median;
 
@@ -127,39 +127,18 @@ const FACTOR: f64 = 1.1;
 /// What only fewer executions show is as likely to be the machine's.
 const SHARE: f64 = 0.1;
 
-/// Everything in these findings that should worry anybody.
-pub(super) fn warnings(diagnosis: &Diagnosis, options: &Options) -> Vec<Warning> {
-    let trend = diagnosis.trend.as_ref().ok().and_then(|trend| of_trend(trend, options));
-    let leaps = diagnosis.leaps.as_ref().ok();
-    let trend = trend.or(leaps.and_then(of_classes));
-    let warms_up = matches!(trend, Some(Warning::WarmUp { .. }));
-    let influence = |finding: &Result<Influence, Lacking>, level| {
-        finding.as_ref().ok().and_then(|influence| of_influence(influence, level, options))
-    };
-    let leaps = leaps.and_then(|leaps| of_leaps(leaps, warms_up));
-    let neighbours = diagnosis.neighbours.as_ref().ok();
-    // Where the value changes within an execution, neighbours are alike for that reason.
-    let neighbours = neighbours.filter(|_| trend.is_none() && leaps.is_none());
-    let found = [
-        influence(&diagnosis.executions, Level::Executions),
-        influence(&diagnosis.builds, Level::Builds),
-        trend,
-        diagnosis.states.as_ref().ok().and_then(|states| of_states(states, options)),
-        leaps,
-        diagnosis.simultaneous.as_ref().ok().and_then(of_simultaneous),
-        neighbours.and_then(|alike| of_neighbours(alike, options)),
-    ];
-    found.into_iter().flatten().collect()
-}
-
-fn of_influence(influence: &Influence, level: Level, options: &Options) -> Option<Warning> {
+pub(super) fn of_influence(
+    influence: &Influence,
+    level: Level,
+    options: &Options,
+) -> Option<Warning> {
     let Influence { impact, relative_sd, p, .. } = *influence;
     let factor = impact.factor;
     (factor > FACTOR && p < SIGNIFICANT && relative_sd >= options.min_effect)
         .then_some(Warning::Influence { level, factor, relative_sd, p })
 }
 
-fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
+pub(super) fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
     let p = trend.p.max(trend.p_page);
     let effect = trend.effect.center;
     // Ranks and means may disagree about the direction where a few measurements are far out.
@@ -174,7 +153,7 @@ fn of_trend(trend: &Trend, options: &Options) -> Option<Warning> {
 }
 
 /// A warm-up that is too short for ranks, but long enough to be a segment of most executions.
-fn of_classes(leaps: &Leaps) -> Option<Warning> {
+pub(super) fn of_classes(leaps: &Leaps) -> Option<Warning> {
     let warming_up = |execution: &&Segments| execution.leaps() && execution.warms_up();
     let warming_up: Vec<&Segments> = leaps.executions.iter().filter(warming_up).collect();
     let last_start = |execution: &&Segments| execution.segments.last().map(|last| last.start);
@@ -188,7 +167,7 @@ fn of_classes(leaps: &Leaps) -> Option<Warning> {
     })
 }
 
-fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
+pub(super) fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
     let SteadyStates { spread, range, test, .. } = *states;
     (test.p < SIGNIFICANT && spread >= options.min_effect).then_some(Warning::SeveralSteadyStates {
         spread,
@@ -197,7 +176,7 @@ fn of_states(states: &SteadyStates, options: &Options) -> Option<Warning> {
     })
 }
 
-fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
+pub(super) fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
     let counts = |execution: &&Segments| !(warms_up && execution.warms_up());
     let leaping = leaps.executions.iter().filter(|execution| execution.leaps()).filter(counts);
     let leaping: Vec<&Segments> = leaping.collect();
@@ -218,7 +197,7 @@ fn of_leaps(leaps: &Leaps, warms_up: bool) -> Option<Warning> {
     })
 }
 
-fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
+pub(super) fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
     let typical = modes.executions.get(modes.typical?)?;
     let of = modes.executions.len();
     (modes.several as f64 >= SHARE * of as f64).then_some(Warning::SimultaneousStates {
@@ -230,7 +209,7 @@ fn of_simultaneous(modes: &Simultaneous) -> Option<Warning> {
     })
 }
 
-fn of_neighbours(alike: &Neighbours, options: &Options) -> Option<Warning> {
+pub(super) fn of_neighbours(alike: &Neighbours, options: &Options) -> Option<Warning> {
     let Neighbours { correlation, error, error_if_independent, p, .. } = *alike;
     (p < SIGNIFICANT && error - error_if_independent >= options.min_effect / 2.0).then_some(
         Warning::Neighbours { correlation: correlation.center, error, error_if_independent, p },
