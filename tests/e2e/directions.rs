@@ -268,7 +268,7 @@ fn no_module_is_above_itself() {
 }
 
 /// The folders whose modules still use each other in a cycle. This list only ever gets shorter.
-const WITH_CYCLES: [&str; 13] = [
+const WITH_CYCLES: [&str; 12] = [
     "src/ci",
     "src/cli",
     "src/command",
@@ -276,7 +276,6 @@ const WITH_CYCLES: [&str; 13] = [
     "src/command/find",
     "src/command/history",
     "src/command/run",
-    "src/machine/doctor",
     "src/report",
     "src/report/compare/html",
     "src/report/diagnose",

@@ -1,10 +1,7 @@
 //! Clock rates, cores that are shared, CPUs that are set apart, and interrupts.
 
-use super::{
-    super::state::MachineState,
-    Finding,
-    root::{Root, numbers},
-};
+use super::finding::{Finding, Root, numbers};
+use crate::machine::state::MachineState;
 
 const CPU: &str = "sys/devices/system/cpu";
 

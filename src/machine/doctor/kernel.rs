@@ -1,9 +1,6 @@
 //! What the kernel does beside: addresses, watchdogs, pages, swap.
 
-use super::{
-    Finding,
-    root::{Root, numbers},
-};
+use super::finding::{Finding, Root, numbers};
 
 /// All findings on the kernel.
 pub fn findings(root: &Root<'_>) -> Vec<Finding> {

@@ -1,6 +1,7 @@
 //! Other work on the machine, and what limits rbench's own.
 
-use super::{super::state::MachineState, Finding, root::Root};
+use super::finding::{Finding, Root};
+use crate::machine::state::MachineState;
 
 /// What shows who works.
 const WHO: &str = "ps -eo pcpu,rss,comm --sort=-pcpu | head";

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Finding, root::Root};
+use super::finding::{Finding, Root};
 
 /// Whether a process may count its own instructions here.
 pub fn perf_events() -> Finding {

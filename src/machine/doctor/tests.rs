@@ -4,7 +4,7 @@ use std::{fs, io, time::Duration};
 
 use tempfile::TempDir;
 
-use super::{root::numbers, *};
+use super::{finding::numbers, *};
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = TempDir::new().unwrap();
