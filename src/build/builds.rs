@@ -1,13 +1,19 @@
-//! Builds as values: the request, and the resulting builds of a version.
+//! From compilations to builds, all linked from one compilation or each from its own: the request, and the resulting
+//! builds of a version.
 
 use std::{collections::BTreeSet, path::Path};
 
 use rayon::prelude::*;
 
-use super::{compilation::Compilation, link::LinkedBuild};
+use super::{
+    compilation::{Compilation, CompiledTarget, Instance},
+    link::{Linkable, LinkedBuild},
+    natural::{self, ListedExecutable},
+    workshop::{Source, Workshop},
+};
 use crate::{
-    code::{self, Agreement, Digest},
-    failure::Result,
+    code::{self, Agreement, Digest, FunctionSet},
+    failure::{Exit, Failure, Result},
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };
 
@@ -113,5 +119,253 @@ impl TargetBuilds {
             hasher.update(build.record.digest.as_bytes());
         }
         hasher.finalize().into()
+    }
+}
+
+/// A version with its compilation.
+pub type Compiled<'a> = (Source<'a>, &'a Compilation);
+
+impl Workshop<'_> {
+    /// Links the builds of versions from their compilations; those that are linked together can be compared.
+    /// Versions are only compiled again, once for each build, where the strategy says so.
+    ///
+    /// May be called again with other seeds. To execute a build, [`activate`](Self::activate) the
+    /// compilation that it [comes from](VersionBuilds::home_of).
+    pub fn link(
+        &self,
+        versions: &[Compiled<'_>],
+        request: &BuildRequest,
+    ) -> Result<Vec<VersionBuilds>> {
+        let salted = |reason: String| self.compile_each(versions, request, Layout::Salted, &reason);
+        if request.layout == Layout::Salted {
+            return salted("requested".to_owned());
+        }
+        let Some((layout, linkables)) = self.linkables_of_some_layout(versions, request)? else {
+            let reason = format!("no linker here can make the layout `{}`", request.layout);
+            self.warn(&format!(
+                "{reason}: every build is compiled with its own salt, which moves few functions"
+            ));
+            return salted(reason);
+        };
+        match request.strategy {
+            Strategy::Rebuild => self.compile_each(versions, request, layout, "requested"),
+            Strategy::Relink => self.relink(versions, layout, linkables, request),
+            Strategy::Auto => {
+                let builds = self.relink(versions, layout, linkables, request)?;
+                self.unless_compiling_differs(versions, request, layout, builds)
+            }
+        }
+    }
+
+    /// The same builds, unless compiling turns out not to be reproducible: then others that are compiled one
+    /// by one. Where several versions have the same machine code, that does not matter, and no compilation is
+    /// spent on the question.
+    fn unless_compiling_differs(
+        &self,
+        versions: &[Compiled<'_>],
+        request: &BuildRequest,
+        layout: Layout,
+        mut builds: Vec<VersionBuilds>,
+    ) -> Result<Vec<VersionBuilds>> {
+        if let [first, others @ ..] = builds.as_mut_slice()
+            && !others.is_empty()
+            && others.iter().all(|other| first.is_same_machine_code(other))
+        {
+            for builds in &mut builds {
+                "all versions have the same machine code".clone_into(&mut builds.reason);
+            }
+            return Ok(builds);
+        }
+        for ((source, compilation), builds) in versions.iter().zip(&mut builds) {
+            let found = self.reproducibility(*source, compilation, request)?;
+            if !found.is_reproducible {
+                return self.compile_each(versions, request, layout, &found.reason);
+            }
+            builds.reason = found.reason;
+        }
+        Ok(builds)
+    }
+
+    /// All builds of each version from its one compilation.
+    fn relink(
+        &self,
+        versions: &[Compiled<'_>],
+        layout: Layout,
+        linkables: Vec<Vec<Linkable>>,
+        request: &BuildRequest,
+    ) -> Result<Vec<VersionBuilds>> {
+        let linked = self.link_together(versions, layout, linkables, &request.seeds)?;
+        let builds = versions.iter().zip(linked).map(|((_, compilation), targets)| VersionBuilds {
+            strategy: Strategy::Relink,
+            reason: "requested".to_owned(),
+            targets,
+            compilations: vec![(*compilation).clone()],
+        });
+        Ok(builds.collect())
+    }
+
+    /// As many compilations of each version as builds, each linked with its own layout.
+    fn compile_each(
+        &self,
+        versions: &[Compiled<'_>],
+        request: &BuildRequest,
+        layout: Layout,
+        reason: &str,
+    ) -> Result<Vec<VersionBuilds>> {
+        let none = VersionBuilds {
+            strategy: Strategy::Rebuild,
+            reason: reason.to_owned(),
+            compilations: Vec::new(),
+            targets: Vec::new(),
+        };
+        let mut all = vec![none; versions.len()];
+        for (number, &seed) in (1..).zip(&request.seeds) {
+            let purpose = format!("for build {number} of {}", request.seeds.len());
+            let instance = match layout {
+                Layout::Salted => Instance::Salted(seed),
+                _ => Instance::Again(seed),
+            };
+            let compile = |(source, _): &Compiled<'_>| {
+                self.compile_instance(*source, &request.filter, instance, &purpose)
+            };
+            let compilations = versions.iter().map(compile).collect::<Result<Vec<_>>>()?;
+            let sources = versions.iter().map(|(source, _)| *source);
+            let compiled: Vec<Compiled<'_>> = sources.zip(&compilations).collect();
+            let wanted = request.only.as_ref();
+            let linkables = self.linkables(&compiled, layout, wanted)?.unwrap_or_default();
+            let linked = self.link_together(&compiled, layout, linkables, &[seed])?;
+            for ((builds, compilation), targets) in all.iter_mut().zip(compilations).zip(linked) {
+                builds.compilations.push(compilation);
+                builds.add(targets);
+            }
+        }
+        Ok(all)
+    }
+
+    /// One build for each seed of every target of each version.
+    pub(super) fn link_together(
+        &self,
+        versions: &[Compiled<'_>],
+        layout: Layout,
+        mut linkables: Vec<Vec<Linkable>>,
+        seeds: &[LayoutSeed],
+    ) -> Result<Vec<Vec<TargetBuilds>>> {
+        if layout == Layout::Twin {
+            self.twin(&mut linkables);
+        }
+        let mut linked = Vec::with_capacity(versions.len());
+        for ((source, compilation), linkables) in versions.iter().zip(&linkables) {
+            self.activate(&compilation.home)?;
+            linked.push(self.link_targets(*source, linkables, seeds)?);
+        }
+        Ok(linked)
+    }
+
+    /// Gives the functions of each bench target the same addresses in all versions that have the target.
+    fn twin(&self, versions: &mut [Vec<Linkable>]) {
+        let all = versions.iter().flatten();
+        let targets: BTreeSet<BenchTarget> = all.map(|one| one.target().clone()).collect();
+        for target in targets {
+            let all = versions.iter_mut().flatten();
+            let mut own: Vec<&mut Linkable> = all.filter(|one| *one.target() == target).collect();
+            if own.len() > 1 && !Linkable::twin(&mut own) {
+                self.warn(&format!(
+                    "{target}: the versions have too little code in common for functions to have the same \
+                     addresses in all of them; the layout is `matched`"
+                ));
+            }
+        }
+    }
+
+    /// The machine code of each function of every bench target of a compilation, which becomes the
+    /// active one.
+    pub fn functions(&self, compilation: &Compilation) -> Result<Vec<(BenchTarget, FunctionSet)>> {
+        self.activate(&compilation.home)?;
+        let functions = |compiled: &CompiledTarget| {
+            let mut recipe = compilation.recipe(compiled)?;
+            recipe.keep_symbols();
+            let set = natural::function_set(&recipe, &compilation.recipe_home(compiled))?;
+            Ok((compiled.target.clone(), set))
+        };
+        compilation.record.targets.iter().map(functions).collect()
+    }
+
+    /// The executable of a bench target whose functions [`functions`](Self::functions) has; its compilation
+    /// becomes the active one.
+    pub fn listed_executable(
+        &self,
+        compilation: &Compilation,
+        target: &BenchTarget,
+    ) -> Result<ListedExecutable> {
+        self.activate(&compilation.home)?;
+        let compiled = compilation.record.targets.iter().find(|own| own.target == *target);
+        let compiled = compiled.ok_or_else(|| {
+            Failure::new(Exit::Internal, format!("{target} has not been compiled"))
+        })?;
+        let mut recipe = compilation.recipe(compiled)?;
+        recipe.keep_symbols();
+        natural::listed_executable(&recipe, &compilation.recipe_home(compiled))
+    }
+
+    /// The wanted targets of each version, all if none are named, ready to be linked; `None` if no linker here
+    /// can make the layout.
+    pub(super) fn linkables(
+        &self,
+        versions: &[Compiled<'_>],
+        layout: Layout,
+        wanted: Option<&BTreeSet<BenchTarget>>,
+    ) -> Result<Option<Vec<Vec<Linkable>>>> {
+        let mut all = Vec::with_capacity(versions.len());
+        for (_, compilation) in versions {
+            self.activate(&compilation.home)?;
+            let is_wanted =
+                |one: &&CompiledTarget| wanted.is_none_or(|wanted| wanted.contains(&one.target));
+            let targets = compilation.record.targets.iter().filter(is_wanted);
+            let linkables = targets.map(|target| {
+                Linkable::prepare(compilation, target, layout, self.observer).transpose()
+            });
+            match linkables.collect::<Option<Result<Vec<_>>>>().transpose()? {
+                Some(linkables) => all.push(linkables),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// The targets with the requested layout, else shuffled by a linker that can do no more.
+    fn linkables_of_some_layout(
+        &self,
+        versions: &[Compiled<'_>],
+        request: &BuildRequest,
+    ) -> Result<Option<(Layout, Vec<Vec<Linkable>>)>> {
+        let (wanted, only) = (request.layout, request.only.as_ref());
+        if let Some(linkables) = self.linkables(versions, wanted, only)? {
+            return Ok(Some((wanted, linkables)));
+        }
+        let Some(linkables) = self.linkables(versions, Layout::Shuffle, only)? else {
+            return Ok(None);
+        };
+        self.warn(&format!(
+            "no linker here can make the layout `{wanted}`; functions are shuffled, and the \
+             layouts of the versions are unrelated"
+        ));
+        Ok(Some((Layout::Shuffle, linkables)))
+    }
+
+    /// One build for each seed of every target of the active compilation.
+    fn link_targets(
+        &self,
+        source: Source<'_>,
+        linkables: &[Linkable],
+        seeds: &[LayoutSeed],
+    ) -> Result<Vec<TargetBuilds>> {
+        let version = source.version.to_string();
+        let linked = linkables.iter().map(|linkable| {
+            let (builds, jobs) = (self.site.builds(), self.settings.jobs);
+            let builds = linkable.link(&version, seeds, &builds, jobs, self.observer)?;
+            let (target, layout) = (linkable.target().clone(), linkable.layout());
+            Ok(TargetBuilds { target, layout, builds })
+        });
+        linked.collect()
     }
 }

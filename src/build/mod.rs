@@ -28,13 +28,12 @@ mod role;
 mod run_cargo;
 mod run_time;
 mod site;
-mod strategy;
 mod supervisor;
 mod tool;
 mod workshop;
 mod wrapper;
 
-pub use builds::{BuildRequest, TargetBuilds, VersionBuilds};
+pub use builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
 pub use config::ConfigFiles;
 pub use discovery::Workspace;
@@ -44,7 +43,6 @@ pub use lock_file::changed_dependencies;
 pub use natural::ListedExecutable;
 pub use role::{Role, this_executable};
 pub use site::{Site, SiteLock, cache_directory};
-pub use strategy::Compiled;
 pub use tool::run_or as run_tool_or;
 pub use workshop::{Source, VersionFiles, Workshop};
 

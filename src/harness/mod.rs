@@ -10,7 +10,6 @@ mod executable;
 mod filter;
 mod libtest;
 mod native;
-mod scratch;
 
 use std::{fmt, time::Duration};
 

@@ -1,8 +1,6 @@
-//! The state of the machine: other load, and the settings of its CPUs.
+//! The state of the machine: other load, and the settings of its CPUs, from the files of the kernel.
 //!
 //! It is read before and after measuring; values that the system does not report give no warning.
-
-mod parse;
 
 use std::{
     fs,
@@ -45,7 +43,7 @@ pub struct MachineState {
     quota: Option<f64>,
     throttled: Option<Duration>,
     groups: Vec<String>,
-    times: Option<parse::CpuTimes>,
+    times: Option<CpuTimes>,
     own: Option<u64>,
     clock: Clock,
 }
@@ -67,26 +65,26 @@ impl MachineState {
     pub(super) fn read(root: &Path) -> Self {
         let text = |path: &str| fs::read_to_string(root.join(path)).ok();
         let groups =
-            text("proc/self/cgroup").map_or(Vec::new(), |groups| parse::group_dirs(&groups));
+            text("proc/self/cgroup").map_or(Vec::new(), |groups| parse_group_dirs(&groups));
         let cpus = text("sys/devices/system/cpu/online")
             .map(|online| super::identity::processors(&online))
             .filter(|cpus| *cpus > 0);
         Self {
             load_per_core: text("proc/loadavg")
-                .and_then(|load| Some(parse::load(&load)? / f64::from(cpus?))),
+                .and_then(|load| Some(parse_load(&load)? / f64::from(cpus?))),
             governor: governor(root, cpus.unwrap_or(0)),
             on_battery: on_battery(root),
             quota: groups
                 .iter()
-                .filter_map(|dir| parse::quota(&text(&format!("{dir}/cpu.max"))?))
+                .filter_map(|dir| parse_quota(&text(&format!("{dir}/cpu.max"))?))
                 .reduce(f64::min),
             throttled: groups
                 .iter()
-                .filter_map(|dir| parse::throttled(&text(&format!("{dir}/cpu.stat"))?))
+                .filter_map(|dir| parse_throttled(&text(&format!("{dir}/cpu.stat"))?))
                 .reduce(Duration::max),
             groups,
-            times: text("proc/stat").and_then(|stat| parse::cpu_times(&stat)),
-            own: text("proc/self/stat").and_then(|stat| parse::own_time(&stat)),
+            times: text("proc/stat").and_then(|stat| parse_cpu_times(&stat)),
+            own: text("proc/self/stat").and_then(|stat| parse_own_time(&stat)),
             clock: Clock { wall: SystemTime::now(), monotonic: Instant::now() },
         }
     }
@@ -211,6 +209,90 @@ fn on_battery(root: &Path) -> bool {
             && text("status").trim() == "Discharging"
     };
     supplies.flatten().any(|supply| discharging(&supply.path()))
+}
+
+/// Times of all CPUs together since the machine was started, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// All there was.
+    pub total: u64,
+    /// Used by processes and by the kernel for them.
+    pub busy: u64,
+    /// Taken by the host.
+    pub stolen: u64,
+}
+
+impl CpuTimes {
+    /// What passed since an earlier moment; none if nothing did.
+    pub fn since(self, earlier: Self) -> Option<Self> {
+        let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
+        Some(Self {
+            total,
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+        })
+    }
+}
+
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, and guest times,
+/// which are in the first two already.
+fn parse_cpu_times(stat: &str) -> Option<CpuTimes> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let times: Vec<u64> = line.split_whitespace().take(8).map_while(|t| t.parse().ok()).collect();
+    let &[user, nice, system, idle, iowait, irq, softirq, stolen] = &times[..] else {
+        return None;
+    };
+    let busy = user + nice + system + irq + softirq;
+    Some(CpuTimes { total: busy + idle + iowait + stolen, busy, stolen })
+}
+
+/// `/proc/self/stat`: the time of this process and of its children that ended, in ticks.
+fn parse_own_time(stat: &str) -> Option<u64> {
+    // The second field is a name in parentheses, which may hold anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).take(4).map(str::parse::<u64>);
+    let mut sum = 0;
+    for _ in 0..4 {
+        sum += times.next()?.ok()?;
+    }
+    Some(sum)
+}
+
+/// `/proc/loadavg`: the load of the last minute; none if nothing but the reader runs any more, so that
+/// what made the load has ended, as the builds of a comparison just before have.
+fn parse_load(loadavg: &str) -> Option<f64> {
+    let mut fields = loadavg.split_whitespace();
+    let load = fields.next()?.parse().ok()?;
+    let (running, _) = fields.nth(2)?.split_once('/')?;
+    (running.parse::<u32>().ok()? > 1).then_some(load)
+}
+
+/// `/proc/self/cgroup`: where the control groups of this process are shown, from its own to the outermost;
+/// of the unified hierarchy. In a container the outermost may be all that can be seen.
+fn parse_group_dirs(cgroup: &str) -> Vec<String> {
+    let Some(path) = cgroup.lines().find_map(|line| line.strip_prefix("0::")) else {
+        return Vec::new();
+    };
+    let mut path = path.trim_end_matches('/');
+    let mut dirs = vec![format!("sys/fs/cgroup{path}")];
+    while let Some((parent, _)) = path.rsplit_once('/') {
+        path = parent;
+        dirs.push(format!("sys/fs/cgroup{path}"));
+    }
+    dirs
+}
+
+/// `cpu.max`: how many CPUs a control group may use, if there is a limit.
+fn parse_quota(cpu_max: &str) -> Option<f64> {
+    let (quota, period) = cpu_max.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (period > 0.0).then_some(quota / period)
+}
+
+/// `cpu.stat`: how long processes waited because of the quota.
+fn parse_throttled(cpu_stat: &str) -> Option<Duration> {
+    let time = cpu_stat.lines().find_map(|line| line.strip_prefix("throttled_usec "))?;
+    time.trim().parse().ok().map(Duration::from_micros)
 }
 
 #[cfg(test)]

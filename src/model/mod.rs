@@ -2,9 +2,7 @@
 
 mod acceptance;
 mod benchmark;
-mod compile;
 mod counting;
-mod dependency;
 mod diagnosis;
 mod execution;
 mod experiment;
@@ -25,9 +23,7 @@ mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, HarnessKind, Name, Throughput};
-pub use compile::CompileSettings;
 pub use counting::{COUNTED_KEY, COUNTING_KEY, COUNTING_RULES};
-pub use dependency::DependencyChange;
 pub use diagnosis::{DiagnosisPart, DiagnosisSettings};
 pub use execution::{Execution, ExecutionRequest, Incident, Resources, Series, Unmeasured};
 pub use experiment::{Dimensions, ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
@@ -37,7 +33,7 @@ pub use machine::Machine;
 pub use metric::{Metric, Unit, UnknownMetric};
 pub use partition::Partition;
 pub use sameness::Sameness;
-pub use settings::settings_words;
+pub use settings::{CompileSettings, settings_words};
 pub use target::{BenchTarget, TargetFilter};
 pub use turns::{Interleave, MOST_LANES, Obstacle, Turns};
-pub use version::Version;
+pub use version::{DependencyChange, Version};

@@ -1,4 +1,5 @@
-//! A version of a repository: the commit or uncommitted tree that a revision names.
+//! A version of a repository: the commit or uncommitted tree that a revision names, and how the packages that two of them
+//! depend on differ.
 
 use std::fmt;
 
@@ -61,6 +62,17 @@ impl fmt::Display for Version {
             write!(f, "{} ({short})", self.revision)
         }
     }
+}
+
+/// A package from elsewhere of which two versions use other versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyChange {
+    /// Its name.
+    pub name: String,
+    /// The versions of it that only the base uses, in their order; of a package from git with its commit.
+    pub base: Vec<String>,
+    /// The same of the head.
+    pub head: Vec<String>,
 }
 
 #[cfg(test)]

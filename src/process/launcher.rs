@@ -21,10 +21,7 @@ use std::{
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    child::end_with_this_process,
-    reap::{self, Usage},
-};
+use super::child::{self, Usage, end_with_this_process};
 use crate::model::Resources;
 
 /// What a child took that has ended.
@@ -118,10 +115,10 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let clock = Instant::now();
     let child = command.spawn()?;
     // Blocks until the child has ended, and takes its account.
-    let mut usage = reap::reap(Pid::from_child(&child))?;
+    let mut usage = child::reap(Pid::from_child(&child))?;
     let wall = clock.elapsed();
     drop(command);
-    let least = read_floor(floor)?.saturating_add(reap::MEMORY_ERROR);
+    let least = read_floor(floor)?.saturating_add(child::MEMORY_ERROR);
     usage.peak_memory = usage.peak_memory.map(|peak| peak.max(least));
     Ok(Account { wall, usage })
 }
@@ -147,7 +144,7 @@ fn fork_and_report_floor(command: &mut Command, writer: PipeWriter) {
             let no_arguments = [std::ptr::null()];
             // SAFETY: both are what execvp wants; it fails, as a directory cannot be executed.
             unsafe { libc::execvp(c"/".as_ptr(), no_arguments.as_ptr()) };
-            let floor = reap::own_peak().unwrap_or(u64::MAX);
+            let floor = child::own_peak().unwrap_or(u64::MAX);
             rustix::io::write(&writer, &floor.to_ne_bytes())?;
         }
         Ok(())

@@ -8,9 +8,7 @@ mod invocation;
 mod launcher;
 mod load;
 mod output;
-mod pin;
 mod preload;
-mod reap;
 mod run;
 #[cfg(test)]
 mod testing;
@@ -18,13 +16,11 @@ pub mod trace;
 pub mod turns;
 
 pub use self::{
-    child::{end_with_this_process, is_from_child},
+    child::{Ending, MEMORY_ERROR, end_with_this_process, is_from_child},
     interrupt::{Interrupt, Kept},
     invocation::{Invocation, PADDING_VARIABLE, padding_length},
     launcher::{launcher_beside, run_as_launcher},
     load::Load,
     output::Output,
-    pin::{check_cpu, cpus},
-    reap::{Ending, MEMORY_ERROR},
-    run::{Ended, Limits, run},
+    run::{Ended, Limits, check_cpu, cpus, run},
 };

@@ -1,4 +1,5 @@
-//! Runs one child process to its end: spawns it, sleeps, and ends everything it leaves running.
+//! Runs one child process to its end: spawns it, on a CPU if one is asked for, sleeps, and ends everything it leaves
+//! running.
 //!
 //! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its
 //! output, an interrupt, or the deadline.
@@ -13,17 +14,16 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::Signal,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 use tracing::debug;
 
 use super::{
-    child::{self, Child, end_with_this_process},
+    child::{self, Child, Ending, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
     invocation::Invocation,
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
-    pin::Pinned,
-    reap::{self, Ending, ExitWatch},
     trace,
     turns::Member,
 };
@@ -145,7 +145,7 @@ fn run_to_the_end(
     let (mut usage, left_behind) =
         child.reap().or_fail(Exit::Internal, || format!("cannot wait for process {id}"))?;
     usage.peak_memory =
-        usage.peak_memory.filter(|peak| reap::own_peak().is_none_or(|own| *peak > own));
+        usage.peak_memory.filter(|peak| child::own_peak().is_none_or(|own| *peak > own));
     let account = match report.map(ReportReader::account) {
         None | Some(Ok(None)) => Account { wall, usage },
         Some(Ok(Some(account))) => account,
@@ -336,6 +336,56 @@ impl Wait<'_> {
 /// How much of its own time a member has had, if it takes turns.
 fn own_time(member: Option<&Member>) -> Result<Option<Duration>> {
     Ok(member.map(Member::own_time).transpose()?.flatten())
+}
+
+/// Checks that benchmarks can run on `cpu`, if one is given.
+pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
+    cpu.map_or(Ok(()), |cpu| allowed(cpu).map(drop))
+}
+
+/// The CPUs that this thread may run on.
+pub fn cpus() -> Result<Vec<usize>> {
+    let what = || "cannot find out which CPUs there are";
+    let allowed = sched_getaffinity(None).or_fail(Exit::Internal, what)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// The CPUs that this thread may run on, `cpu` among them.
+fn allowed(cpu: usize) -> Result<CpuSet> {
+    let what = || format!("cannot pin to CPU {cpu}");
+    let allowed = sched_getaffinity(None).or_fail(Exit::Usage, what)?;
+    if cpu < CpuSet::MAX_CPU && allowed.is_set(cpu) {
+        return Ok(allowed);
+    }
+    Err(Failure::new(Exit::Usage, what())
+        .because("it does not exist, or this process may not run on it")
+        .hint("the CPUs it may run on: grep Cpus_allowed_list /proc/self/status"))
+}
+
+/// While this lives, children of this thread start on one CPU: they inherit its affinity. The thread's
+/// own CPUs are restored when it is dropped.
+pub(super) struct Pinned(Option<CpuSet>);
+
+impl Pinned {
+    /// Pins to `cpu`, or to nothing.
+    pub(super) fn to(cpu: Option<usize>) -> Result<Self> {
+        let Some(cpu) = cpu else { return Ok(Self(None)) };
+        let before = allowed(cpu)?;
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        sched_setaffinity(None, &one)
+            .or_fail(Exit::Usage, || format!("cannot pin to CPU {cpu}"))?;
+        Ok(Self(Some(before)))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // These CPUs were allowed a moment ago; if not now, nothing better can be done.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
 }
 
 #[cfg(test)]

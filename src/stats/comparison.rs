@@ -27,11 +27,10 @@ use super::{
     distribution::{t_quantile, t_survival},
     estimator::Estimator,
     interval::Interval,
-    matching::{Matched, Method, Pairing},
+    matching::{DifferenceShares, Matched, Method, Pairing},
     moments::Moments,
     refusal::Refusal,
     sessions::SessionVariance,
-    shares::DifferenceShares,
     summary::Summary,
 };
 use crate::model::Unit;

@@ -68,7 +68,6 @@ mod refusal;
 mod rule;
 pub mod segmentation;
 mod sessions;
-mod shares;
 mod summary;
 mod verdict;
 
@@ -81,7 +80,7 @@ pub use criteria::{CountLimits, Criteria};
 pub use data::{BuildMeasurements, MeasurementPosition, Measurements, Misfit};
 pub use estimator::{Estimator, Scratch, UnknownEstimator};
 pub use interval::Interval;
-pub use matching::{Method, Pairing, Unpaired};
+pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow};
 pub use outlook::{ABOVE_MIN_EFFECT, More, Outlook};
 pub use proportion::Proportion;
@@ -90,7 +89,6 @@ pub use rates::{Rates, discoveries};
 pub use refusal::Refusal;
 pub use rule::{Rule, UnknownRule};
 pub use sessions::{Repeat, SessionVariance};
-pub use shares::DifferenceShares;
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
 pub use verdict::{Basis, Doubt, Verdict};
 

@@ -18,10 +18,10 @@ use super::{
     assessment::Assessment,
     components::Levels,
     criteria::Criteria,
+    matching::DifferenceShares,
     power::{POWER, power_to_report},
     procedure::fewest_builds,
     rule::Rule,
-    shares::DifferenceShares,
     summary::Summary,
 };
 

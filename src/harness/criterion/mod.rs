@@ -20,8 +20,7 @@ use self::{
 use super::{
     Conditions, Executable, Harness, Outcome,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, incidents, unsuccessful},
-    scratch::Scratch,
+    executable::{NO_SUCH_ID, Process, Scratch, incidents, unsuccessful},
 };
 use crate::{
     failure::{Exit, OrFail, Result},

@@ -16,8 +16,7 @@ use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, Outcome,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, incidents, printable_lines, unsuccessful},
-    scratch::Scratch,
+    executable::{NO_SUCH_ID, Process, Scratch, incidents, printable_lines, unsuccessful},
 };
 use crate::{
     failure::Result,

@@ -125,3 +125,51 @@ fn this_machine_can_be_asked() {
     assert!(now.times.is_some() && now.own.is_some());
     drop(now.disturbances());
 }
+
+#[test]
+fn cpu_times_are_summed_without_counting_guests_twice() {
+    let stat = "cpu  100 10 20 700 5 1 2 30 40 4\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n";
+    let times = parse_cpu_times(stat).unwrap();
+    assert_eq!(times, CpuTimes { total: 868, busy: 133, stolen: 30 });
+    let later = CpuTimes { total: 968, busy: 143, stolen: 31 };
+    assert_eq!(later.since(times), Some(CpuTimes { total: 100, busy: 10, stolen: 1 }));
+    assert_eq!(times.since(times), None);
+    for odd in ["", "cpu  1 2 3", "cpu0 1 2 3 4 5 6 7 8", "cpu  a b c d e f g h"] {
+        assert_eq!(parse_cpu_times(odd), None, "{odd:?}");
+    }
+}
+
+#[test]
+fn the_own_time_is_found_behind_any_name() {
+    let stat = "77 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3000 400 20 0 1\n";
+    assert_eq!(parse_own_time(stat), Some(3520));
+    assert_eq!(parse_own_time("77 (a) S 1 2"), None);
+    assert_eq!(parse_own_time(""), None);
+}
+
+#[test]
+fn the_load_is_that_of_the_last_minute_while_anything_runs() {
+    assert_eq!(parse_load("2.14 4.43 3.43 2/90 15716\n"), Some(2.14));
+    assert_eq!(parse_load("2.14 4.43 3.43 1/90 15716\n"), None);
+    assert_eq!(parse_load(""), None);
+}
+
+#[test]
+fn groups_are_looked_for_from_the_inside_out() {
+    assert_eq!(
+        parse_group_dirs("9:name=systemd:/\n0::/a.slice/b\n"),
+        ["sys/fs/cgroup/a.slice/b", "sys/fs/cgroup/a.slice", "sys/fs/cgroup"]
+    );
+    assert_eq!(parse_group_dirs("0::/\n"), ["sys/fs/cgroup"]);
+    assert_eq!(parse_group_dirs("1:cpu:/\n"), [""; 0]);
+}
+
+#[test]
+fn a_quota_is_a_number_of_cpus_and_none_is_none() {
+    assert_eq!(parse_quota("50000 100000\n"), Some(0.5));
+    assert_eq!(parse_quota("max 100000\n"), None);
+    assert_eq!(parse_quota("1 0"), None);
+    let stat = "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n";
+    assert_eq!(parse_throttled(stat), Some(Duration::from_millis(1500)));
+    assert_eq!(parse_throttled("usage_usec 5\n"), None);
+}

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, thread};
 
 use super::*;
-use crate::process::{invocation::padding_length, pin::check_cpu, testing::leaves_descendants};
+use crate::process::{invocation::padding_length, run::check_cpu, testing::leaves_descendants};
 
 fn shell(script: &str) -> Invocation {
     Invocation {

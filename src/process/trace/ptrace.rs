@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::processor::Registers;
-use crate::process::reap::{Usage, usage_of};
+use crate::process::child::{Usage, usage_of};
 
 /// A thread of a traced program.
 pub(super) type Tid = libc::pid_t;

@@ -22,7 +22,7 @@ use super::{
     },
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
-use crate::process::reap::Usage;
+use crate::process::child::Usage;
 
 /// How much of a stack is searched for functions that have not returned, in bytes.
 const STACK: usize = 1 << 20;

@@ -18,8 +18,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::process::{
     Ending, Interrupt, Invocation, Limits,
-    pin::{Pinned, cpus},
-    run,
+    run::{Pinned, cpus, run},
     testing::compile,
 };
 

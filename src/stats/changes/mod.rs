@@ -9,16 +9,11 @@
 //! (`calibration.rs`). The highest price at which a series still has a change gives its p value.
 
 mod calibration;
-mod events;
 mod model;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use self::model::{Datum, Fit, Model};
-pub use self::{
-    calibration::{LARGEST_P, Noise},
-    events::{Group, Span, groups},
-};
 use super::{
     distribution::{chi_squared_quantile, t_quantile},
     moments::{Moments, median},
@@ -26,6 +21,8 @@ use super::{
     sessions::SessionVariance,
     summary::Summary,
 };
+
+pub use self::calibration::{LARGEST_P, Noise};
 
 /// Series of fewer versions are not judged: at each side of a change there must be one to be compared with.
 pub const FEWEST: usize = 5;
@@ -440,6 +437,69 @@ fn interval(sums: &Sums, [start, at, end]: [usize; 3], confidence: f64) -> [usiz
         }
     }
     [first, last]
+}
+
+/// Where a change may be, as places of versions: behind the first, up to and including the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The most likely.
+    pub best: [usize; 2],
+    /// All that is likely.
+    pub possible: [usize; 2],
+}
+
+/// Changes that may have happened at one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Where they are: in the most likely spans of all of them, as far as these have it in common.
+    pub span: Span,
+    /// Their indices.
+    pub members: Vec<usize>,
+}
+
+/// What a change counts at a version that is possible, but not most likely for it; in halves.
+const POSSIBLE: usize = 1;
+const BEST: usize = 2;
+
+/// The fewest groups that are found by taking, again and again, the version at which most of the changes that are left
+/// may have happened. The groups are in the order of their places.
+pub fn groups(changes: &[Span]) -> Vec<Group> {
+    let has = |[after, until]: [usize; 2], at: usize| after < at && at <= until;
+    let mut left: Vec<usize> = (0..changes.len()).collect();
+    let mut groups = Vec::new();
+    while !left.is_empty() {
+        let score = |at: usize| -> usize {
+            let of = |index: &usize| match &changes[*index] {
+                span if has(span.best, at) => BEST,
+                span if has(span.possible, at) => POSSIBLE,
+                _ => 0,
+            };
+            left.iter().map(of).sum()
+        };
+        // The end of one of them is as good as any version.
+        let ends =
+            left.iter().flat_map(|index| [changes[*index].best[1], changes[*index].possible[1]]);
+        let at = ends.max_by_key(|at| (score(*at), std::cmp::Reverse(*at))).unwrap_or_default();
+        let (members, rest): (Vec<usize>, Vec<usize>) =
+            left.iter().partition(|index| has(changes[**index].possible, at));
+        if members.is_empty() {
+            break;
+        }
+        let common = |spans: &mut dyn Iterator<Item = [usize; 2]>| {
+            let spans = spans.filter(|span| has(*span, at));
+            spans.reduce(|one, other| [one[0].max(other[0]), one[1].min(other[1])])
+        };
+        let possible = common(&mut members.iter().map(|index| changes[*index].possible));
+        let best = common(&mut members.iter().map(|index| changes[*index].best)).or(possible);
+        let span = best.zip(possible).map(|(best, possible)| Span {
+            best: [best[0].max(possible[0]), best[1].min(possible[1])],
+            possible,
+        });
+        groups.extend(span.map(|span| Group { span, members }));
+        left = rest;
+    }
+    groups.sort_by_key(|group| (group.span.best[1], group.span.best[0]));
+    groups
 }
 
 #[cfg(test)]

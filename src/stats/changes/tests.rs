@@ -330,3 +330,37 @@ fn a_small_change_may_be_nearly_anywhere() {
     let [first, last] = place_of(&[0.0, 0.4, -0.3, 0.5, 0.2, 0.8], 3);
     assert_eq!([first, last], [1, 5]);
 }
+
+fn exact(after: usize, until: usize) -> Span {
+    Span { best: [after, until], possible: [after, until] }
+}
+
+fn members(changes: &[Span]) -> Vec<Vec<usize>> {
+    groups(changes).into_iter().map(|group| group.members).collect()
+}
+
+#[test]
+fn changes_at_one_version_are_one_event_and_others_are_others() {
+    let changes = [exact(4, 5), exact(9, 10), exact(4, 5), exact(3, 4)];
+    assert_eq!(members(&changes), [vec![3], vec![0, 2], vec![1]]);
+}
+
+#[test]
+fn a_change_of_uncertain_place_belongs_to_the_event_that_most_others_have() {
+    let unsure = Span { best: [2, 3], possible: [1, 6] };
+    let found = groups(&[exact(4, 5), unsure, exact(4, 5)]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].span, exact(4, 5));
+}
+
+#[test]
+fn a_benchmark_that_was_measured_rarely_narrows_nothing() {
+    let rare = exact(2, 8);
+    let found = groups(&[rare, exact(4, 5)]);
+    assert_eq!((found.len(), found[0].span), (1, exact(4, 5)));
+}
+
+#[test]
+fn no_change_makes_no_event() {
+    assert_eq!(groups(&[]), []);
+}
