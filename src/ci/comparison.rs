@@ -8,6 +8,7 @@ use crate::{
     model::{Benchmark, Metric, Partition, Unit},
     report::{
         SCHEMA_VERSION,
+        compare::GeometricMean,
         names::{Names, with_metric},
     },
 };
@@ -30,6 +31,7 @@ pub struct Comparison {
     pub(super) criteria: Criteria,
     pub(super) warnings: Vec<Warning>,
     pub(super) partition: Option<Partition>,
+    pub(super) geometric_means: Vec<GeometricMean>,
     pub(super) benchmarks: Vec<Row>,
     pub(super) added: Vec<Benchmark>,
     pub(super) removed: Vec<Benchmark>,

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Comparison;
-use crate::failure::{Exit, Failure, OrFail, Result};
+use crate::{
+    failure::{Exit, Failure, OrFail, Result},
+    report::compare::GeometricMean,
+};
 
 /// What has to be the same in every part.
 const SAME: [&str; 4] = ["schema_version", "rbench", "criteria", "dependencies"];
@@ -34,13 +38,16 @@ pub fn merge(parts: &[String]) -> Result<String> {
         .iter()
         .map(|part| serde_json::from_str(part).or_fail(Exit::Usage, what))
         .collect::<Result<_>>()?;
-    let documents: Vec<&Map<String, Value>> =
-        documents.iter().filter_map(Value::as_object).collect();
+    let documents: Vec<Part<'_>> =
+        comparisons.iter().zip(documents.iter().filter_map(Value::as_object)).collect();
     let merged =
         merged(&documents).map_err(|reason| Failure::new(Exit::Usage, what()).because(reason))?;
     let text = serde_json::to_string_pretty(&merged);
     Ok(text.or_fail(Exit::Internal, what)? + "\n")
 }
+
+/// A part as far as it was checked, and all of it.
+type Part<'p> = (&'p Comparison, &'p Map<String, Value>);
 
 /// Fails unless there is each part once: that a job ended early must not look like success.
 fn all_are_there(comparisons: &[Comparison]) -> Result<()> {
@@ -70,14 +77,14 @@ fn all_are_there(comparisons: &[Comparison]) -> Result<()> {
     }
 }
 
-fn merged(parts: &[&Map<String, Value>]) -> Result<Value, String> {
-    let Some(first) = parts.first() else { return Err("there is none".to_owned()) };
+fn merged(parts: &[Part<'_>]) -> Result<Value, String> {
+    let Some((_, first)) = parts.first() else { return Err("there is none".to_owned()) };
     let mut merged = (*first).clone();
     merged.remove("partition");
     let commit = |part: &Map<String, Value>, version: &str| {
         part.get(version).map(|version| [version["commit"].clone(), version["tree"].clone()])
     };
-    for part in parts {
+    for (_, part) in parts {
         for version in ["base", "head"] {
             if commit(part, version) != commit(first, version) {
                 return Err(format!("the parts have different versions as {version}"));
@@ -90,7 +97,7 @@ fn merged(parts: &[&Map<String, Value>]) -> Result<Value, String> {
     for name in LISTS {
         let mut all: Vec<Value> = Vec::new();
         let mut known = BTreeSet::new();
-        for value in parts.iter().filter_map(|part| part.get(name)?.as_array()).flatten() {
+        for value in parts.iter().filter_map(|(_, part)| part.get(name)?.as_array()).flatten() {
             if known.insert(value.to_string()) {
                 all.push(value.clone());
             }
@@ -106,97 +113,34 @@ fn merged(parts: &[&Map<String, Value>]) -> Result<Value, String> {
     }
     for name in ["machine", "dimensions"] {
         // What no part measured says nothing.
-        let mut known = parts.iter().filter_map(|part| part.get(name)).filter(|one| !one.is_null());
+        let mut known =
+            parts.iter().filter_map(|(_, part)| part.get(name)).filter(|one| !one.is_null());
         let one = known.next().filter(|one| known.all(|other| other == *one));
         merged.insert(name.to_owned(), one.cloned().unwrap_or(Value::Null));
     }
-    merged.insert("counts".to_owned(), counts(parts));
-    merged.insert("geometric_means".to_owned(), means(parts));
-    let also: Vec<_> = parts.iter().map(|part| part.get("also_against")).collect();
-    let also: Vec<&Map<String, Value>> =
-        also.into_iter().flatten().filter_map(Value::as_object).collect();
+    let means: Vec<(&[GeometricMean], usize)> = parts
+        .iter()
+        .map(|(part, _)| {
+            let counts = part.counts();
+            (&*part.geometric_means, counts.unaffected + counts.identical)
+        })
+        .collect();
+    merged.insert("geometric_means".to_owned(), json!(GeometricMean::of_parts(&means)));
+    let also: Vec<Part<'_>> = parts
+        .iter()
+        .filter_map(|(part, all)| {
+            Some((part.also_against.as_deref()?, all.get("also_against")?.as_object()?))
+        })
+        .collect();
     if !also.is_empty() {
         if also.len() != parts.len() {
             return Err("not all parts have a comparison with a release".to_owned());
         }
         merged.insert("also_against".to_owned(), self::merged(&also)?);
     }
+    // Counted anew: each part has all bench targets that failed.
+    let whole = Comparison::deserialize(&Value::Object(merged.clone()));
+    let counts = whole.map_err(|error| error.to_string())?.counts();
+    merged.insert("counts".to_owned(), json!(counts));
     Ok(Value::Object(merged))
-}
-
-/// The sums of the counts. A bench target that fails to be listed does so in every part.
-fn counts(parts: &[&Map<String, Value>]) -> Value {
-    let mut counts = Map::new();
-    for (name, count) in parts.iter().filter_map(|part| part.get("counts")?.as_object()).flatten() {
-        let known = counts.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let count = count.as_u64().unwrap_or(0);
-        let count = if name == "failed_targets" { known.max(count) } else { known + count };
-        counts.insert(name.clone(), json!(count));
-    }
-    Value::Object(counts)
-}
-
-/// A geometric mean of a part.
-struct Mean<'p> {
-    metric: &'p str,
-    /// The logarithms of the change and of the ends of its interval.
-    logs: [f64; 3],
-    benchmarks: u64,
-}
-
-impl<'p> Mean<'p> {
-    fn parse(mean: &'p Value) -> Option<Self> {
-        // A range without an upper end has none in JSON.
-        let high = mean["high"].as_f64().unwrap_or(f64::INFINITY);
-        let logs = [mean["change"].as_f64()?, mean["low"].as_f64()?, high].map(f64::ln_1p);
-        let (metric, benchmarks) = (mean["metric"].as_str()?, mean["benchmarks"].as_u64()?);
-        Some(Self { metric, logs, benchmarks })
-    }
-
-    /// All of a part.
-    fn all(part: &'p Map<String, Value>) -> Vec<Self> {
-        let means = part.get("geometric_means").and_then(Value::as_array).into_iter().flatten();
-        means.filter_map(Self::parse).collect()
-    }
-}
-
-/// The geometric means, each part by how many benchmarks it has. The logarithms of the ends of their intervals are
-/// averaged as those of the changes are, because the parts may share errors, as benchmarks of one part do.
-///
-/// A part without a change in a metric has no mean in it, but what is unaffected or identical there did not change in it
-/// either.
-fn means(parts: &[&Map<String, Value>]) -> Value {
-    let parts: Vec<(Vec<Mean<'_>>, u64)> =
-        parts.iter().map(|part| (Mean::all(part), same(part))).collect();
-    let metrics: BTreeSet<&str> =
-        parts.iter().flat_map(|(means, _)| means).map(|mean| mean.metric).collect();
-    let mean_of_all = |metric: &str| {
-        let mut sums = [0.0; 3];
-        let mut benchmarks = 0;
-        for (means, same) in &parts {
-            let Some(mean) = means.iter().find(|mean| mean.metric == metric) else {
-                benchmarks += same;
-                continue;
-            };
-            for (sum, log) in sums.iter_mut().zip(mean.logs) {
-                *sum += log * mean.benchmarks as f64;
-            }
-            benchmarks += mean.benchmarks;
-        }
-        let [change, low, high] = sums.map(|sum| (sum / benchmarks as f64).exp_m1());
-        json!({
-            "metric": metric,
-            "change": change,
-            "low": low,
-            "high": high,
-            "benchmarks": benchmarks,
-        })
-    };
-    Value::Array(metrics.into_iter().map(mean_of_all).collect())
-}
-
-/// How many benchmarks of a part did not change at all.
-fn same(part: &Map<String, Value>) -> u64 {
-    let count = |name: &str| part.get("counts").and_then(|counts| counts.get(name)?.as_u64());
-    ["unaffected", "identical"].into_iter().filter_map(count).sum()
 }

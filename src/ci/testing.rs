@@ -78,7 +78,6 @@ pub fn document(rows: &[Value]) -> Value {
         "head": version('b'),
         "criteria": { "min_effect": 0.01 },
         "warnings": [],
-        "counts": {},
         "geometric_means": [],
         "dependencies": [],
         "benchmarks": rows,

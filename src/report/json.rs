@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::visible::is_hidden;
 use crate::{
@@ -58,6 +58,11 @@ fn escaped(document: &str) -> String {
         }
     }
     out
+}
+
+/// Reads a number that is infinite, and so null in JSON.
+pub fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 /// Seconds since 1970-01-01 UTC.

@@ -6,14 +6,16 @@ use super::super::{
     Comparison, merge,
     testing::{document, row, version},
 };
-use crate::{failure::Exit, judge::ExitPolicy};
+use crate::{
+    failure::Exit,
+    judge::{Counts, ExitPolicy},
+};
 
 /// A part with these rows.
 fn part(number: u32, of: u32, rows: &[Value]) -> Value {
     let mut part = document(rows);
     part["partition"] = json!({ "part": number, "of": of });
-    let regressed = rows.iter().filter(|row| row["verdict"] == "regressed").count();
-    part["counts"] = json!({ "regressed": regressed, "failed_targets": 1 });
+    part["failed_targets"] = json!([{ "package": "p", "target": "t", "error": "broken" }]);
     part["machine"] = json!({ "cpu": "one" });
     part["warnings"] = json!([{ "kind": "load", "text": "busy" }]);
     part
@@ -33,7 +35,8 @@ fn all_rows_of_all_parts_are_there_and_what_they_say_alike_is_there_once() {
     second["machine"] = json!({ "cpu": "another" });
     let merged = merged(&[second, first]).unwrap();
     assert_eq!(merged["benchmarks"].as_array().unwrap().len(), 3);
-    assert_eq!(merged["counts"], json!({ "regressed": 2, "failed_targets": 1 }));
+    let counts = Counts { regressed: 2, unchanged: 1, failed_targets: 1, ..Counts::default() };
+    assert_eq!(merged["counts"], json!(counts));
     assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(merged["machine"], Value::Null);
     assert!(merged.get("partition").is_none());
@@ -49,13 +52,12 @@ fn a_geometric_mean_is_of_the_benchmarks_of_all_parts_also_of_those_without_any_
         mean.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
         json!([mean])
     };
-    let mut parts = [1, 2, 3].map(|number| part(number, 3, &[]));
+    // Of the third, which has nothing but rows without a change, there is no mean.
+    let same = [row("a", "unaffected", 0.0), row("b", "identical", 0.0)];
+    let mut parts = [part(1, 3, &[]), part(2, 3, &[]), part(3, 3, &same)];
     parts[0]["geometric_means"] = mean(0.4641, 0.21, 1.0736);
     parts[1]["geometric_means"] = mean(0.0, -0.1, f64::INFINITY);
     assert_eq!(parts[1]["geometric_means"][0]["high"], Value::Null);
-    // Of which there is no mean.
-    parts[2]["counts"]["unaffected"] = json!(1);
-    parts[2]["counts"]["identical"] = json!(1);
     let merged = |parts: &[Value]| merged(parts).unwrap()["geometric_means"].clone();
     let means = merged(&parts);
     let value = |means: &Value, name: &str| means[0][name].as_f64().unwrap();

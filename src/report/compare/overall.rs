@@ -22,13 +22,16 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ComparisonReport;
 use crate::{
     judge::JudgedStage,
     model::Metric,
-    report::quantity::{bare_percent, exact, percent},
+    report::{
+        json::or_infinite,
+        quantity::{bare_percent, exact, percent},
+    },
     stats::Verdict,
 };
 
@@ -38,7 +41,7 @@ const CONFIDENCE: f64 = 0.95;
 /// The geometric mean of the changes of all benchmarks that were compared, in one metric. Unaffected and identical
 /// benchmarks count with a change of 0; those that failed, were skipped or not comparable, or change from or to nothing
 /// are left out.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeometricMean {
     /// The metric's name.
     pub metric: String,
@@ -48,6 +51,7 @@ pub struct GeometricMean {
     /// counted, of its range.
     pub low: f64,
     /// The upper end; infinite, and null in JSON, where a count may come from 0.
+    #[serde(deserialize_with = "or_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
     /// How many benchmarks, with those that are unaffected or identical.
@@ -72,6 +76,16 @@ struct Sums {
 }
 
 impl Sums {
+    /// Adds the mean of several benchmarks.
+    fn add_mean(&mut self, mean: &GeometricMean) {
+        let benchmarks = mean.benchmarks as f64;
+        self.change += mean.change.ln_1p() * benchmarks;
+        self.low += mean.low.ln_1p() * benchmarks;
+        self.high += mean.high.ln_1p() * benchmarks;
+        self.benchmarks += mean.benchmarks;
+        self.left_out += mean.left_out;
+    }
+
     fn add(&mut self, metric: &Metric, stage: &JudgedStage) {
         let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
         if (base > 0.0) != (head > 0.0) {
@@ -93,23 +107,41 @@ impl Sums {
     }
 
     /// The mean of these and of `same` changes of exactly 0.
-    fn mean(&self, metric: &Metric, same: usize) -> GeometricMean {
+    fn mean(&self, metric: &str, same: usize) -> GeometricMean {
         let benchmarks = self.benchmarks + same;
         let [change, low, high] =
             [self.change, self.low, self.high].map(|sum| (sum / benchmarks as f64).exp_m1());
         GeometricMean {
-            metric: metric.name.clone(),
+            metric: metric.to_owned(),
             change,
             low,
             high,
             benchmarks,
             left_out: self.left_out,
-            is_counted: metric.is_counted(),
+            is_counted: false,
         }
     }
 }
 
 impl GeometricMean {
+    /// The means of all benchmarks from those of each part of them, with the number of its benchmarks that are unaffected
+    /// or identical: a part without a change in a metric has no mean in it, but these count in it nevertheless.
+    ///
+    /// The logarithms of the ends of intervals are averaged as those of the changes are, because the parts may share
+    /// errors, as benchmarks of one part do.
+    pub fn of_parts(parts: &[(&[Self], usize)]) -> Vec<Self> {
+        let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
+        for mean in parts.iter().flat_map(|(means, _)| *means) {
+            sums.entry(&mean.metric).or_default().add_mean(mean);
+        }
+        let mean = |(metric, sums): (&str, Sums)| {
+            let lacks = |means: &[Self]| means.iter().all(|mean| mean.metric != metric);
+            let without = parts.iter().filter(|(means, _)| lacks(means));
+            sums.mean(metric, without.map(|(_, same)| same).sum())
+        };
+        sums.into_iter().map(mean).collect()
+    }
+
     /// `overall (geometric mean of 6): +0.38 % (95 % CI +0.10 to +0.66)`.
     fn text(&self) -> String {
         let Self { metric, change, low, high, benchmarks, left_out, is_counted } = self;
@@ -153,7 +185,11 @@ impl ComparisonReport {
             }
         }
         let judged = sums.into_iter().filter(|(_, sums)| sums.benchmarks > 0);
-        judged.map(|(metric, sums)| sums.mean(metric, same)).collect()
+        let mean = |(metric, sums): (&Metric, Sums)| GeometricMean {
+            is_counted: metric.is_counted(),
+            ..sums.mean(&metric.name, same)
+        };
+        judged.map(mean).collect()
     }
 
     /// The geometric means of more than one benchmark, each as a sentence.
