@@ -4,7 +4,7 @@
 //! [web page](super::render::html). Texts are data: every renderer escapes all of them, whoever wrote them, so no
 //! report has to remember which of its words come from a commit, a benchmark or a machine.
 
-use super::{style::Role, table::Table};
+use super::{prose::capitalised, style::Role, table::Table};
 
 /// Where a document will be shown. The tree is the same everywhere, except that a report may leave out of a pull
 /// request what only a terminal or a page has room for, and draws plots as wide as the terminal.
@@ -239,6 +239,15 @@ impl Text {
             all = if index == 0 { text } else { all.then(between).append(text) };
         }
         all
+    }
+
+    /// The text as the beginning of a sentence: a name stays as it is.
+    #[must_use]
+    pub(super) fn capitalised(mut self) -> Self {
+        if let Some(first) = self.spans.first_mut().filter(|span| span.kind == Kind::Words) {
+            first.text = capitalised(&first.text);
+        }
+        self
     }
 
     /// The words alone, not escaped and without the further lines of a message.

@@ -35,7 +35,7 @@ pub fn html(document: &Document, json: &str) -> Result<String> {
 
 fn block(block: &Block) -> String {
     match block {
-        Block::Heading(text) => format!("<h2>{}</h2>\n", inline(text)),
+        Block::Heading(text) => format!("<h2>{}</h2>\n", inline(&text.clone().capitalised())),
         Block::Paragraph(texts) => {
             let sentences: Vec<String> = texts.iter().map(sentence).collect();
             format!("<p>{}\n", sentences.join(" "))
@@ -107,20 +107,11 @@ fn step(Step { purpose, command }: &Step) -> String {
 
 /// A statement as a sentence.
 fn sentence(text: &Text) -> String {
-    let is_word = text.spans.first().is_some_and(|span| span.kind == Kind::Words);
-    let mut shown = inline(&if is_word { begun_as_sentence(text) } else { text.clone() });
+    let mut shown = inline(&text.clone().capitalised());
     if !text.plain().ends_with(['.', '?', '!', ':']) {
         shown.push('.');
     }
     shown + &message(text)
-}
-
-fn begun_as_sentence(text: &Text) -> Text {
-    let mut text = text.clone();
-    if let Some(first) = text.spans.first_mut() {
-        first.text = capitalised(&first.text);
-    }
-    text
 }
 
 fn inline(text: &Text) -> String {

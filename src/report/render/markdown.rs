@@ -3,7 +3,6 @@
 use crate::report::{
     document::{Block, Document, Item, Kind, Span, Step, Text, Verbatim},
     markdown::{code, code_in_table, escaped, fence, fenced_as},
-    prose::capitalised,
     style::Role,
     table::{Cell, Table},
     visible::visible,
@@ -69,7 +68,9 @@ impl Pieces {
 
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Heading(text) => self.fixed(format!("\n#### {}\n", inline(text))),
+            Block::Heading(text) => {
+                self.fixed(format!("\n#### {}\n", inline(&text.clone().capitalised())));
+            }
             Block::Paragraph(texts) => {
                 self.fixed("\n".to_owned());
                 let sentences = texts.iter().enumerate().map(|(index, text)| {
@@ -196,10 +197,7 @@ fn span(Span { text, role, kind }: &Span) -> String {
 
 /// A statement as a sentence.
 fn sentence(text: &Text) -> String {
-    let shown = inline(text);
-    let first = text.spans.first();
-    let is_word = first.is_some_and(|span| span.kind == Kind::Words && span.role != Role::Bad);
-    let shown = if is_word { capitalised(&shown) } else { shown };
+    let shown = inline(&text.clone().capitalised());
     let end = if shown.ends_with(['.', '?', '!', ':']) { "" } else { "." };
     shown + end + &message(text, "")
 }

@@ -15,7 +15,7 @@ const FLOORS: &str = "standard deviation of the difference of a pair of builds (
 impl SelftestReport {
     pub(super) fn write_document(&self) -> Document {
         let mut document =
-            Document::new("selftest").titled("self-test: is this machine fit to judge?");
+            Document::new("selftest").titled("Self-test: is this machine fit to judge?");
         let ways = self.ways.iter();
         let sizes =
             ways.map(|way| format!("{}: {}", name_of(way.interleave), dimensions(way.dimensions)));

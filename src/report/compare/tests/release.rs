@@ -55,7 +55,7 @@ fn two_comparisons_of_everything_fit_into_a_comment() {
     let markdown = report.markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
     assert_eq!(markdown.matches("<details>").count(), markdown.matches("</details>").count());
-    assert_eq!(markdown.matches("#### also against").count(), 1);
+    assert_eq!(markdown.matches("#### Also against").count(), 1);
 }
 
 #[test]
