@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::stored;
 use crate::{
     cli::{AcceptArgs, GateArgs},
+    compare::archive,
     console::Console,
     failure::{Exit, Failure, Result},
     harness::Filter,
@@ -40,9 +40,9 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
     let verdicts = verdicts
         .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
-    let store = stored::store(&project, &console, &args.given)?;
+    let store = archive::store(&project, &console, &args.given)?;
     let benchmarks = store.benchmarks()?;
-    let results = stored::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
+    let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
     let benchmark = benchmark(args, benchmarks)?;
     let found = newest_regression(args, &results, &verdicts, (&head, &benchmark))?;
     let mut text = String::new();

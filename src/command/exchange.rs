@@ -7,9 +7,9 @@ use std::{
     path::Path,
 };
 
-use super::stored;
 use crate::{
     cli::{ExportArgs, ImportArgs},
+    compare::archive,
     console::Console,
     failure::{Exit, Failure, OrFail, Result},
     process::Interrupt,
@@ -25,7 +25,7 @@ const STANDARD: &str = "-";
 pub fn export(args: &ExportArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = Project::find(args.manifest_path.as_deref())?;
-    let store = stored::store(&project, &console, &args.given)?;
+    let store = archive::store(&project, &console, &args.given)?;
     if args.file == Path::new(STANDARD) {
         Console::stream(|out| store.export(out))?;
         return Ok(Exit::Success);

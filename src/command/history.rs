@@ -13,10 +13,10 @@ use changes::Course;
 use touched::Touched;
 use versions::chosen;
 
-use super::{find, output::Output, stored};
+use super::{find, output::Output};
 use crate::{
     cli::{CriteriaOptions, FindArgs, HistoryArgs},
-    compare::Acceptances,
+    compare::{Acceptances, archive},
     console::Console,
     failure::{Exit, Result},
     harness::Filter,
@@ -57,9 +57,9 @@ fn read(args: &HistoryArgs, console: &Console) -> Result<(HistoryReport, Option<
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let store = stored::store(&project, console, &args.given)?;
-    let benchmarks = stored::chosen(&store, &filter, &args.given)?;
-    let results = stored::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
+    let store = archive::store(&project, console, &args.given)?;
+    let benchmarks = archive::chosen(&store, &filter, &args.given)?;
+    let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
     let acceptances = Acceptances::read(&project)?;
     let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))

@@ -22,7 +22,6 @@ mod plan;
 mod run;
 mod selftest;
 mod show;
-mod stored;
 
 use crate::{
     cli::{Cli, Command, TargetArgs},

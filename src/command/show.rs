@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use super::{output::Output, stored};
+use super::output::Output;
 use crate::{
     cli::{GivenOptions, ShowArgs},
+    compare::archive,
     console::Console,
     diagnosis::{Hint, Options, hints},
     failure::{Exit, Failure, Result},
@@ -30,10 +31,10 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
     let patterns = args.filter.patterns();
     let filter =
         Filter::new(&patterns, args.filter.exact, &args.target.package, &args.target.bench);
-    let store = stored::store(&project, &console, &args.given)?;
+    let store = archive::store(&project, &console, &args.given)?;
     let experiments = store.experiments()?;
     if experiments.is_empty() {
-        return Err(stored::nothing_stored(store.path(), &args.given));
+        return Err(archive::nothing_stored(store.path(), &args.given));
     }
     let version = find(&args.revision, &project.repository, &experiments);
     let hint = args.given.as_filter("show", "HEAD", &args.revision);
@@ -60,7 +61,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
             output.write(&report)?;
         }
         (None, failure) => {
-            return Err(failure.unwrap_or_else(|| stored::not_stored(&version, &args.given)));
+            return Err(failure.unwrap_or_else(|| archive::not_stored(&version, &args.given)));
         }
     }
     Ok(Exit::Success)
@@ -151,7 +152,7 @@ impl<'s> Shown<'s> {
 
     fn require_places(&self, given: &GivenOptions) -> Result<()> {
         if self.places.is_empty() {
-            return Err(stored::not_stored(&self.version, given));
+            return Err(archive::not_stored(&self.version, given));
         }
         Ok(())
     }

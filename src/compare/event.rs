@@ -22,6 +22,8 @@ pub enum Event<'e> {
         /// How many there are.
         of: usize,
     },
+    /// What would be measured is stored.
+    AlreadyMeasured,
     /// The head is compared with a release as well.
     AlsoAgainst(&'e Version),
     /// An experiment has begun, perhaps as the rest of an interrupted one.

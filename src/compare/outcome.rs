@@ -1,6 +1,6 @@
 //! What came of a comparison, as a plain value: whoever reports it only reads it.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{explanations::ExplainedBenchmark, warning::Warning};
 use crate::{
@@ -34,6 +34,8 @@ pub struct Outcome {
     /// For stored results, the experiments that they are from, oldest first; empty where the results were
     /// just measured.
     pub stored: Vec<ComparedExperiment>,
+    /// How long measuring took, without compiling and the first links; absent where nothing was measured.
+    pub spent: Option<Duration>,
     /// What makes the numbers less sure, as far as the rows do not tell it.
     pub warnings: Vec<Warning>,
     /// How the functions of each bench target differ that was measured because its programs differ.
@@ -83,6 +85,7 @@ impl Outcome {
             machine: None,
             machine_state: None,
             stored: Vec::new(),
+            spent: None,
             warnings: Vec::new(),
             functions: Vec::new(),
             dependencies: Vec::new(),

@@ -50,6 +50,12 @@ impl Selection {
         Ok(Self { common, measured, reach, functions })
     }
 
+    /// These benchmarks, all of which are measured, whatever they reach.
+    pub fn of(benchmarks: Vec<Benchmark>) -> Self {
+        let measured = benchmarks.clone();
+        Self { common: benchmarks, measured, reach: Vec::new(), functions: Vec::new() }
+    }
+
     /// What one of the common benchmarks reaches.
     pub fn reach_of(&self, benchmark: &Benchmark) -> Option<&Reach> {
         let place = self.common.iter().position(|other| other == benchmark)?;
@@ -67,16 +73,22 @@ impl Selection {
         self.common.iter().filter(is_linked).cloned().collect()
     }
 
-    /// The benchmarks that are not measured, and why. What was not linked is known to differ.
+    /// The benchmarks that are not measured, since they reach nothing that differs.
+    pub fn unaffected(&self) -> Vec<(Benchmark, Sameness)> {
+        let is_unmeasured = |benchmark: &&Benchmark| !self.measured.contains(benchmark);
+        let unmeasured = self.common.iter().filter(is_unmeasured);
+        unmeasured.map(|benchmark| (benchmark.clone(), Sameness::Unaffected)).collect()
+    }
+
+    /// The same, where it is known which of them are the same machine code. What was not linked is known to differ.
     pub fn unmeasured(&self, builds: &Builds) -> Vec<(Benchmark, Sameness)> {
         let sameness = |benchmark: &Benchmark| {
             let target = benchmark.bench_target();
             let [base, head] = [0, 1].map(|version| builds.programs(version, &target));
             if are_identical(&base, &head) { Sameness::Identical } else { Sameness::Unaffected }
         };
-        let is_unmeasured = |benchmark: &&Benchmark| !self.measured.contains(benchmark);
-        let unmeasured = self.common.iter().filter(is_unmeasured);
-        unmeasured.map(|benchmark| (benchmark.clone(), sameness(benchmark))).collect()
+        let unaffected = self.unaffected().into_iter();
+        unaffected.map(|(one, _)| (one.clone(), sameness(&one))).collect()
     }
 
     /// How functions differ in the bench targets that are measured, of those that `is_told` wants.

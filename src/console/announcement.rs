@@ -19,6 +19,7 @@ impl Observer for Console {
                     self.line(&line);
                 }
             }
+            Event::AlreadyMeasured => self.line("what changed between them is already measured"),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
             Event::Begun(begun) => resumed(self, begun),
             Event::Looked { builds, judged, undecided } => {

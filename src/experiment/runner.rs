@@ -10,7 +10,7 @@ use crate::{
     failure::{Exit, Failure, Result},
     harness::Conditions,
     machine::doctor,
-    model::{Benchmark, Incident, Version},
+    model::{Benchmark, Incident, Partition, Version},
     process::{Interrupt, Kept},
     project::Project,
     store::{self, Store},
@@ -88,6 +88,16 @@ impl<'a> Runner<'a> {
         self.conditions.deadline = settings.deadline;
         self.conditions.cpu = settings.cpu;
         self.settings = settings;
+    }
+
+    /// Whether all benchmarks are measured, not only some of them.
+    pub const fn means_all(&self) -> bool {
+        self.settings.filter.means_all() && self.settings.targets.means_all()
+    }
+
+    /// The part of all benchmarks that is measured, if only one is.
+    pub const fn partition(&self) -> Option<Partition> {
+        self.settings.filter.partition()
     }
 
     /// Prunes the cache by the default limits; what was used after `since` stays.

@@ -72,6 +72,17 @@ impl Filter {
         Self { partition, ..self }
     }
 
+    /// Whether all benchmarks are meant.
+    pub const fn means_all(&self) -> bool {
+        let Self { patterns, packages, targets, partition } = self;
+        patterns.is_empty() && packages.is_empty() && targets.is_empty() && partition.is_none()
+    }
+
+    /// The part of all benchmarks that is meant, if only one is.
+    pub const fn partition(&self) -> Option<Partition> {
+        self.partition
+    }
+
     /// Whether the filter can mean a benchmark of this bench target: others need not be listed.
     pub fn may_match(&self, package: &str, target: &str) -> bool {
         let among =

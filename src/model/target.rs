@@ -36,6 +36,12 @@ pub struct TargetFilter {
 }
 
 impl TargetFilter {
+    /// Whether all bench targets are meant.
+    pub const fn means_all(&self) -> bool {
+        let Self { packages, excluded, benches, programs } = self;
+        packages.is_empty() && excluded.is_empty() && benches.is_empty() && programs.is_empty()
+    }
+
     /// Whether the filter lets `target` through.
     pub fn admits(&self, target: &BenchTarget) -> bool {
         let chosen = |names: &[String], name: &String| names.is_empty() || names.contains(name);

@@ -67,6 +67,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
             "code",
             "experiment",
             "failure",
+            "harness",
             "judge",
             "machine",
             "model",

@@ -8,9 +8,10 @@ mod stored;
 use std::{fs, path::Path, rc::Rc, time::SystemTime};
 
 use self::{evidence::Circumstances, measure::Measuring};
-use super::{output::Output, project_of, stored as reading};
+use super::{output::Output, project_of};
 use crate::{
     cli::{CriteriaOptions, DiagnoseArgs},
+    compare::archive,
     console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, OrFail, Result},
@@ -187,11 +188,11 @@ fn from_stored(
     verdicts: &VerdictSettings,
     console: &Console,
 ) -> Result<DiagnosisReport> {
-    let store = reading::store(project, console, &args.given)?;
+    let store = archive::store(project, console, &args.given)?;
     let experiments = store.experiments()?;
     let (patterns, target) = (args.filter.patterns(), &args.target);
     let filter = Filter::new(&patterns, args.filter.exact, &target.package, &target.bench);
-    let mut known = reading::chosen(&store, &filter, &args.given)?;
+    let mut known = archive::chosen(&store, &filter, &args.given)?;
     known.retain(|benchmark| !target.exclude.contains(&benchmark.package));
     let mut found = Vec::new();
     for benchmark in known {
@@ -200,7 +201,7 @@ fn from_stored(
         }
     }
     if found.is_empty() {
-        return Err(reading::not_stored(&version, &args.given));
+        return Err(archive::not_stored(&version, &args.given));
     }
     let benchmarks: Vec<Benchmark> = found.iter().map(|(benchmark, _)| benchmark.clone()).collect();
     check_few(&benchmarks, args)?;

@@ -9,12 +9,12 @@ use std::{
 };
 
 use self::by_criterion::ByCriterion;
-use super::{compare, output::Output, project_of};
+use super::{output::Output, project_of};
 use crate::{
     cli::{CriteriaOptions, Peer, SelftestArgs},
-    compare::{Outcome, Selection},
+    compare::{Benchmarks, Request, Selection, Session, Warning, compare},
     console::{Console, announcement},
-    experiment::{ExperimentSettings, ListedVersion, Runner},
+    experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
     judge::{
         JudgedRow,
@@ -30,7 +30,6 @@ use crate::{
         selftest::{SelftestReport, Way, name_of},
     },
     settings::{Patience, Purpose, VerdictSettings},
-    shell::CommandLine,
     stats::Rule,
     store::RecordedBuild,
 };
@@ -55,14 +54,14 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
     let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
-    test.outcome.add_disturbances(idle.disturbances());
+    test.warn(idle.disturbances().into_iter().map(Warning::Disturbance));
     let repeat = test.repeat(args.repeat);
     test.announce(repeat);
     if args.experiment.dry_run {
         return Ok(Exit::Success);
     }
     let done = (0..repeat).try_for_each(|repetition| test.once(repetition, repeat));
-    test.runner.prune(start);
+    test.session.runner.prune(start);
     done?;
     let report = test.finish(repeat)?;
     output.write(&report)?;
@@ -81,19 +80,20 @@ struct Measured {
 
 /// A self-test that goes on.
 struct Selftest<'a> {
-    runner: Runner<'a>,
+    session: Session<'a>,
     console: &'a Console,
     verdicts: VerdictSettings,
     /// What is compared with itself.
     version: Version,
-    versions: [ListedVersion; 2],
+    versions: [Version; 2],
     measured: Vec<Benchmark>,
     left_out: Vec<Benchmark>,
     ways: Vec<Measured>,
     peer: Option<ByCriterion>,
     /// What makes the comparisons less sure.
-    outcome: Outcome,
-    given: Rc<dyn CommandLine>,
+    warnings: Vec<Warning>,
+    /// Bench targets whose benchmarks could not be listed.
+    failed_targets: Vec<(BenchTarget, Failure)>,
 }
 
 impl<'a> Selftest<'a> {
@@ -114,28 +114,30 @@ impl<'a> Selftest<'a> {
         let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
         let runner = Runner::in_memory(project, ways[0].clone(), interrupt, console)?;
         let version = project.repository.resolve(&args.revision)?;
-        let [base, head] = runner.that_differ_in_an_unused_function(&version)?;
-        let versions = [runner.list(base.clone())?, runner.list(head.clone())?];
-        let given = Rc::new(args.given.clone());
-        let mut outcome = Outcome::new([base, head], verdicts.criteria);
-        let chosen = Selection::new(&runner, &versions, true, &mut outcome.warnings)?;
-        let is_same = |benchmark: &&Benchmark| !chosen.reach_of(benchmark).is_some_and(differs);
-        let (measured, left_out): (Vec<&Benchmark>, Vec<_>) =
-            chosen.common.iter().partition(is_same);
-        let own = |all: Vec<&Benchmark>| all.into_iter().cloned().collect();
-        let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
-            (own(measured), own(left_out));
-        let peer = match args.against {
-            Some(Peer::Criterion) => {
-                Some(ByCriterion::new(project, &version, &versions, &mut measured)?)
+        let versions = runner.that_differ_in_an_unused_function(&version)?;
+        let mut session = Session::new(project, runner, console, Rc::new(args.given.clone()));
+        let (mut warnings, mut failed_targets) = (Vec::new(), Vec::new());
+        let (measured, left_out, peer) = session.with(versions.each_ref(), |session, listed| {
+            for version in listed {
+                failed_targets.extend(version.listing.failures.iter().cloned());
             }
-            None => None,
-        };
+            let chosen = Selection::new(&session.runner, listed, true, &mut warnings)?;
+            let is_same = |benchmark: &Benchmark| !chosen.reach_of(benchmark).is_some_and(differs);
+            let (mut measured, left_out): (Vec<Benchmark>, Vec<Benchmark>) =
+                chosen.common.iter().cloned().partition(is_same);
+            let peer = match args.against {
+                Some(Peer::Criterion) => {
+                    Some(ByCriterion::new(project, &version, listed, &mut measured)?)
+                }
+                None => None,
+            };
+            Ok((measured, left_out, peer))
+        })?;
         if measured.is_empty() {
             return Err(nothing_to_measure(&version, &left_out));
         }
         let mut test = Self {
-            runner,
+            session,
             console,
             verdicts,
             version,
@@ -144,23 +146,32 @@ impl<'a> Selftest<'a> {
             left_out,
             ways: Vec::new(),
             peer,
-            outcome,
-            given,
+            warnings,
+            failed_targets,
         };
-        test.ways = ways.into_iter().map(|settings| test.way(settings)).collect();
+        test.ways = ways.into_iter().map(|settings| test.way(settings)).collect::<Result<_>>()?;
         Ok(test)
     }
 
     /// A way of measuring.
-    fn way(&mut self, settings: ExperimentSettings) -> Measured {
-        self.runner.measure_by(settings.clone());
-        let outline = self.runner.outline(&self.versions, &self.measured);
-        Measured {
+    fn way(&mut self, settings: ExperimentSettings) -> Result<Measured> {
+        self.session.runner.measure_by(settings.clone());
+        let outline = self.session.with(self.versions.each_ref(), |session, listed| {
+            Ok(session.runner.outline(listed, &self.measured))
+        })?;
+        Ok(Measured {
             settings,
             dimensions: outline.dimensions,
             least_time: outline.least_time,
             took: Duration::ZERO,
             rows: Vec::new(),
+        })
+    }
+
+    /// Keeps warnings that are new.
+    fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        for warning in warnings {
+            warning.add_to(&mut self.warnings);
         }
     }
 
@@ -197,37 +208,41 @@ impl<'a> Selftest<'a> {
             self.console.line(&format!("repetition {} of {repeat}: {way}", repetition + 1));
             // No layout of one repetition is one of another.
             settings.builds.seed = settings.builds.seed.wrapping_add(u64::from(repetition));
-            self.runner.measure_by(settings);
+            self.session.runner.measure_by(settings);
             let begun = Instant::now();
-            let rows = compare::of_all(
-                &self.runner,
-                &self.versions,
-                &self.measured,
-                &self.verdicts,
-                self.console,
-                &mut self.outcome,
-            )?;
-            let observed = self.observed(&rows, repetition as usize)?;
+            let request = Request {
+                benchmarks: Benchmarks::These(self.measured.clone()),
+                patience: Patience::OneLook,
+                // Counts do not depend on the machine.
+                ..Request::new(self.versions.clone(), self.verdicts.only(false))
+            };
+            let outcome = compare(&request, &mut self.session)?;
+            self.warn(outcome.warnings);
+            let observed = self.observed(&outcome.rows, repetition as usize)?;
             let way = &mut self.ways[index];
             way.took += begun.elapsed();
             way.rows.extend(observed);
         }
         if let Some(peer) = &mut self.peer {
             self.console.line(&format!("repetition {} of {repeat}: criterion", repetition + 1));
-            peer.once(&self.runner, &self.versions, &self.measured)?;
+            self.session.with(self.versions.each_ref(), |session, listed| {
+                peer.once(&session.runner, listed, &self.measured)
+            })?;
         }
         Ok(())
     }
 
     /// What the newest comparison says of each benchmark, in its first metric: others are of the same executions.
-    fn observed(&self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
-        let experiments = self.runner.store.experiments()?;
+    fn observed(&mut self, rows: &[JudgedRow], repetition: usize) -> Result<Vec<Observed>> {
+        let experiments = self.session.runner.store.experiments()?;
         let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
-        let went_first = self.runner.went_first(&newest.identity, &self.versions, &self.measured);
+        let went_first = self.session.with(self.versions.each_ref(), |session, listed| {
+            Ok(session.runner.went_first(&newest.identity, listed, &self.measured))
+        })?;
         let mut observed = Vec::with_capacity(self.measured.len());
         for (index, benchmark) in self.measured.iter().enumerate() {
             let Some(row) = rows.iter().find(|row| row.benchmark == *benchmark) else { continue };
-            let executions = self.runner.store.rows(benchmark, &[newest.id])?;
+            let executions = self.session.runner.store.rows(benchmark, &[newest.id])?;
             let first = |round, seed| went_first.get(&(index, round, seed)).copied();
             let rate = self.verdicts.criteria.false_alarm_rate;
             observed.push(Observed::of(row, &executions, (repetition, rate), first));
@@ -237,7 +252,6 @@ impl<'a> Selftest<'a> {
 
     fn finish(self, repeat: u32) -> Result<SelftestReport> {
         let same_programs = self.same_programs()?;
-        let [base, head] = self.versions;
         let rate = self.verdicts.criteria.false_alarm_rate;
         let way = |way: Measured| Way {
             interleave: way.settings.interleave,
@@ -245,11 +259,6 @@ impl<'a> Selftest<'a> {
             took: way.took,
             fitness: Fitness::of(&way.rows, repeat as usize, rate),
         };
-        let failures = [base.listing.failures, head.listing.failures].concat();
-        let mut warnings = Vec::new();
-        for warning in self.outcome.warnings {
-            warning.add_to(&mut warnings);
-        }
         Ok(SelftestReport {
             version: self.version,
             machine: this_machine(),
@@ -260,17 +269,18 @@ impl<'a> Selftest<'a> {
             same_programs,
             ways: self.ways.into_iter().map(way).collect(),
             criterion: self.peer.as_ref().map(ByCriterion::finish),
-            warnings,
-            failed_targets: failures,
-            command_line: self.given,
+            warnings: self.warnings,
+            failed_targets: self.failed_targets,
+            command_line: self.session.command_line,
         })
     }
 
     /// The bench targets whose builds were the same programs in both versions.
     fn same_programs(&self) -> Result<Vec<BenchTarget>> {
-        let experiments = self.runner.store.experiments()?;
+        let store = &self.session.runner.store;
+        let experiments = store.experiments()?;
         let Some(newest) = experiments.last() else { return Ok(Vec::new()) };
-        Ok(same_programs(&self.runner.store.builds(newest.id)?))
+        Ok(same_programs(&store.builds(newest.id)?))
     }
 }
 

@@ -1,170 +1,122 @@
-//! `cargo rbench compare --stored`: judges the stored results of two versions, without measuring.
+//! Compares two versions by what is stored of them, without measuring.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, rc::Rc};
 
-use super::compare::parts;
+use super::{
+    Acceptances, ComparedExperiment, Observer, Outcome, Warning,
+    archive::{finished, not_stored},
+    release,
+};
 use crate::{
-    cli::CompareArgs,
-    compare::{Acceptances, ComparedExperiment, Outcome, Warning, release},
-    console::Console,
     failure::{Exit, Failure, Result},
-    harness::Filter,
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     machine::state,
     model::{Benchmark, Resources, Version},
     project::Project,
-    report::quantity::count,
     settings::{Gate, VerdictSettings},
     shell::CommandLine,
     stats::Verdict,
     store::Store,
 };
 
-/// The comparison of what is stored.
-pub fn compared(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
-    let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
-    let command_line = args.command_line();
-    let versions = args.versions.resolve(
-        |revision| project.repository.resolve(revision),
-        |words| command_line.suggest("compare", words, &[]),
-    )?;
-    // What the file says is for those who measure: not every release is stored.
-    let gate = Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file);
-    let release = match &gate {
-        Some(gate) => release::version(project, gate, versions.each_ref(), console)?,
+/// Two versions whose stored results are compared, and how.
+#[derive(Clone, Debug)]
+pub struct StoredRequest {
+    /// Base and head.
+    pub versions: [Version; 2],
+    /// Which release the head is judged against as well.
+    pub gate: Option<Gate>,
+    /// The benchmarks.
+    pub benchmarks: Vec<Benchmark>,
+    /// How they are judged.
+    pub verdicts: VerdictSettings,
+    /// Whether results of other machines, settings and compilers may be compared.
+    pub allow_different: bool,
+}
+
+/// What is stored of a project, and what is accepted there.
+pub struct Archive<'a> {
+    /// The user's project.
+    pub project: &'a Project,
+    /// The results.
+    pub store: Store<'a>,
+    /// The slowdowns that were accepted.
+    pub acceptances: Acceptances<'a>,
+    /// Whom notes are reported to.
+    pub observer: &'a dyn Observer,
+    /// What writes the commands that are advised.
+    pub command_line: Rc<dyn CommandLine>,
+}
+
+/// Compares two versions by the newest results of both that can be compared, and the head with a release if there is one to
+/// judge it against as well.
+pub fn compare_stored(request: &StoredRequest, archive: &Archive<'_>) -> Result<Outcome> {
+    let [base, head] = &request.versions;
+    let release = match &request.gate {
+        Some(gate) => release::version(archive.project, gate, [base, head], archive.observer)?,
         None => None,
     };
-    let acceptances = Acceptances::read(project)?;
-    let store = store(project, console, &*command_line)?;
-    let benchmarks = benchmarks(&store, args, &*command_line)?;
     let comparisons = if release.is_some() { 2 } else { 1 };
-    let verdicts = verdicts.shared_by(comparisons * parts(args));
-    let compared = |verdicts: &VerdictSettings| {
-        let results = finished(&store, verdicts.counts(), &benchmarks, &*command_line)?;
-        let results = results.only_for(verdicts.metrics.first());
-        results.check_metrics(&verdicts.metrics, &benchmarks)?;
-        let stored =
-            Stored { args, results: &results, benchmarks: &benchmarks, acceptances: &acceptances };
-        let mut outcome = stored.compared(versions.clone(), verdicts)?;
-        if let Some(release) = &release {
-            let limit = gate.as_ref().and_then(|gate| gate.min_effect);
-            let versions = [release.clone(), versions[1].clone()];
-            outcome.also = Some(Box::new(stored.compared(versions, &verdicts.with_limit(limit))?));
-        }
-        Ok::<_, Failure>(outcome)
-    };
+    let judgements = request.verdicts.criteria.judgements * comparisons;
+    let verdicts = request.verdicts.clone().shared_by(judgements);
+    let mut outcome = pair(request, archive, &request.versions, &verdicts)?;
+    if let Some(release) = release {
+        let limit = request.gate.as_ref().and_then(|gate| gate.min_effect);
+        let versions = [release, head.clone()];
+        let also = pair(request, archive, &versions, &verdicts.with_limit(limit))?;
+        outcome.also = Some(Box::new(also));
+    }
+    Ok(outcome)
+}
+
+/// Compares two versions, in each kind of metrics.
+fn pair(
+    request: &StoredRequest,
+    archive: &Archive<'_>,
+    versions: &[Version; 2],
+    verdicts: &VerdictSettings,
+) -> Result<Outcome> {
     let kinds = verdicts.kinds();
-    let (first, others) = kinds.split_first().unwrap_or((&verdicts, &[]));
-    let mut all = compared(first)?;
-    for kind in others {
-        all.add_counts(compared(kind)?);
+    let (first, others) = kinds.split_first().unwrap_or((verdicts, &[]));
+    let mut outcome = kind(request, archive, versions, first)?;
+    for other in others {
+        outcome.add_counts(kind(request, archive, versions, other)?);
     }
-    Ok(all)
+    Ok(outcome)
 }
 
-/// What is stored of some benchmarks.
-struct Stored<'s> {
-    args: &'s CompareArgs,
-    results: &'s Results<'s>,
-    benchmarks: &'s [Benchmark],
-    acceptances: &'s Acceptances<'s>,
-}
-
-impl Stored<'_> {
-    /// The comparison of two versions.
-    fn compared(&self, versions: [Version; 2], verdicts: &VerdictSettings) -> Result<Outcome> {
-        let args = self.args;
-        let (metrics, allow_different) = (verdicts.metrics.clone(), args.allow_different);
-        let options = JudgeOptions { metrics, allow_different };
-        let mut comparison =
-            Comparison::new(self.results, versions, options, verdicts, &args.given)?;
-        for benchmark in self.benchmarks {
-            comparison.add(benchmark)?;
-        }
-        let mut outcome = comparison.finish();
-        let compared = [&outcome.base, &outcome.head];
-        self.acceptances.apply(&mut outcome.rows, compared, |one| verdicts.of(one))?;
-        outcome.idle = self.acceptances.idle(&outcome.rows, compared, None)?;
-        if outcome.is_empty() {
-            let [base, head] = compared;
-            let revisions = [&*base.to_type(), &head.to_type()];
-            let measure = args.command_line().suggest("compare", &revisions, &[]);
-            let what = format!("nothing is stored of these benchmarks of {base} and {head}");
-            let hint = format!("measure them with: {measure}");
-            return Err(Failure::new(Exit::Usage, what).hint(hint));
-        }
-        Ok(outcome)
+/// Compares two versions in metrics that the same executions measured.
+fn kind(
+    request: &StoredRequest,
+    archive: &Archive<'_>,
+    versions: &[Version; 2],
+    verdicts: &VerdictSettings,
+) -> Result<Outcome> {
+    let StoredRequest { benchmarks, allow_different, .. } = request;
+    let Archive { store, acceptances, command_line, .. } = archive;
+    let results = finished(store, verdicts.counts(), benchmarks, &**command_line)?;
+    let results = results.only_for(verdicts.metrics.first());
+    results.check_metrics(&verdicts.metrics, benchmarks)?;
+    let options =
+        JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: *allow_different };
+    let mut comparison =
+        Comparison::new(&results, versions.clone(), options, verdicts, &**command_line)?;
+    for benchmark in benchmarks {
+        comparison.add(benchmark)?;
     }
-}
-
-/// The store. That there is none is a failure with commands that are like the present one; none is made.
-pub fn store<'a>(
-    project: &Project,
-    console: &'a Console,
-    given: &dyn CommandLine,
-) -> Result<Store<'a>> {
-    let path = project.store();
-    if path.exists() { Store::open(&path, console) } else { Err(nothing_stored(&path, given)) }
-}
-
-/// The results of these benchmarks in finished experiments that timed, or in those that counted. That there is none is
-/// such a failure too.
-pub fn finished<'s>(
-    store: &'s Store<'s>,
-    counts: bool,
-    benchmarks: &[Benchmark],
-    given: &dyn CommandLine,
-) -> Result<Results<'s>> {
-    let results = Results::finished_on(store, counts, benchmarks)?;
-    match (results.experiments.len(), results.unfinished) {
-        (0, 0) => Err(nothing_stored(store.path(), given)),
-        (0, unfinished) => {
-            let what = format!("no experiment has finished yet in {}", store.path().display());
-            let shown = given.suggest("show", &[], &[]);
-            Err(Failure::new(Exit::Usage, what)
-                .because(format!("unfinished: {}", count(unfinished, "experiment")))
-                .hint("rerun the interrupted command to resume")
-                .hint(format!("show what there is with: {shown}")))
-        }
-        _ => Ok(results),
+    let mut outcome = comparison.finish();
+    let compared = [&outcome.base, &outcome.head];
+    acceptances.apply(&mut outcome.rows, compared, |one| verdicts.of(one))?;
+    outcome.idle = acceptances.idle(&outcome.rows, compared, None)?;
+    if outcome.is_empty() {
+        let [base, head] = compared;
+        let revisions = [&*base.to_type(), &head.to_type()];
+        let measure = command_line.suggest("compare", &revisions, &[]);
+        let what = format!("nothing is stored of these benchmarks of {base} and {head}");
+        let hint = format!("measure them with: {measure}");
+        return Err(Failure::new(Exit::Usage, what).hint(hint));
     }
-}
-
-/// The failure of finding no results at all.
-pub fn nothing_stored(path: &Path, given: &dyn CommandLine) -> Failure {
-    let run = given.suggest("run", &[], &[]);
-    let compare = given.suggest("compare", &[], &[]);
-    Failure::new(Exit::Usage, format!("no results are stored yet in {}", path.display()))
-        .hint(format!("measure the latest commit with: {run}"))
-        .hint(format!("or compare it with the one before: {compare}"))
-}
-
-/// The stored benchmarks that a filter chooses. A store without any is such a failure as having none.
-pub fn chosen(
-    store: &Store<'_>,
-    filter: &Filter,
-    given: &dyn CommandLine,
-) -> Result<Vec<Benchmark>> {
-    let all = store.benchmarks()?;
-    if all.is_empty() { Err(nothing_stored(store.path(), given)) } else { filter.choose(all) }
-}
-
-/// The stored benchmarks that are meant.
-fn benchmarks(
-    store: &Store<'_>,
-    args: &CompareArgs,
-    given: &dyn CommandLine,
-) -> Result<Vec<Benchmark>> {
-    let experiment = &args.experiment;
-    let target = &experiment.target;
-    let filter =
-        Filter::new(&experiment.patterns, experiment.exact, &target.package, &target.bench)
-            .within(experiment.partition);
-    let mut benchmarks = chosen(store, &filter, given)?;
-    let is_meant =
-        |one: &Benchmark| !target.exclude.contains(&one.package) && filter.has_in_part(one);
-    benchmarks.retain(is_meant);
-    Ok(benchmarks)
+    Ok(outcome)
 }
 
 /// A comparison that goes on.
@@ -313,15 +265,6 @@ impl<'r> Comparison<'r> {
     }
 }
 
-/// The failure of finding results of a version, with commands that are like the present one.
-pub fn not_stored(version: &Version, given: &dyn CommandLine) -> Failure {
-    let measure = given.suggest("run", &[&version.to_type()], &[]);
-    let list = given.suggest("history", &[], &[]);
-    Failure::new(Exit::Usage, format!("no results are stored for {version}"))
-        .hint(format!("measure it with: {measure}"))
-        .hint(format!("list the stored results with: {list}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,14 +337,5 @@ mod tests {
         let outcome = compared(&store, JudgeOptions::default(), &["a"]);
         let expected = Warning::Disturbance(Disturbance::Preempted { share: 0.5 });
         assert_eq!(outcome.warnings, [expected]);
-    }
-
-    #[test]
-    fn a_store_without_results_is_told_with_what_to_measure() {
-        let directory = tempfile::tempdir().unwrap();
-        let console = Console::attach();
-        let store = Store::open(&directory.path().join("results.sqlite"), &console).unwrap();
-        let failure = chosen(&store, &Filter::default(), &GivenOptions::default()).unwrap_err();
-        assert!(failure.to_string().contains("no results are stored yet"), "{failure}");
     }
 }

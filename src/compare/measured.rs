@@ -1,0 +1,363 @@
+//! Compares two versions by measuring them, or by what was measured of them in the same way before.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Event, Outcome, Warning,
+    counts::{self, Counts},
+    earlier::Earlier,
+    explanations, release,
+    request::{Benchmarks, Request},
+    selection::{Selection, benchmarks_only_in},
+    session::Session,
+    stages::Stages,
+    suspicious_builds,
+};
+use crate::{
+    build::changed_dependencies,
+    experiment::{Begun, Builds, Counter, ListedVersion, Runner},
+    failure::Result,
+    judge::JudgedRow,
+    machine::this_machine,
+    model::{BenchTarget, Benchmark, Sameness},
+    settings::VerdictSettings,
+    stats::Verdict,
+};
+
+/// The index of the head among the two versions.
+const HEAD: usize = 1;
+
+/// Compares two versions: compiles and lists them, finds out which benchmarks execute or read something that differs,
+/// measures these and decides. If there is a release to judge the head against as well, that comparison is in the outcome.
+///
+/// Both versions stay listed in the session. Where only the plan is wanted, nothing is measured, and the outcome has what
+/// is stored.
+pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
+    let [base, head] = &request.versions;
+    let release = match &request.gate {
+        Some(gate) => release::version(session.project, gate, [base, head], session.observer)?,
+        None => None,
+    };
+    // Whatever cannot be compiled is known before anything is measured.
+    for version in [base, head].into_iter().chain(&release) {
+        session.list(version)?;
+    }
+    let comparisons: u8 = if release.is_some() { 2 } else { 1 };
+    let judgements = request.verdicts.criteria.judgements * usize::from(comparisons);
+    let verdicts = request.verdicts.clone().shared_by(judgements);
+    let budget = request.budget.map(|budget| budget / u32::from(comparisons));
+    let mut begun = Vec::new();
+    let mut outcome = session.with([base, head], |session, versions| {
+        Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
+    })?;
+    if let Some(release) = &release {
+        session.observer.compare_event(Event::AlsoAgainst(release));
+        let verdicts = verdicts.with_limit(request.gate.as_ref().and_then(|gate| gate.min_effect));
+        let also = session.with([release, head], |session, versions| {
+            Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
+        })?;
+        outcome.also = Some(Box::new(also));
+    }
+    // All experiments are finished together, so an interrupted comparison is resumed as a whole.
+    begun.iter().try_for_each(|begun| session.runner.finish(begun))?;
+    Ok(outcome)
+}
+
+/// A comparison that goes on.
+struct Comparison<'c, 's> {
+    request: &'c Request,
+    session: &'c Session<'s>,
+    /// How long all benchmarks of two versions are measured together.
+    budget: Option<Duration>,
+    /// The experiments that are still to be finished.
+    begun: &'c mut Vec<Begun>,
+}
+
+/// One kind of metrics, which the same executions measure.
+struct Part {
+    verdicts: VerdictSettings,
+    /// What is stored.
+    rows: Vec<JudgedRow>,
+    /// The benchmarks that are measured.
+    measured: Vec<Benchmark>,
+    /// Those of which it is recorded that they are not, since nothing affects them.
+    unmeasured: Vec<Benchmark>,
+    /// What counts, if they are counted.
+    counter: Option<Counter>,
+}
+
+impl Comparison<'_, '_> {
+    /// Compares two versions that are listed.
+    fn pair(
+        &mut self,
+        versions: &[ListedVersion; 2],
+        verdicts: &VerdictSettings,
+    ) -> Result<Outcome> {
+        let (request, Session { runner, observer, .. }) = (self.request, self.session);
+        let mut outcome = self.known(versions, verdicts);
+        let chosen = self.selection(versions, &mut outcome.warnings)?;
+        let mut parts = self.parts(versions, &chosen, verdicts)?;
+        self.announce(versions, &chosen, &parts);
+        if request.only_plan {
+            outcome.rows = parts.into_iter().flat_map(|part| part.rows).collect();
+            return Ok(outcome);
+        }
+        outcome.warnings.extend(changing_ids(runner, &versions[HEAD], &outcome.added)?);
+        if chosen.common.is_empty() {
+            return Ok(outcome);
+        }
+        let builds = self.link(versions, &chosen, &parts, &mut outcome.warnings)?;
+        let unmeasured = match &builds {
+            Some(builds) if request.identifies => chosen.unmeasured(builds),
+            _ => chosen.unaffected(),
+        };
+        if !chosen.measured.is_empty() {
+            self.note_conditions(versions, &chosen, verdicts, &mut outcome);
+        }
+        self.find_counters(&versions[HEAD], &mut parts)?;
+        let row = |(benchmark, sameness): &(Benchmark, Sameness)| {
+            JudgedRow::of_benchmark(benchmark, Verdict::from(*sameness))
+        };
+        let mut rows: Vec<JudgedRow> = unmeasured.iter().map(row).collect();
+        for mut part in parts {
+            rows.append(&mut part.rows);
+            if self.is_open(&part) {
+                let of_part: Vec<(Benchmark, Sameness)> = unmeasured
+                    .iter()
+                    .filter(|(one, _)| part.unmeasured.contains(one))
+                    .cloned()
+                    .collect();
+                rows.extend(self.measure(
+                    versions,
+                    part,
+                    &of_part,
+                    builds.as_ref(),
+                    &mut outcome,
+                )?);
+            }
+        }
+        for row in &mut rows {
+            row.reach = chosen.reach_of(&row.benchmark).cloned();
+        }
+        if request.explains {
+            outcome.explanations = explanations::of_changed(runner, versions, &rows, *observer)?;
+        }
+        if let Some(acceptances) = &self.session.acceptances {
+            let compared = [&versions[0].version, &versions[HEAD].version];
+            acceptances.apply(&mut rows, compared, |benchmark| verdicts.of(benchmark))?;
+            let listed = all_benchmarks(runner, &versions[HEAD]);
+            outcome.idle = acceptances.idle(&rows, compared, listed.as_deref())?;
+        }
+        rows.sort_by_key(|row| chosen.common.iter().position(|one| *one == row.benchmark));
+        outcome.rows = rows;
+        Ok(outcome)
+    }
+
+    /// What is known of two versions before anything is measured.
+    fn known(&self, versions: &[ListedVersion; 2], verdicts: &VerdictSettings) -> Outcome {
+        let [base, head] = versions;
+        let compared = [base.version.clone(), head.version.clone()];
+        let mut outcome = Outcome::new(compared, verdicts.criteria);
+        outcome.partition = self.session.runner.partition();
+        outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
+        if !self.is_about_given_ones() {
+            outcome.added = benchmarks_only_in(head, base);
+            outcome.removed = benchmarks_only_in(base, head);
+        }
+        for version in versions {
+            outcome.failed_targets.extend(version.listing.failures.iter().cloned());
+        }
+        outcome
+    }
+
+    /// Whether the request names the benchmarks: whoever made it knows of the others.
+    const fn is_about_given_ones(&self) -> bool {
+        matches!(self.request.benchmarks, Benchmarks::These(_))
+    }
+
+    fn selection(
+        &self,
+        versions: &[ListedVersion; 2],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Selection> {
+        let runner = &self.session.runner;
+        match &self.request.benchmarks {
+            Benchmarks::Affected => Selection::new(runner, versions, false, warnings),
+            Benchmarks::All => Selection::new(runner, versions, true, warnings),
+            Benchmarks::These(benchmarks) => Ok(Selection::of(benchmarks.clone())),
+        }
+    }
+
+    /// What is stored, and what is to be measured, of each kind of metrics.
+    fn parts(
+        &self,
+        versions: &[ListedVersion; 2],
+        chosen: &Selection,
+        verdicts: &VerdictSettings,
+    ) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        for verdicts in verdicts.kinds() {
+            let (mut rows, mut known) = (Vec::new(), HashSet::new());
+            if self.request.reuses {
+                let earlier = Earlier::of(&self.session.runner, versions, &verdicts)?;
+                let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
+                rows = earlier.rows(&wanted, &verdicts)?;
+                known = earlier.unmeasured()?;
+            }
+            let (unmeasured, measured): (Vec<_>, Vec<_>) =
+                chosen.common.iter().cloned().partition(|one| !chosen.measured.contains(one));
+            let is_stored = |one: &Benchmark| rows.iter().any(|row| row.benchmark == *one);
+            parts.push(Part {
+                measured: measured.into_iter().filter(|one| !is_stored(one)).collect(),
+                unmeasured: unmeasured.into_iter().filter(|one| !known.contains(one)).collect(),
+                rows,
+                verdicts,
+                counter: None,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Whether there is something to measure. What is not measured is recorded too where that is looked up later.
+    const fn is_open(&self, part: &Part) -> bool {
+        !part.measured.is_empty() || self.request.reuses && !part.unmeasured.is_empty()
+    }
+
+    fn announce(&self, versions: &[ListedVersion; 2], chosen: &Selection, parts: &[Part]) {
+        let Session { runner, observer, .. } = self.session;
+        if self.is_about_given_ones() {
+            return;
+        }
+        if self.request.reuses && !parts.iter().any(|part| self.is_open(part)) {
+            observer.compare_event(Event::AlreadyMeasured);
+            return;
+        }
+        let not_measured = parts.iter().map(|part| part.unmeasured.len()).max().unwrap_or_default();
+        observer.compare_event(Event::Unaffected { not_measured, of: chosen.common.len() });
+        if let Some(timed) = parts.iter().find(|part| part.verdicts.times()) {
+            let outline = runner.outline(versions, &timed.measured);
+            let confirms = timed.verdicts.criteria.confirm;
+            observer.compare_event(Event::Planned { outline: &outline, confirms });
+        }
+        if self.request.only_plan && chosen.common.is_empty() {
+            observer.compare_event(Event::Warning("there is no benchmark in both versions"));
+        }
+    }
+
+    /// Links the first builds of what is timed, and of what may be the same machine code, and warns where some are the
+    /// same. Of what is only counted, each counter links its own.
+    fn link(
+        &self,
+        versions: &[ListedVersion; 2],
+        chosen: &Selection,
+        parts: &[Part],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Option<Builds>> {
+        let runner = &self.session.runner;
+        let timed = parts.iter().find(|part| part.verdicts.times());
+        let linked = match timed.filter(|part| self.is_open(part)) {
+            _ if self.request.identifies => chosen.linked(),
+            Some(timed) => timed.measured.clone(),
+            None => return Ok(None),
+        };
+        let seeds = match timed {
+            Some(_) => runner.first_look(versions, &linked),
+            None => runner.counted_seeds(1),
+        };
+        let builds = runner.link(versions, &linked, seeds)?;
+        warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        Ok(Some(builds))
+    }
+
+    /// How benchmarks are measured.
+    fn note_conditions(
+        &self,
+        versions: &[ListedVersion; 2],
+        chosen: &Selection,
+        verdicts: &VerdictSettings,
+        outcome: &mut Outcome,
+    ) {
+        let Session { project, runner, idle, .. } = self.session;
+        // What another program does is not in the functions of a bench target.
+        let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
+        outcome.functions = chosen.functions_that_are_told(runs_itself);
+        outcome.machine = Some(this_machine());
+        outcome.explainable = explanations::possible(&versions[HEAD], &chosen.measured);
+        if verdicts.times() {
+            outcome.add_disturbances(idle.iter().cloned());
+            outcome.machine_state.clone_from(&runner.machine_state);
+            outcome.dimensions = Some(runner.outline(versions, &chosen.measured).dimensions);
+        }
+    }
+
+    /// Finds what counts, so that what is missing is known before anything is timed.
+    fn find_counters(&self, head: &ListedVersion, parts: &mut [Part]) -> Result<()> {
+        let Session { runner, observer, .. } = self.session;
+        let is_alone = parts.len() == 1;
+        for part in parts {
+            if part.verdicts.counts() && self.is_open(part) {
+                part.counter = counts::counter(runner, head, &part.verdicts, is_alone, *observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what is not stored, and decides.
+    fn measure(
+        &mut self,
+        versions: &[ListedVersion; 2],
+        part: Part,
+        unmeasured: &[(Benchmark, Sameness)],
+        builds: Option<&Builds>,
+        outcome: &mut Outcome,
+    ) -> Result<Vec<JudgedRow>> {
+        let Session { runner, observer, .. } = self.session;
+        let (verdicts, measured, observer) = (&part.verdicts, &*part.measured, *observer);
+        let start = Instant::now();
+        let (experiment, rows) = match (builds, part.counter) {
+            (_, Some(counter)) => {
+                Counts { runner, counter, versions, measured, unmeasured, verdicts, observer }
+                    .measure()?
+            }
+            (Some(builds), None) if verdicts.times() => {
+                let (patience, budget) = (self.request.patience, self.budget);
+                Stages {
+                    runner,
+                    versions,
+                    measured,
+                    unmeasured,
+                    verdicts,
+                    patience,
+                    budget,
+                    observer,
+                }
+                .measure(builds, outcome)?
+            }
+            // It cannot be counted, as a warning has said.
+            _ => return Ok(Vec::new()),
+        };
+        self.begun.push(experiment);
+        *outcome.spent.get_or_insert_default() += start.elapsed();
+        Ok(rows)
+    }
+}
+
+/// All benchmarks of a version, unless only some were asked for or could be listed.
+fn all_benchmarks(runner: &Runner<'_>, version: &ListedVersion) -> Option<Vec<Benchmark>> {
+    let is_all = runner.means_all() && version.listing.failures.is_empty();
+    is_all.then(|| version.benchmarks())
+}
+
+/// A warning where benchmarks that only the head has are called anew each time that they are listed.
+fn changing_ids(
+    runner: &Runner<'_>,
+    head: &ListedVersion,
+    added: &[Benchmark],
+) -> Result<Option<Warning>> {
+    let changing = runner.with_changing_ids(head, added)?;
+    let ids: Vec<String> = changing.into_iter().map(|benchmark| benchmark.name.id).collect();
+    Ok((!ids.is_empty()).then_some(Warning::ChangingIds { ids }))
+}
