@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{
@@ -10,17 +10,15 @@ use super::{
     versions::{Versions, why_missing},
 };
 use crate::{
-    compare::{Counts, Earlier, Outcome, Selection, Stages, Warning, common_benchmarks, counts},
-    experiment::ListedVersion,
+    compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
     failure::{Failure, Result},
     judge::JudgedRow,
-    model::{Benchmark, Metric, Sameness},
+    model::{Benchmark, Metric, Version},
     reach::Reach,
     report::{
         find::CONFIDENCE,
         quantity::{changed_within, count},
     },
-    settings::{Patience, VerdictSettings},
     source::Line,
     stats::{
         Verdict,
@@ -59,6 +57,17 @@ impl Effort {
             warning.add_to(&mut self.warnings);
         }
     }
+
+    /// Counts a comparison.
+    fn count(&mut self, spent: Option<Duration>) {
+        match spent {
+            Some(spent) => {
+                self.measured += 1;
+                self.spent += spent;
+            }
+            None => self.stored += 1,
+        }
+    }
 }
 
 /// Why there is no answer.
@@ -76,9 +85,9 @@ impl From<Failure> for Stop {
 }
 
 /// The comparisons of the versions of a line.
-pub struct Comparisons<'c> {
+pub struct Comparisons<'c, 's> {
     pub(super) finder: &'c Finder<'c>,
-    pub(super) versions: &'c Versions<'c>,
+    pub(super) versions: &'c mut Versions<'s>,
     pub(super) line: &'c Line,
     pub(super) subjects: &'c [Subject],
     pub(super) effort: &'c mut Effort,
@@ -90,25 +99,20 @@ pub struct Comparisons<'c> {
     pub(super) metrics: HashMap<usize, Metric>,
 }
 
-impl Oracle for Comparisons<'_> {
+impl Oracle for Comparisons<'_, '_> {
     type Error = Stop;
 
     fn look(&mut self, pair: Pair, subjects: &[usize]) -> Result<Vec<Known>, Stop> {
-        let versions = pair.map(|commit| self.line.version(commit));
+        let line = self.line;
+        let versions = pair.map(|commit| line.version(commit));
         if versions[0].tree == versions[1].tree {
             return Ok(vec![Known::Same; subjects.len()]);
         }
-        let looked = self.versions.with(versions, |versions| self.look_at(versions, subjects));
-        let looked = match looked? {
-            Ok((looked, warnings)) => {
-                self.effort.warn(warnings);
-                looked
-            }
-            Err((place, reason)) => {
-                self.lacking.insert((pair[place], None), reason);
-                return Ok(vec![Known::Lacks(pair[place]); subjects.len()]);
-            }
-        };
+        if let Some((place, reason)) = self.versions.prepare_pair(versions)? {
+            self.lacking.insert((pair[place], None), reason);
+            return Ok(vec![Known::Lacks(pair[place]); subjects.len()]);
+        }
+        let looked = self.look_at(versions, subjects)?;
         let known = subjects.iter().zip(looked).map(|(subject, looked)| match looked {
             Looked::Lacking { place, reason } => {
                 self.lacking.insert((pair[place], Some(*subject)), reason);
@@ -127,28 +131,27 @@ impl Oracle for Comparisons<'_> {
         self.require_time()?;
         self.announce(pair, subjects.len());
         let rate = subjects.iter().map(|(_, rate)| *rate).fold(1.0, f64::min);
-        let verdicts = self.finder.verdicts.within(rate);
         let line = self.line;
-        let pair_of_versions = pair.map(|commit| line.version(commit));
-        let mut benchmarks: Vec<&Benchmark> = Vec::new();
+        let versions = pair.map(|commit| line.version(commit));
+        if let Some((place, reason)) = self.versions.prepare_pair(versions)? {
+            self.lacking.insert((pair[place], None), reason);
+            return Ok(vec![Answer::Lacks(pair[place]); subjects.len()]);
+        }
+        let mut benchmarks: Vec<Benchmark> = Vec::new();
         for (subject, _) in subjects {
             let benchmark = &self.subjects[*subject].benchmark;
-            if !benchmarks.contains(&benchmark) {
-                benchmarks.push(benchmark);
+            if !benchmarks.contains(benchmark) {
+                benchmarks.push(benchmark.clone());
             }
         }
-        let effort = &mut *self.effort;
-        let finder = self.finder;
-        let rows = self.versions.with(pair_of_versions, |versions| {
-            rows(finder, versions, &benchmarks, &verdicts, effort)
-        })?;
-        let rows = match rows {
-            Ok(rows) => rows,
-            Err((place, reason)) => {
-                self.lacking.insert((pair[place], None), reason);
-                return Ok(vec![Answer::Lacks(pair[place]); subjects.len()]);
-            }
+        let request = Request {
+            benchmarks: Benchmarks::These(benchmarks),
+            reuses: true,
+            ..Request::new(versions.map(Version::clone), self.finder.verdicts.within(rate))
         };
+        let Outcome { rows, warnings, spent, .. } = compare(&request, &mut self.versions.session)?;
+        self.effort.count(spent);
+        self.effort.warn(warnings);
         Ok(subjects.iter().map(|(subject, _)| self.answer(pair, *subject, &rows)).collect())
     }
 }
@@ -159,30 +162,28 @@ enum Looked {
     Reach(Reach),
 }
 
-impl Comparisons<'_> {
-    fn look_at(
-        &self,
-        versions: &[ListedVersion; 2],
-        subjects: &[usize],
-    ) -> Result<(Vec<Looked>, Vec<Warning>)> {
+impl Comparisons<'_, '_> {
+    /// What of the differences between two versions subjects reach.
+    fn look_at(&mut self, versions: [&Version; 2], subjects: &[usize]) -> Result<Vec<Looked>> {
         let benchmark = |subject: &usize| &self.subjects[*subject].benchmark;
-        let mut common = common_benchmarks(versions);
-        common.retain(|one| subjects.iter().any(|subject| benchmark(subject) == one));
-        let mut warnings = Vec::new();
-        let runner = self.finder.runner;
-        let chosen = Selection::among(runner, versions, common, false, &mut warnings)?;
-        let looked = subjects.iter().map(|subject| {
-            let wanted = benchmark(subject);
-            chosen.reach_of(wanted).map_or_else(
-                || {
-                    let has_it = versions[0].benchmarks().contains(wanted);
-                    let place = usize::from(has_it);
-                    Looked::Lacking { place, reason: why_missing(&versions[place], wanted) }
-                },
-                |reach| Looked::Reach(reach.clone()),
-            )
-        });
-        Ok((looked.collect(), warnings))
+        let warnings = &mut self.effort.warnings;
+        self.versions.session.with(versions, |session, versions| {
+            let mut common = common_benchmarks(versions);
+            common.retain(|one| subjects.iter().any(|subject| benchmark(subject) == one));
+            let chosen = Selection::among(&session.runner, versions, common, false, warnings)?;
+            let looked = subjects.iter().map(|subject| {
+                let wanted = benchmark(subject);
+                chosen.reach_of(wanted).map_or_else(
+                    || {
+                        let has_it = versions[0].benchmarks().contains(wanted);
+                        let place = usize::from(has_it);
+                        Looked::Lacking { place, reason: why_missing(&versions[place], wanted) }
+                    },
+                    |reach| Looked::Reach(reach.clone()),
+                )
+            });
+            Ok(looked.collect())
+        })
     }
 
     /// Whether there is time for another comparison. One that has begun is finished, so that it is stored as a
@@ -281,56 +282,4 @@ fn measured(row: &JudgedRow) -> Result<Measured, String> {
         freedom: comparison.freedom,
     };
     Ok(Measured { estimate, finding })
-}
-
-/// The rows of benchmarks in two versions: stored ones, and measured ones of what is not stored.
-fn rows(
-    finder: &Finder<'_>,
-    versions: &[ListedVersion; 2],
-    benchmarks: &[&Benchmark],
-    verdicts: &VerdictSettings,
-    effort: &mut Effort,
-) -> Result<Vec<JudgedRow>> {
-    let mut rows = Earlier::of(finder.runner, versions, verdicts)?.rows(benchmarks, verdicts)?;
-    let is_stored = |benchmark: &Benchmark| rows.iter().any(|row| row.benchmark == *benchmark);
-    let missing: Vec<Benchmark> =
-        benchmarks.iter().filter(|one| !is_stored(one)).map(|one| (*one).clone()).collect();
-    if missing.is_empty() {
-        effort.stored += 1;
-        return Ok(rows);
-    }
-    effort.measured += 1;
-    let compared = versions.each_ref().map(|version| version.version.clone());
-    let mut outcome = Outcome::new(compared, verdicts.criteria);
-    let runner = finder.runner;
-    let unmeasured: &[(Benchmark, Sameness)] = &[];
-    if verdicts.counts_only()
-        && let Some(counter) =
-            counts::counter(runner, &versions[1], verdicts, true, finder.console)?
-    {
-        let begun = Instant::now();
-        let (measured, observer) = (missing.as_slice(), finder.console);
-        let counts = Counts { runner, counter, versions, measured, unmeasured, verdicts, observer };
-        let (experiment, counted) = counts.measure()?;
-        runner.finish(&experiment)?;
-        rows.extend(counted);
-        effort.spent += begun.elapsed();
-        return Ok(rows);
-    }
-    let stages = Stages {
-        runner,
-        versions,
-        measured: &missing,
-        unmeasured,
-        verdicts,
-        patience: Patience::Usual,
-        budget: None,
-        observer: finder.console,
-    };
-    let builds = stages.link(&mut outcome)?;
-    let begun = Instant::now();
-    rows.extend(stages.measure_and_finish(&builds, &mut outcome)?);
-    effort.spent += begun.elapsed();
-    effort.warn(outcome.warnings);
-    Ok(rows)
 }

@@ -15,7 +15,7 @@ impl Finder<'_> {
         searched: &mut SearchedLine,
         alpha: f64,
         depth: usize,
-        (versions, effort): (&Versions<'_>, &mut Effort),
+        (versions, effort): (&mut Versions<'_>, &mut Effort),
     ) -> Result<()> {
         let mut merges: Vec<(Version, Vec<Benchmark>)> = Vec::new();
         for one in &searched.benchmarks {
@@ -54,7 +54,7 @@ impl Finder<'_> {
         benchmarks: &[Benchmark],
         alpha: f64,
         depth: usize,
-        (versions, effort): (&Versions<'_>, &mut Effort),
+        (versions, effort): (&mut Versions<'_>, &mut Effort),
     ) -> Result<Merged> {
         let mut skipped = Vec::new();
         let mut skip = |version: Version, reason| {

@@ -19,7 +19,7 @@ use self::{
 use super::{output::Output, project_of};
 use crate::{
     cli::FindArgs,
-    compare::{Warning, benchmarks_only_in, common_benchmarks},
+    compare::{Session, Warning, benchmarks_only_in, common_benchmarks},
     console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
     failure::{Exit, Failure, Result},
@@ -36,7 +36,6 @@ use crate::{
         quantity::count,
     },
     settings::{Patience, Purpose, VerdictSettings},
-    shell::CommandLine,
     source::{Line, LineCommit, range_ends},
     stats::{
         Change,
@@ -79,15 +78,13 @@ pub fn run(args: &FindArgs) -> Result<Exit> {
     // Before rbench itself keeps the machine busy.
     let idle = MachineState::now();
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
-    let finder = Finder {
-        project: &project,
-        runner: &runner,
-        verdicts: &verdicts,
-        budget: args.budget,
-        command_line: Rc::new(args.given.without(&["budget"])),
-        console: &console,
-    };
-    let report = finder.find(&args.range, &line, None, &idle);
+    let command_line = Rc::new(args.given.without(&["budget"]));
+    let mut versions =
+        Versions::new(Session::new(&project, runner, &console, command_line), &console)?;
+    let finder =
+        Finder { project: &project, verdicts: &verdicts, budget: args.budget, console: &console };
+    let report = finder.find(&args.range, &line, &idle, &mut versions);
+    let runner = &versions.session.runner;
     runner.prune(start);
     let report = report.map_err(|failure| runner.with_what_is_kept(failure))?;
     output.write(&report)?;
@@ -110,32 +107,27 @@ fn announce(line: &Line, console: &Console) {
 pub struct Finder<'f> {
     /// The user's repository.
     pub project: &'f Project,
-    /// What measures.
-    pub runner: &'f Runner<'f>,
     /// How benchmarks are judged. The whole search keeps the false-alarm rate.
     pub verdicts: &'f VerdictSettings,
     /// After how long measuring in all no further comparison begins, if that is limited.
     pub budget: Option<Duration>,
-    /// What writes the commands that are advised.
-    pub command_line: Rc<dyn CommandLine>,
     /// Where progress is told.
     pub console: &'f Console,
 }
 
 impl Finder<'_> {
-    /// Finds the commits of a line that changed benchmarks: of all that the runner's filter means, or only of these.
-    pub fn find(
+    /// Finds the commits of a line that changed benchmarks.
+    fn find(
         &self,
         range: &str,
         line: &Line,
-        only: Option<&[Benchmark]>,
         idle: &MachineState,
+        versions: &mut Versions<'_>,
     ) -> Result<FindReport> {
-        let versions = Versions::new(self)?;
         let mut effort = Effort::default();
         let criteria = self.verdicts.criteria;
         let alpha = criteria.false_alarm_rate;
-        let searched = self.line(line, only, alpha, 0, (&versions, &mut effort))?;
+        let searched = self.line(line, None, alpha, 0, (versions, &mut effort))?;
         let mut warnings = Vec::new();
         let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
         for warning in idle.chain(effort.warnings) {
@@ -150,7 +142,7 @@ impl Finder<'_> {
             stored: effort.stored,
             stopped: effort.stopped,
             warnings,
-            command_line: self.command_line.clone(),
+            command_line: versions.session.command_line.clone(),
         })
     }
 
@@ -163,12 +155,12 @@ impl Finder<'_> {
         only: Option<&[Benchmark]>,
         alpha: f64,
         depth: usize,
-        (versions, effort): (&Versions<'_>, &mut Effort),
+        (versions, effort): (&mut Versions<'_>, &mut Effort),
     ) -> Result<SearchedLine> {
         let commits = line.commits.len();
         let ends = [line.version(0), line.version(commits)];
         for end in ends {
-            versions.require(end).map_err(|failure| at_end(failure, end))?;
+            versions.session.list(end).map_err(|failure| at_end(failure, end))?;
         }
         let mut searched = SearchedLine {
             base: ends[0].clone(),
@@ -185,7 +177,7 @@ impl Finder<'_> {
         let mut benchmarks = if ends[0].tree == ends[1].tree {
             versions.benchmarks(ends[0])
         } else {
-            let common = versions.with(ends, |versions| {
+            versions.session.with(ends, |_, versions| {
                 let [base, head] = versions;
                 searched.added = benchmarks_only_in(head, base);
                 searched.removed = benchmarks_only_in(base, head);
@@ -193,8 +185,7 @@ impl Finder<'_> {
                     searched.failed_targets.extend(version.listing.failures.iter().cloned());
                 }
                 Ok(common_benchmarks(versions))
-            })?;
-            common.unwrap_or_default()
+            })?
         };
         for some in [&mut benchmarks, &mut searched.added, &mut searched.removed] {
             some.retain(is_meant);
@@ -269,7 +260,7 @@ fn change(estimate: Estimate) -> Change {
     Change { estimate: estimate.relative(), low, high }
 }
 
-impl Comparisons<'_> {
+impl Comparisons<'_, '_> {
     /// What came of a subject.
     fn searched(&mut self, index: usize, search: &Search) -> Result<SearchedBenchmark> {
         let Ok(conclusion) = search.conclusion() else {

@@ -1,86 +1,68 @@
 //! The versions of a search: each is compiled and listed once.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::collections::HashMap;
 
-use super::Finder;
 use crate::{
-    compare::{Before, passed_over},
+    compare::{Before, Session, passed_over},
+    console::Console,
     experiment::ListedVersion,
     failure::{Exit, Failure, Result},
     model::{Benchmark, Version},
 };
 
-/// What is known of versions, by their trees.
-pub struct Versions<'f> {
-    finder: &'f Finder<'f>,
+/// What compares versions, and why some of them cannot be compared.
+pub struct Versions<'s> {
+    /// What compares them.
+    pub session: Session<'s>,
     before: Before,
-    listed: RefCell<HashMap<String, ListedVersion>>,
-    /// Why there are no benchmarks of a version.
-    lacking: RefCell<HashMap<String, String>>,
+    /// Why there are no benchmarks of a version, by its tree.
+    lacking: HashMap<String, String>,
+    console: &'s Console,
 }
 
-impl<'f> Versions<'f> {
+impl<'s> Versions<'s> {
     /// None yet.
-    pub fn new(finder: &'f Finder<'f>) -> Result<Self> {
-        let before = Before::read(finder.runner)?;
-        Ok(Self { finder, before, listed: RefCell::default(), lacking: RefCell::default() })
+    pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
+        let before = Before::read(&session.runner)?;
+        Ok(Self { session, before, lacking: HashMap::new(), console })
     }
 
-    /// Compiles and lists two versions, and lets `work` use them. If one cannot be built, or has nothing of what is
-    /// wanted, its place among the two and the reason.
-    pub fn with<T>(
-        &self,
-        pair: [&Version; 2],
-        work: impl FnOnce(&[ListedVersion; 2]) -> Result<T>,
-    ) -> Result<std::result::Result<T, (usize, String)>> {
+    /// Compiles and lists two versions. If one cannot be built, or has nothing of what is wanted, its place among the two
+    /// and the reason.
+    pub fn prepare_pair(&mut self, pair: [&Version; 2]) -> Result<Option<(usize, String)>> {
         for (place, version) in pair.into_iter().enumerate() {
             if let Some(reason) = self.prepare(version)? {
-                return Ok(Err((place, reason)));
+                return Ok(Some((place, reason)));
             }
         }
-        let [base, head] = pair;
-        let (Some(of_base), Some(of_head)) = (self.take(base), self.take(head)) else {
-            // Both are the same files: these do not differ.
-            let reason = "it has the same files".to_owned();
-            return Ok(Err((1, reason)));
-        };
-        let versions = [of_base, of_head];
-        let done = work(&versions);
-        for version in versions {
-            let tree = version.version.tree.clone();
-            self.listed.borrow_mut().insert(tree, version);
-        }
-        done.map(Ok)
+        Ok(None)
     }
 
     /// Compiles and lists a version, unless that was done; why it cannot be compared, if it cannot. What could not be
     /// compiled before, also by an earlier search, is not compiled again.
-    pub fn prepare(&self, version: &Version) -> Result<Option<String>> {
-        if self.listed.borrow().contains_key(&version.tree) {
+    pub fn prepare(&mut self, version: &Version) -> Result<Option<String>> {
+        if self.session.listed(version).is_some() {
             return Ok(None);
         }
-        if let Some(reason) = self.lacking.borrow().get(&version.tree) {
+        if let Some(reason) = self.lacking.get(&version.tree) {
             return Ok(Some(reason.clone()));
         }
         let reason = match self.known_failure(version) {
             Some(known) => known,
-            None => match self.finder.runner.list(version.clone()) {
-                Ok(listed) => {
-                    self.listed.borrow_mut().insert(version.tree.clone(), listed);
-                    return Ok(None);
-                }
+            None => match self.session.list(version).map(drop) {
+                Ok(()) => return Ok(None),
                 Err(failure) => self.reason(version, failure)?,
             },
         };
-        self.lacking.borrow_mut().insert(version.tree.clone(), reason.clone());
+        self.lacking.insert(version.tree.clone(), reason.clone());
         Ok(Some(reason))
     }
 
     /// Why a version could not be compiled before, which is told with the command that tries it again.
     fn known_failure(&self, version: &Version) -> Option<String> {
-        let Finder { runner, command_line, console, .. } = self.finder;
+        let Session { runner, command_line, .. } = &self.session;
         let known = self.before.why_unbuildable(version, || runner.compiler(version))?;
-        console.line(&passed_over(version, &**command_line));
+        self.console.line(&passed_over(version, &**command_line));
         known.lines().next().map(str::to_owned)
     }
 
@@ -88,31 +70,16 @@ impl<'f> Versions<'f> {
     /// the rest.
     fn reason(&self, version: &Version, failure: Failure) -> Result<String> {
         match failure.exit() {
-            Exit::Build => self.finder.runner.record_unbuildable(version, &failure)?,
+            Exit::Build => self.session.runner.record_unbuildable(version, &failure)?,
             Exit::Usage => {}
             _ => return Err(failure),
         }
         Ok(failure.what().to_owned())
     }
 
-    fn take(&self, version: &Version) -> Option<ListedVersion> {
-        self.listed.borrow_mut().remove(&version.tree)
-    }
-
     /// The benchmarks of a version that is listed.
     pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
-        let listed = self.listed.borrow();
-        listed.get(&version.tree).map(ListedVersion::benchmarks).unwrap_or_default()
-    }
-
-    /// Compiles and lists a version, which must be possible: a failure otherwise.
-    pub fn require(&self, version: &Version) -> Result<()> {
-        if self.listed.borrow().contains_key(&version.tree) {
-            return Ok(());
-        }
-        let listed = self.finder.runner.list(version.clone())?;
-        self.listed.borrow_mut().insert(version.tree.clone(), listed);
-        Ok(())
+        self.session.listed(version).map(ListedVersion::benchmarks).unwrap_or_default()
     }
 }
 
