@@ -1,11 +1,11 @@
 //! Counts what two versions execute or allocate, and judges that: first in one layout, what differs there in three, and what
 //! varies within a version in enough that ranges rarely lie apart by chance.
 
-use super::{Event, Observer};
+use super::{Event, Observer, judged::judged};
 use crate::{
     experiment::{Begun, Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner},
     failure::{Exit, Result},
-    judge::{Judge, JudgeOptions, JudgedRow, JudgedStage, Relation, Results, VersionRef},
+    judge::{JudgedRow, JudgedStage, Results, VersionRef},
     model::{Benchmark, Metric, Sameness, Stage},
     settings::VerdictSettings,
     stats::{Summary, counts_needed, times_counted, varies},
@@ -24,7 +24,7 @@ pub struct Counts<'e> {
     pub measured: &'e [Benchmark],
     /// Those that are not, and why.
     pub unmeasured: &'e [(Benchmark, Sameness)],
-    /// How they are judged.
+    /// How they are judged: in metrics that are counted.
     pub verdicts: &'e VerdictSettings,
     /// Whom progress is reported to.
     pub observer: &'e dyn Observer,
@@ -32,7 +32,7 @@ pub struct Counts<'e> {
 
 /// What counts a version, and the one that it is compared with, in the metrics that are judged. What cannot be counted is left
 /// out where something else is judged, and told.
-pub fn counters(
+fn counters(
     runner: &Runner<'_>,
     head: &ListedVersion,
     verdicts: &VerdictSettings,
@@ -73,7 +73,7 @@ pub fn counter(
 impl Counts<'_> {
     /// Counts all benchmarks and judges them. The experiment is still to be finished.
     pub fn measure(&self) -> Result<(Begun, Vec<JudgedRow>)> {
-        let Self { runner, versions, measured, .. } = *self;
+        let Self { runner, versions, measured, verdicts, .. } = *self;
         let builds = self.link(measured, 1)?;
         let mut begun = runner.begin_counting(&self.counter, versions, measured, &builds)?;
         self.observer.compare_event(Event::Begun(&begun));
@@ -81,7 +81,7 @@ impl Counts<'_> {
             runner.store.record_unmeasured(begun.id, benchmark, *sameness)?;
         }
         runner.count(&begun, &self.counter, versions, &builds, measured)?;
-        let mut rows = self.judged(begun.id, measured)?;
+        let mut rows = judged(runner, verdicts, begun.id, measured)?;
         let differing = differing(&rows);
         if differing.is_empty() {
             return Ok((begun, rows));
@@ -93,13 +93,13 @@ impl Counts<'_> {
             layouts: COUNTED_LAYOUTS,
         });
         self.count_in(&mut begun, &differing, COUNTED_LAYOUTS)?;
-        rows = self.judged(begun.id, measured)?;
+        rows = judged(runner, verdicts, begun.id, measured)?;
         let varying = varying(&rows);
         if !varying.is_empty() {
             let layouts = counts_needed(of * self.counter.metrics().len());
             self.observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             self.count_in(&mut begun, &varying, layouts)?;
-            rows = self.judged(begun.id, measured)?;
+            rows = judged(runner, verdicts, begun.id, measured)?;
         }
         Ok((begun, rows))
     }
@@ -112,14 +112,6 @@ impl Counts<'_> {
 
     fn link(&self, benchmarks: &[Benchmark], layouts: usize) -> Result<Builds> {
         self.runner.link(self.versions, benchmarks, self.runner.counted_seeds(layouts))
-    }
-
-    /// What the experiment says of these benchmarks by now.
-    fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
-        let counted = self.counter.metrics();
-        let mut verdicts = self.verdicts.clone();
-        verdicts.metrics.retain(|metric| counted.contains(metric));
-        judged(self.runner, &verdicts, id, benchmarks)
     }
 }
 
@@ -154,7 +146,7 @@ fn benchmarks_of(rows: &[JudgedRow], holds: impl Fn(&JudgedStage) -> bool) -> Ve
 }
 
 /// Counts benchmarks of one version in three layouts, and those whose counts vary in more.
-pub fn of_version(
+pub fn count_version(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
     benchmarks: &[Benchmark],
@@ -203,26 +195,6 @@ fn varying_in_version(
         }
     }
     Ok(varying)
-}
-
-/// What an experiment that counted two versions says of these benchmarks.
-pub fn judged(
-    runner: &Runner<'_>,
-    verdicts: &VerdictSettings,
-    id: ExperimentId,
-    benchmarks: &[Benchmark],
-) -> Result<Vec<JudgedRow>> {
-    let results = Results::of_experiment(&runner.store, id)?;
-    let options = JudgeOptions { metrics: verdicts.only(true).metrics, allow_different: false };
-    let judge = Judge::new(&results, options);
-    let place = |version| VersionRef { experiment: 0, version };
-    let relation = Relation::SameExperiment([place(0), place(1)]);
-    let mut rows = Vec::new();
-    for benchmark in benchmarks {
-        let of_benchmark = results.of_benchmark(benchmark, [0])?;
-        rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

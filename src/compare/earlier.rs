@@ -41,7 +41,7 @@ impl<'r> Earlier<'r> {
     /// What a budget left without fresh builds is not taken: it is measured again.
     pub fn rows(
         &self,
-        benchmarks: &[&Benchmark],
+        benchmarks: &[Benchmark],
         verdicts: &VerdictSettings,
     ) -> Result<Vec<JudgedRow>> {
         let options = JudgeOptions { metrics: verdicts.metrics.clone(), allow_different: false };

@@ -203,8 +203,7 @@ impl Comparison<'_, '_> {
             let (mut rows, mut known) = (Vec::new(), HashSet::new());
             if self.request.reuses {
                 let earlier = Earlier::of(&self.session.runner, versions, &verdicts)?;
-                let wanted: Vec<&Benchmark> = chosen.measured.iter().collect();
-                rows = earlier.rows(&wanted, &verdicts)?;
+                rows = earlier.rows(&chosen.measured, &verdicts)?;
                 known = earlier.unmeasured()?;
             }
             let (unmeasured, measured): (Vec<_>, Vec<_>) =

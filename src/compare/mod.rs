@@ -1,28 +1,32 @@
 //! The main job: compares two versions, by measuring them or by what is stored.
+//!
+//! [`compare`] finds out which benchmarks of two versions execute or read something that differs, measures these stage by
+//! stage, and decides; [`compare_stored`] decides by stored results. Both are asked by plain values, and answer with an
+//! [`Outcome`].
 
 mod accepted;
 pub mod archive;
 mod budget;
-pub mod counts;
+mod counts;
 mod earlier;
 mod event;
-pub mod explanations;
+mod explanations;
 mod functions;
+mod judged;
 mod measured;
 mod outcome;
-pub mod release;
+mod release;
 mod request;
 mod selection;
 mod session;
 mod stages;
 mod stored;
-pub mod suspicious_builds;
+mod suspicious_builds;
 mod unbuildable;
 mod warning;
 
 pub use accepted::Acceptances;
-pub use counts::Counts;
-pub use earlier::Earlier;
+pub use counts::count_version;
 pub use event::{Event, Observer};
 pub use explanations::{ExplainedBenchmark, explain};
 pub use functions::Functions;
@@ -31,7 +35,6 @@ pub use outcome::{ComparedExperiment, Outcome};
 pub use request::{Benchmarks, Request};
 pub use selection::{Selection, benchmarks_only_in, common_benchmarks};
 pub use session::Session;
-pub use stages::Stages;
 pub use stored::{Archive, StoredRequest, compare_stored};
 pub use unbuildable::{Before, passed_over};
 pub use warning::Warning;

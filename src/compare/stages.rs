@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use tracing::{debug, info_span};
+use tracing::debug;
 
-use super::{Event, Observer, Outcome, budget::Budget, suspicious_builds};
+use super::{Event, Observer, Outcome, budget::Budget, judged::judged, suspicious_builds};
 use crate::{
     experiment::{Begun, Builds, ListedVersion, Runner},
     failure::Result,
-    judge::{Judge, JudgeOptions, JudgedRow, Progress, Relation, Results, VersionRef},
+    judge::{JudgedRow, Progress},
     machine::{
         disturbance::Disturbance,
         state::{self, MachineState},
@@ -29,7 +29,7 @@ pub struct Stages<'e> {
     pub measured: &'e [Benchmark],
     /// Those that are not, and why.
     pub unmeasured: &'e [(Benchmark, Sameness)],
-    /// How they are judged.
+    /// How they are judged: in metrics that are timed.
     pub verdicts: &'e VerdictSettings,
     /// How long a benchmark is measured that is not decided.
     pub patience: Patience,
@@ -99,30 +99,11 @@ impl Stages<'_> {
             undecided.extend(self.still_undecided(&begun, block)?);
         }
         outcome.add_disturbances(self.preempted(begun.id)?);
-        let rows = self.judged(begun.id, measured)?;
+        let rows = judged(runner, self.verdicts, begun.id, measured)?;
         for JudgedRow { benchmark, metric, verdict, .. } in &rows {
             debug!(?metric, "{benchmark}: {verdict:?}");
         }
         Ok((begun, rows))
-    }
-
-    /// Links the first builds of the benchmarks that are measured, and warns where some are the same.
-    pub fn link(&self, outcome: &mut Outcome) -> Result<Builds> {
-        let Self { runner, versions, measured, .. } = *self;
-        let builds = runner.link(versions, measured, runner.first_look(versions, measured))?;
-        outcome.warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
-        Ok(builds)
-    }
-
-    /// Measures as [`measure`](Self::measure) does, and finishes the experiment.
-    pub fn measure_and_finish(
-        &self,
-        builds: &Builds,
-        outcome: &mut Outcome,
-    ) -> Result<Vec<JudgedRow>> {
-        let (begun, rows) = self.measure(builds, outcome)?;
-        self.runner.finish(&begun)?;
-        Ok(rows)
     }
 
     /// Measures some builds of some benchmarks.
@@ -194,7 +175,7 @@ impl Stages<'_> {
         if block.stage == Stage::Second {
             return Ok(Vec::new());
         }
-        let rows = self.judged(begun.id, &block.benchmarks)?;
+        let rows = judged(self.runner, self.verdicts, begun.id, &block.benchmarks)?;
         let mut progress: BTreeMap<&Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
@@ -233,24 +214,6 @@ impl Stages<'_> {
             resources.extend(rows.filter_map(|row| Some(row.outcome.ok()?.resources)));
         }
         Ok(state::preempted(&resources))
-    }
-
-    /// What the experiment says of these benchmarks by now.
-    fn judged(&self, id: ExperimentId, benchmarks: &[Benchmark]) -> Result<Vec<JudgedRow>> {
-        let Self { runner, verdicts, .. } = *self;
-        let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
-        let results = Results::of_experiment(&runner.store, id)?;
-        let options =
-            JudgeOptions { metrics: verdicts.only(false).metrics, allow_different: false };
-        let judge = Judge::new(&results, options);
-        let place = |version| VersionRef { experiment: 0, version };
-        let relation = Relation::SameExperiment([place(0), place(1)]);
-        let mut rows = Vec::new();
-        for benchmark in benchmarks {
-            let of_benchmark = results.of_benchmark(benchmark, [0])?;
-            rows.extend(judge.rows(&of_benchmark, &relation, &verdicts.of(benchmark))?);
-        }
-        Ok(rows)
     }
 }
 

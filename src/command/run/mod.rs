@@ -8,7 +8,7 @@ mod range;
 use super::{output::Output, project_of, show};
 use crate::{
     cli::{CriteriaOptions, GivenOptions, RunArgs},
-    compare::counts,
+    compare::{Session, count_version},
     console::{Console, announcement},
     experiment::{Builds, ExperimentSettings, ListedVersion, Runner},
     failure::{Exit, Result},
@@ -39,7 +39,8 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let only_plan = args.experiment.dry_run;
     let given = Rc::new(args.given.without(&["steps"]));
-    let run = Run { runner: &runner, verdicts, only_plan, console: &console, given };
+    let session = Session::new(&project, runner, &console, given.clone());
+    let mut run = Run { session, verdicts, only_plan, console: &console, given };
     let repository = &project.repository;
     let measured = match args.revisions.as_slice() {
         // On request, a version is measured again: that shows how much the machine varies.
@@ -52,6 +53,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
             .and_then(|versions| run.range(versions, args.budget))
             .and_then(|done| output.write(&done.report).map(|()| done.exit)),
     };
+    let runner = &run.session.runner;
     runner.prune(start);
     if measured.is_ok() && !only_plan {
         announcement::finished(&console, start);
@@ -61,7 +63,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
 
 /// A run that goes on.
 struct Run<'a> {
-    runner: &'a Runner<'a>,
+    session: Session<'a>,
     verdicts: VerdictSettings,
     only_plan: bool,
     console: &'a Console,
@@ -90,7 +92,7 @@ impl Run<'_> {
 
     /// Measures one version; `None` if only the plan is wanted.
     fn one(&self, version: &Version) -> Result<Option<Measured>> {
-        let Self { runner, console, .. } = *self;
+        let (runner, console) = (&self.session.runner, self.console);
         let versions = [runner.list(version.clone())?];
         let benchmarks = versions[0].benchmarks();
         if self.verdicts.times() {
@@ -109,7 +111,7 @@ impl Run<'_> {
             measure(runner, &versions, &builds, &benchmarks, console)?;
         }
         if !benchmarks.is_empty() {
-            counts::of_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
+            count_version(runner, &versions, &benchmarks, &self.verdicts, console)?;
         }
         let (store, given) = (&runner.store, &self.given);
         let report = show::of_version(store, version, &benchmarks, &self.verdicts, given, console)?;

@@ -23,7 +23,7 @@ use crate::{
         visible::visible,
     },
     shell::CommandLine,
-    stats::Criteria,
+    stats::{Criteria, Verdict},
 };
 
 /// The versions of a range that were measured.
@@ -52,6 +52,13 @@ impl RangeComparison {
     /// The rows that say that something changed.
     pub fn changes(&self) -> impl Iterator<Item = &JudgedRow> {
         self.rows.iter().filter(|row| VerdictKind::of(&row.verdict).is_change())
+    }
+
+    /// Whether any benchmark was measured.
+    fn has_measured(&self) -> bool {
+        let is_measured =
+            |row: &JudgedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
+        self.rows.iter().any(is_measured)
     }
 
     /// How many rows say neither that something changed nor that nothing did.
@@ -148,7 +155,7 @@ impl Report for RangeReport {
             let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
             report.section_html(number, &visible(title.trim()))
         };
-        let told = self.comparisons.iter().filter(|comparison| !comparison.rows.is_empty());
+        let told = self.comparisons.iter().filter(|comparison| comparison.has_measured());
         let sections = told.enumerate().map(part).collect::<Result<Vec<String>>>()?;
         let versions = count(self.versions.len(), "version");
         compare::page_of("run", &format!("{versions} compared"), sections, &self.json()?)
