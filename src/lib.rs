@@ -6,7 +6,7 @@
 //! and finds it again on fresh builds.
 //!
 //! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand,
-//! [`model`] has the shared types, [`stats`], [`diagnosis`] and [`code`] are pure, and modules such as
+//! [`mod@compare`] is what most of them do, [`model`] has the shared types, [`stats`], [`diagnosis`] and [`code`] are pure, and modules such as
 //! [`source`] and [`build`] each handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
