@@ -7,7 +7,7 @@ use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
         Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, archive,
-        compare, compare_stored,
+        compare, compare_stored, find_release,
     },
     console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
@@ -65,6 +65,11 @@ pub fn compared(
 pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Result<Outcome> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let versions = versions(project, args)?;
+    // What the file says is for those who measure: not every release is stored.
+    let gate = Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file);
+    if let Some(gate) = &gate {
+        find_release(project, gate, &versions[1])?;
+    }
     let archive = Archive {
         project,
         acceptances: Acceptances::read(project)?,
@@ -74,8 +79,7 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
     };
     let request = StoredRequest {
         versions,
-        // What the file says is for those who measure: not every release is stored.
-        gate: Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file),
+        gate,
         benchmarks: stored_benchmarks(&archive.store, args)?,
         verdicts: verdicts.shared_by(parts(args)),
         allow_different: args.allow_different,

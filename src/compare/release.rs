@@ -8,6 +8,18 @@ use crate::{
     settings::{Gate, Release},
 };
 
+/// The release that is meant, whether it says anything or not. Who asks for one that is not there is told so before
+/// anything else is looked at.
+pub fn find_release(project: &Project, gate: &Gate, head: &Version) -> Result<Version> {
+    let found = match &gate.against {
+        Release::Last => project.repository.last_release(head),
+        Release::Revision(revision) => project.repository.resolve(revision),
+    };
+    found.map_err(|failure| {
+        if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
+    })
+}
+
 /// The version of the release. None, with a note, where a second judgement would say nothing: where the base is that
 /// release, and where the file names a release that the head does not descend from.
 pub fn version(
@@ -17,13 +29,7 @@ pub fn version(
     observer: &dyn Observer,
 ) -> Result<Option<Version>> {
     let repository = &project.repository;
-    let found = match &gate.against {
-        Release::Last => repository.last_release(head),
-        Release::Revision(revision) => repository.resolve(revision),
-    };
-    let release = found.map_err(|failure| {
-        if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
-    })?;
+    let release = find_release(project, gate, head)?;
     if release.tree == base.tree {
         let note = format!("{release} has the files of the base: one comparison judges both");
         observer.compare_event(Event::Note(&note));
