@@ -82,7 +82,7 @@ fn each_commit_that_changed_a_benchmark_is_named_also_the_one_that_was_merged() 
         "by 2 commits",
         " 2023-11-14 Commit 2\n",
         " 2023-11-14 (merge) Merge the side\n",
-        "check it with: cargo rbench compare ",
+        "check it with:",
         "of what it merged, 3 commits from ",
         "counted::changing (changed, ",
     ]);

@@ -89,12 +89,18 @@ fn a_function_that_is_no_longer_inlined_is_told_beside_its_caller() {
     assert_eq!(step["name"], "explained::outlined::step");
     assert_eq!((&step["code"], &step["base"]), (&Value::from("only-head"), &Value::Null));
     assert_eq!(step["inlined_into"], "explained::outlined::walk");
-    let text = project().rbench(&["explain", "base..outlined", "outlined"]).ok();
-    text.assert_stdout_has(&[
+    let text = project()
+        .rbench(&["explain", "base..outlined", "outlined"])
+        .ok()
+        .stdout()
+        .replace("\n  ", " ");
+    for words in [
         "instructions per iteration",
         "now calls explained::outlined::step (300 times",
         "not called before: probably inlined into explained::outlined::walk",
-    ]);
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]
@@ -107,7 +113,10 @@ fn where_no_function_that_is_measured_differs_it_is_the_input() {
     let unknown = number(&explanation["without_reason"]);
     assert!(unknown > 100.0, "{unknown}");
     let text = project().rbench(&["explain", "base", "input", "^input$"]).ok();
-    text.assert_stdout_has(&["it has other input, or another environment", "rounds::input"]);
+    let text = text.stdout().replace("\n  ", " ");
+    for words in ["it has other input, or another environment", "rounds::input"] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn a_diff_by_benchmark_names_those_who_execute_a_function_and_what_each_of_them_
         }
     }
     text(&tag).assert_stdout_has(&[
-        "\n      executed by plain\n",
+        "\n    executed by plain\n",
         "\n    plain: executes kinds_of_change::code::plain (changed, ",
         " of 29 benchmarks execute and read nothing that changed\n",
     ]);
