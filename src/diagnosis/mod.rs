@@ -1,7 +1,7 @@
 //! Diagnosis: what the measurements of one benchmark in one version are made of.
 //!
-//! Pure functions from [`Measurements`], whose executions hold their measurements in the order of time, to a
-//! [`Diagnosis`]: one typed finding for each question, and the [`Warning`]s that follow from them. None
+//! Pure functions from [`Measurements`](crate::stats::Measurements), whose executions hold their measurements in the
+//! order of time, to a [`Diagnosis`]: one typed finding for each question, and the [`Warning`]s that follow from them. None
 //! of this is part of a verdict.
 //!
 //! Every warning needs evidence (p below [`SIGNIFICANT`]) *and* a size that matters, which follows from

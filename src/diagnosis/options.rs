@@ -18,7 +18,7 @@ pub struct Options {
     pub seed: u64,
     /// `K`: how often the bootstrap of an impact factor is repeated.
     pub repetitions: usize,
-    /// What builds and executions cost, in measurements. Without it there is no [`Advice`].
+    /// What builds and executions cost, in measurements. Without it there is no [`Advice`](super::Advice).
     pub cost: Option<Cost>,
 }
 

@@ -268,7 +268,7 @@ fn parse(id: Pid, stat: &str) -> Option<Process> {
     Some(Process { id, name: name.to_owned(), parent: next()?, group: next()?, has_ended })
 }
 
-/// Whether a process that [`run`](super::run) started and that still runs, or a descendant of it, holds
+/// Whether a process that [`run`](fn@super::run) started and that still runs, or a descendant of it, holds
 /// the other end of `stream`.
 ///
 /// A port of the loopback interface is open to every user of the machine. The kernel's table of
