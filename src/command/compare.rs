@@ -6,8 +6,8 @@ use super::{output::Output, project_of};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
-        Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, archive,
-        compare, compare_stored, find_release,
+        Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
+        archive, compare, compare_stored,
     },
     console::{Console, announcement},
     experiment::{ExperimentSettings, Runner},
@@ -67,19 +67,15 @@ pub fn stored(project: &Project, args: &CompareArgs, console: &Console) -> Resul
     let versions = versions(project, args)?;
     // What the file says is for those who measure: not every release is stored.
     let gate = Gate::resolve(&project.file, &args.gate).filter(|gate| !gate.is_of_file);
-    if let Some(gate) = &gate {
-        find_release(project, gate, &versions[1])?;
-    }
+    let also = AlsoAgainst::find(project, gate.as_ref(), versions.each_ref(), console)?;
     let archive = Archive {
-        project,
         acceptances: Acceptances::read(project)?,
         store: archive::store(project, console, &args.given)?,
-        observer: console,
         command_line: args.command_line(),
     };
     let request = StoredRequest {
         versions,
-        gate,
+        also,
         benchmarks: stored_benchmarks(&archive.store, args)?,
         verdicts: verdicts.shared_by(parts(args)),
         allow_different: args.allow_different,

@@ -9,7 +9,8 @@ use super::{
     Event, Outcome, Warning,
     counts::{self, Counts},
     earlier::Earlier,
-    explanations, release,
+    explanations,
+    release::{AlsoAgainst, shared_verdicts},
     request::{Benchmarks, Request},
     selection::{Selection, benchmarks_only_in},
     session::Session,
@@ -37,26 +38,23 @@ const HEAD: usize = 1;
 /// is stored.
 pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
     let [base, head] = &request.versions;
-    let release = match &request.gate {
-        Some(gate) => release::version(session.project, gate, [base, head], session.observer)?,
-        None => None,
-    };
+    let (project, gate) = (session.project, request.gate.as_ref());
+    let also = AlsoAgainst::find(project, gate, [base, head], session.observer)?;
+    let release = also.as_ref().map(|also| &also.release);
     // Whatever cannot be compiled is known before anything is measured.
-    for version in [base, head].into_iter().chain(&release) {
+    for version in [base, head].into_iter().chain(release) {
         session.list(version)?;
     }
-    let comparisons: u8 = if release.is_some() { 2 } else { 1 };
-    let judgements = request.verdicts.criteria.judgements * usize::from(comparisons);
-    let verdicts = request.verdicts.clone().shared_by(judgements);
-    let budget = request.budget.map(|budget| budget / u32::from(comparisons));
+    let verdicts = shared_verdicts(&request.verdicts, also.as_ref());
+    let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut begun = Vec::new();
     let mut outcome = session.with([base, head], |session, versions| {
         Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
     })?;
-    if let Some(release) = &release {
-        session.observer.compare_event(Event::AlsoAgainst(release));
-        let verdicts = verdicts.with_limit(request.gate.as_ref().and_then(|gate| gate.min_effect));
-        let also = session.with([release, head], |session, versions| {
+    if let Some(also) = &also {
+        session.observer.compare_event(Event::AlsoAgainst(&also.release));
+        let verdicts = also.verdicts(&verdicts);
+        let also = session.with([&also.release, head], |session, versions| {
             Comparison { request, session, budget, begun: &mut begun }.pair(versions, &verdicts)
         })?;
         outcome.also = Some(Box::new(also));

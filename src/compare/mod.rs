@@ -32,7 +32,7 @@ pub use explanations::{ExplainedBenchmark, explain};
 pub use functions::Functions;
 pub use measured::compare;
 pub use outcome::{ComparedExperiment, Outcome};
-pub use release::find_release;
+pub use release::AlsoAgainst;
 pub use request::{Benchmarks, Request};
 pub use selection::{Selection, benchmarks_only_in, common_benchmarks};
 pub use session::Session;

@@ -5,46 +5,67 @@ use crate::{
     failure::Result,
     model::Version,
     project::Project,
-    settings::{Gate, Release},
+    settings::{Gate, Release, VerdictSettings},
 };
 
-/// The release that is meant, whether it says anything or not. Who asks for one that is not there is told so before
-/// anything else is looked at.
-pub fn find_release(project: &Project, gate: &Gate, head: &Version) -> Result<Version> {
-    let found = match &gate.against {
-        Release::Last => project.repository.last_release(head),
-        Release::Revision(revision) => project.repository.resolve(revision),
-    };
-    found.map_err(|failure| {
-        if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
-    })
+/// A release that the head is compared with besides the base.
+#[derive(Clone, Debug)]
+pub struct AlsoAgainst {
+    /// The release.
+    pub release: Version,
+    /// The smallest change of interest since it; that of the other comparison where it has none of its own.
+    min_effect: Option<f64>,
 }
 
-/// The version of the release. None, with a note, where a second judgement would say nothing: where the base is that
-/// release, and where the file names a release that the head does not descend from.
-pub fn version(
-    project: &Project,
-    gate: &Gate,
-    [base, head]: [&Version; 2],
-    observer: &dyn Observer,
-) -> Result<Option<Version>> {
-    let repository = &project.repository;
-    let release = find_release(project, gate, head)?;
-    if release.tree == base.tree {
-        let note = format!("{release} has the files of the base: one comparison judges both");
-        observer.compare_event(Event::Note(&note));
-        return Ok(None);
+impl AlsoAgainst {
+    /// The release that is asked for. None, with a note, where a second judgement would say nothing: where the base is that
+    /// release, and where the file names a release that the head does not descend from.
+    pub fn find(
+        project: &Project,
+        gate: Option<&Gate>,
+        [base, head]: [&Version; 2],
+        observer: &dyn Observer,
+    ) -> Result<Option<Self>> {
+        let Some(gate) = gate else { return Ok(None) };
+        let repository = &project.repository;
+        let found = match &gate.against {
+            Release::Last => repository.last_release(head),
+            Release::Revision(revision) => repository.resolve(revision),
+        };
+        let release = found.map_err(|failure| {
+            if gate.is_of_file { failure.because("[gate] in bench.toml names it") } else { failure }
+        })?;
+        if release.tree == base.tree {
+            let note = format!("{release} has the files of the base: one comparison judges both");
+            observer.compare_event(Event::Note(&note));
+            return Ok(None);
+        }
+        let is_before = || match &release.commit {
+            Some(commit) => repository.has_in_history(head, commit),
+            None => Ok(true),
+        };
+        if gate.is_of_file && !is_before()? {
+            let note = format!(
+                "not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
+            );
+            observer.compare_event(Event::Note(&note));
+            return Ok(None);
+        }
+        Ok(Some(Self { release, min_effect: gate.min_effect }))
     }
-    let is_before = || match &release.commit {
-        Some(commit) => repository.has_in_history(head, commit),
-        None => Ok(true),
-    };
-    if gate.is_of_file && !is_before()? {
-        let note = format!(
-            "not judged against {release} of [gate] in bench.toml: {head} does not descend from it"
-        );
-        observer.compare_event(Event::Note(&note));
-        return Ok(None);
+
+    /// How the comparison with the release is judged, where the other is judged so.
+    pub(super) fn verdicts(&self, of_base: &VerdictSettings) -> VerdictSettings {
+        of_base.with_limit(self.min_effect)
     }
-    Ok(Some(release))
+}
+
+/// How the comparison with the base is judged, which shares the false-alarm rate with that with a release.
+pub(super) fn shared_verdicts(
+    verdicts: &VerdictSettings,
+    also: Option<&AlsoAgainst>,
+) -> VerdictSettings {
+    let comparisons = 1 + usize::from(also.is_some());
+    let judgements = verdicts.criteria.judgements * comparisons;
+    verdicts.clone().shared_by(judgements)
 }

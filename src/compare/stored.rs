@@ -3,17 +3,16 @@
 use std::{collections::BTreeSet, rc::Rc};
 
 use super::{
-    Acceptances, ComparedExperiment, Observer, Outcome, Warning,
+    Acceptances, ComparedExperiment, Outcome, Warning,
     archive::{finished, not_stored},
-    release,
+    release::{AlsoAgainst, shared_verdicts},
 };
 use crate::{
     failure::{Exit, Failure, Result},
     judge::{Judge, JudgeOptions, JudgedRow, Relation, Results, VersionRef},
     machine::state,
     model::{Benchmark, Resources, Version},
-    project::Project,
-    settings::{Gate, VerdictSettings},
+    settings::VerdictSettings,
     shell::CommandLine,
     stats::Verdict,
     store::Store,
@@ -24,8 +23,8 @@ use crate::{
 pub struct StoredRequest {
     /// Base and head.
     pub versions: [Version; 2],
-    /// Which release the head is judged against as well.
-    pub gate: Option<Gate>,
+    /// The release that the head is judged against as well.
+    pub also: Option<AlsoAgainst>,
     /// The benchmarks.
     pub benchmarks: Vec<Benchmark>,
     /// How they are judged.
@@ -36,14 +35,10 @@ pub struct StoredRequest {
 
 /// What is stored of a project, and what is accepted there.
 pub struct Archive<'a> {
-    /// The user's project.
-    pub project: &'a Project,
     /// The results.
     pub store: Store<'a>,
     /// The slowdowns that were accepted.
     pub acceptances: Acceptances<'a>,
-    /// Whom notes are reported to.
-    pub observer: &'a dyn Observer,
     /// What writes the commands that are advised.
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -51,19 +46,12 @@ pub struct Archive<'a> {
 /// Compares two versions by the newest results of both that can be compared, and the head with a release if there is one to
 /// judge it against as well.
 pub fn compare_stored(request: &StoredRequest, archive: &Archive<'_>) -> Result<Outcome> {
-    let [base, head] = &request.versions;
-    let release = match &request.gate {
-        Some(gate) => release::version(archive.project, gate, [base, head], archive.observer)?,
-        None => None,
-    };
-    let comparisons = if release.is_some() { 2 } else { 1 };
-    let judgements = request.verdicts.criteria.judgements * comparisons;
-    let verdicts = request.verdicts.clone().shared_by(judgements);
+    let verdicts = shared_verdicts(&request.verdicts, request.also.as_ref());
     let mut outcome = pair(request, archive, &request.versions, &verdicts)?;
-    if let Some(release) = release {
-        let limit = request.gate.as_ref().and_then(|gate| gate.min_effect);
-        let versions = [release, head.clone()];
-        let also = pair(request, archive, &versions, &verdicts.with_limit(limit))?;
+    if let Some(also) = &request.also {
+        let [_, head] = &request.versions;
+        let versions = [also.release.clone(), head.clone()];
+        let also = pair(request, archive, &versions, &also.verdicts(&verdicts))?;
         outcome.also = Some(Box::new(also));
     }
     Ok(outcome)
