@@ -4,6 +4,9 @@
 //! [web page](super::render::html). Texts are data: every renderer escapes all of them, whoever wrote them, so no
 //! report has to remember which of its words come from a commit, a benchmark or a machine.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{prose::capitalised, style::Role, table::Table};
 
 /// Where a document will be shown. The tree is the same everywhere, except that a report may leave out of a pull
@@ -77,13 +80,13 @@ pub struct Verbatim {
     pub text: String,
 }
 
-/// A command to type, and what for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A command and its use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
-    /// What the command answers or does.
-    pub purpose: String,
-    /// The command.
+    /// To be typed in the project.
     pub command: String,
+    /// What it shows.
+    pub purpose: String,
 }
 
 /// A text on one line, of pieces in roles; what several lines of a message follow it, if they do.

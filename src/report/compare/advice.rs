@@ -1,8 +1,5 @@
 //! Suggested commands, each with its purpose.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::{
     ComparisonReport,
     counted::{is_instructions, is_of, is_time},
@@ -12,28 +9,19 @@ use crate::{
     diagnosis::two_groups,
     judge::{Advice, JudgedRow, Repetition, VerdictKind},
     model::{Benchmark, Version},
-    report::quantity,
+    report::{document::Step, quantity},
 };
 
 /// Up to so many benchmarks are named in a command; beyond, it is about all.
 const MOST_NAMED: usize = 4;
 
-/// A command and its use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NextStep {
-    /// To be typed in the project.
-    pub command: String,
-    /// What it shows.
-    pub purpose: String,
-}
-
 impl ComparisonReport {
     /// What is worth doing next.
-    pub(super) fn next_steps(&self) -> Vec<NextStep> {
+    pub(super) fn next_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let rows = self.ordered();
         if !rows.is_empty() && !self.functions_are_equal() {
-            steps.push(NextStep {
+            steps.push(Step {
                 command: self.suggest_of_both("diff", &[]),
                 purpose: "the functions whose machine code differs".to_owned(),
             });
@@ -46,7 +34,7 @@ impl ComparisonReport {
         if let Some(row) = rows.iter().find(is_open) {
             let id = row.benchmark.name.id.as_str();
             let options = [("exact", None), ("filter", Some(id))];
-            steps.push(NextStep {
+            steps.push(Step {
                 command: self.command_line.suggest(
                     "show",
                     &[&self.outcome.head.to_type()],
@@ -70,7 +58,7 @@ impl ComparisonReport {
     }
 
     /// Where the instructions of a slowdown went, if it may be those of functions that it is known to execute.
-    fn explain(&self) -> Option<NextStep> {
+    fn explain(&self) -> Option<Step> {
         let executes_as_many = |benchmark: &Benchmark| {
             self.with_verdict(VerdictKind::Unchanged)
                 .any(|row| row.benchmark == *benchmark && is_of(row, is_instructions))
@@ -94,7 +82,7 @@ impl ComparisonReport {
             options.extend([("package", Some(package.as_str())), ("bench", Some(target.as_str()))]);
         }
         let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::to_type);
-        Some(NextStep {
+        Some(Step {
             command: self.command_line.suggest("explain", &[&base, &head, &name.id], &options),
             purpose: format!(
                 "function by function, the instructions of {}",
@@ -104,20 +92,20 @@ impl ComparisonReport {
     }
 
     /// A slowdown that may be wanted, of the same work. Only a commit can be accepted.
-    fn acceptable(&self) -> Option<NextStep> {
+    fn acceptable(&self) -> Option<Step> {
         let mut rows = self.with_verdict(VerdictKind::Regressed);
         let row = rows.find(|row| row.work.is_none()).filter(|_| !self.outcome.head.dirty)?;
         let head = self.outcome.head.to_type();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
-        Some(NextStep {
+        Some(Step {
             command: self.command_line.suggest("accept", &arguments, &reason),
             purpose: format!("if {} is slower on purpose", self.name(row)),
         })
     }
 
     /// A benchmark whose builds fall into two groups, of which no verdict tells.
-    fn examine(&self) -> Option<NextStep> {
+    fn examine(&self) -> Option<Step> {
         let has_two = |row: &JudgedRow| {
             let stages = row.stages.iter().flat_map(|stage| &stage.summaries);
             let min_effect = self.min_effect_of(row);
@@ -130,7 +118,7 @@ impl ComparisonReport {
         let row = rows.iter().find(|row| has_two(row))?;
         let id = row.benchmark.name.id.as_str();
         let options = [("exact", None), ("filter", Some(id))];
-        Some(NextStep {
+        Some(Step {
             command: self.command_line.suggest(
                 "diagnose",
                 &[&self.outcome.head.to_type()],
@@ -161,7 +149,7 @@ impl ComparisonReport {
 
     /// More builds, or more executions, for those rows that lack them: enough for all of them to show the
     /// smallest change of interest, or for all of them to show half of what they show now.
-    fn more(&self, lacking: &[(&JudgedRow, Advice)]) -> Option<NextStep> {
+    fn more(&self, lacking: &[(&JudgedRow, Advice)]) -> Option<Step> {
         let (_, most) = *lacking.iter().max_by_key(|(_, advice)| advice.number)?;
         let whom = match lacking {
             [(only, _)] => self.name(only),
@@ -189,6 +177,6 @@ impl ComparisonReport {
         }
         options.push((flag, Some(number.as_str())));
         let command = self.suggest_of_both("compare", &options);
-        Some(NextStep { command, purpose })
+        Some(Step { command, purpose })
     }
 }

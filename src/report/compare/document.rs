@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport, NextStep,
+    ComparisonReport,
     counted::is_of,
     dependencies_note,
     notes::{ground, list},
@@ -17,7 +17,7 @@ use crate::{
     report::{
         accepted::idle_note,
         date,
-        document::{Block, Document, Item, Medium, Step, Text},
+        document::{Block, Document, Item, Medium, Text},
         names::{Names, metric_name},
         quantity::{self, changed, exact},
         sentence,
@@ -75,9 +75,7 @@ impl ComparisonReport {
             Medium::Markdown => Block::Details("how it was measured".into(), vec![list]),
             _ => list,
         }));
-        let steps = self.next_steps().into_iter();
-        let steps = steps.map(|NextStep { command, purpose }| Step { purpose, command });
-        blocks.extend(Block::steps(steps.collect()));
+        blocks.extend(Block::steps(self.next_steps()));
         blocks
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ComparisonReport, WarningFields, advice::NextStep, overall::GeometricMean};
+use super::{ComparisonReport, WarningFields, overall::GeometricMean};
 use crate::{
     compare::{ComparedExperiment, Warning},
     failure::Result,
@@ -11,6 +11,7 @@ use crate::{
     model::{Dimensions, Partition},
     report::{
         accepted::IdleFields,
+        document::Step,
         json::{
             self, Change, Criteria, Dependency, Estimate, FailedTarget, FullName, Interval,
             Machine, Measured, MetricFields, Version, Versioned,
@@ -59,7 +60,7 @@ pub(in crate::report) struct Comparison<'r> {
     failed_targets: Vec<FailedTarget<'r>>,
     idle_acceptances: Vec<IdleFields<'r>>,
     /// Suggested commands.
-    next_steps: Vec<NextStep>,
+    next_steps: Vec<Step>,
     /// The comparison of the same head with a release; null if there is none, and in itself.
     also_against: Option<Box<Versioned<Self>>>,
 }

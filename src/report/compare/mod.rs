@@ -14,7 +14,6 @@ mod warning;
 
 use std::rc::Rc;
 
-pub use advice::NextStep;
 pub(super) use dependencies::dependencies_note;
 pub(super) use html::page_of;
 pub use overall::GeometricMean;

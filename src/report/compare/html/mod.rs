@@ -5,11 +5,12 @@ mod row;
 use askama::Template;
 use row::Row;
 
-use super::{ComparisonReport, NextStep};
+use super::ComparisonReport;
 use crate::{
     failure::{Exit, OrFail as _, Result},
     judge::{JudgedRow, VerdictKind},
     report::{
+        document::Step,
         html::{Symmetric, page, rendered},
         prose::capitalised,
         quantity::bare_percent,
@@ -54,7 +55,7 @@ struct Section {
     together: Vec<String>,
     failed_targets: Vec<String>,
     others: Vec<String>,
-    steps: Vec<NextStep>,
+    steps: Vec<Step>,
     how: Vec<String>,
 }
 
@@ -172,10 +173,10 @@ impl ComparisonReport {
             .collect()
     }
 
-    fn visible_steps(&self) -> Vec<NextStep> {
+    fn visible_steps(&self) -> Vec<Step> {
         let steps = self.next_steps().into_iter();
         steps
-            .map(|NextStep { command, purpose }| NextStep {
+            .map(|Step { command, purpose }| Step {
                 command: visible(&command).into_owned(),
                 purpose: visible(&capitalised(&purpose)).into_owned(),
             })
