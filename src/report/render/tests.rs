@@ -110,6 +110,9 @@ fn a_command_is_never_wrapped() {
     document.add(Block::paragraph([Text::from("every build: ").command(command)]));
     let text = style::plain(&text(&document, 40));
     assert_eq!(text, format!("every build:\n  {command}\n"));
+    let mut alone = Document::new("show");
+    alone.add(Block::paragraph([Text::new().command(command)]));
+    assert_eq!(style::plain(&super::text(&alone, 40)), format!("{command}\n"));
 }
 
 fn assert_harmless(name: &str) {

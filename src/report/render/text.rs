@@ -114,16 +114,15 @@ fn line(text: &Text, columns: usize) -> String {
     let words: String = words.iter().map(|span| paint(span.role, &span.text)).collect();
     let mut out = filled(&words, columns);
     if let Some(command) = command {
-        let command = paint(command.role, &command.text);
-        let last = out.lines().last().unwrap_or_default();
-        if plain(last).width() + 1 + command.width() <= columns {
-            let gap = if words.ends_with(' ') || words.is_empty() { " " } else { "" };
-            out.truncate(out.trim_end().len());
-            let gap = if out.is_empty() { "" } else { gap };
-            out += &format!("{gap}{command}\n");
-        } else {
-            out = format!("{}\n{indent}{command}\n", out.trim_end());
-        }
+        let words = out.trim_end();
+        let last = words.lines().last().unwrap_or_default();
+        let has_room = plain(last).width() + 1 + command.text.width() <= columns;
+        let gap = match (words.is_empty(), has_room) {
+            (true, _) => String::new(),
+            (false, true) => " ".to_owned(),
+            (false, false) => format!("\n{indent}"),
+        };
+        out = format!("{words}{gap}{}\n", paint(command.role, &command.text));
     }
     for line in text.message.iter().flat_map(|message| message.lines()) {
         out += &format!("{indent}{}\n", visible_lines(line));
