@@ -101,7 +101,10 @@ impl<'a> Demo<'a> {
         let shown: Vec<String> = words.iter().map(shell::quoted).collect();
         Console::result(&format!(
             "\n{}\n{}\n\n  $ cargo rbench {}\n\n",
-            style::paint(style::HEAD, &format!("{} of {}: {title}", index + 1, CHAPTERS.len())),
+            style::paint(
+                style::Role::Head,
+                &format!("{} of {}: {title}", index + 1, CHAPTERS.len())
+            ),
             wrapped(&format!("The commit \"{}\" {does}.", commit.message)),
             shown.join(" ")
         ))?;
@@ -143,7 +146,7 @@ fn introduction(workspace: &Path, kept: bool) -> String {
     let comparisons = CHAPTERS.len();
     format!(
         "{}\n{}\n\n  {} ({fate})\n",
-        style::paint(style::HEAD, "Is this commit slower, or is it only its code layout?"),
+        style::paint(style::Role::Head, "Is this commit slower, or is it only its code layout?"),
         wrapped(&format!(
             "The demo makes a project with {commits} commits and runs {comparisons} comparisons, \
              which takes about a minute. Each comparison builds both commits five times, \
@@ -161,7 +164,7 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
     let mut text = format!(
         "\n{}\n",
         style::paint(
-            style::HEAD,
+            style::Role::Head,
             &format!("Summary, after {}", quantity::duration(start.elapsed()))
         )
     );
@@ -179,9 +182,9 @@ fn conclusion(explanations: &[Explanation], start: Instant) -> String {
 
 fn marked(explanation: &Explanation) -> (&'static str, style::Role) {
     if explanation.as_expected {
-        ("As expected", style::GOOD)
+        ("As expected", style::Role::Good)
     } else {
-        ("Not as expected", style::DOUBTFUL)
+        ("Not as expected", style::Role::Doubtful)
     }
 }
 

@@ -46,10 +46,7 @@ use crate::{failure::Result, visible};
 /// What a command reports: one document for people, in three forms, and JSON for programs.
 pub trait Report {
     /// For people.
-    fn document(&self, medium: Medium) -> Document {
-        let _ = medium;
-        Document::default()
-    }
+    fn document(&self, medium: Medium) -> Document;
 
     /// For programs: a JSON document, the same for every reader. Its shape is public: `schemas/` has it.
     fn json(&self) -> Result<String>;

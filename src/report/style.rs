@@ -25,17 +25,6 @@ pub enum Role {
     Quiet,
 }
 
-/// [`Role::Head`].
-pub const HEAD: Role = Role::Head;
-/// [`Role::Bad`].
-pub const BAD: Role = Role::Bad;
-/// [`Role::Good`].
-pub const GOOD: Role = Role::Good;
-/// [`Role::Doubtful`].
-pub const DOUBTFUL: Role = Role::Doubtful;
-/// [`Role::Quiet`].
-pub const QUIET: Role = Role::Quiet;
-
 impl Role {
     const fn ansi(self) -> Style {
         match self {
@@ -66,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_is_painted_is_the_same_text_without_its_style() {
-        let painted = paint(BAD, "regressed");
+        let painted = paint(Role::Bad, "regressed");
         assert_ne!(painted, "regressed");
         assert_eq!(plain(&painted), "regressed");
     }

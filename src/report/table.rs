@@ -224,10 +224,10 @@ impl Table {
             && let Some((prefix, shorter)) = self.without_common_prefix()
         {
             let note = format!("all names begin with {prefix}");
-            return format!("{}\n{}", style::paint(style::QUIET, &note), shorter.fit(width));
+            return format!("{}\n{}", style::paint(Role::Quiet, &note), shorter.fit(width));
         }
         let widths = self.shortened(&kept, &natural, excess);
-        let heads = self.columns.iter().map(|column| Cell::styled(style::HEAD, &column.head));
+        let heads = self.columns.iter().map(|column| Cell::styled(Role::Head, &column.head));
         let mut text = self.line(&kept, &widths, &heads.collect::<Vec<_>>());
         for row in &self.rows {
             text += &self.line(&kept, &widths, row);

@@ -173,9 +173,9 @@ fn only_commands_and_output_of_others_are_wider_than_the_terminal() {
 #[test]
 fn colours_say_nothing_that_words_do_not() {
     let coloured = report().text(100);
-    assert!(coloured.contains(&style::paint(style::BAD, "regressed")), "{coloured}");
-    assert!(coloured.contains(&style::paint(style::GOOD, "improved")));
-    assert!(coloured.contains(&style::paint(style::DOUBTFUL, "failed")));
+    assert!(coloured.contains(&style::paint(style::Role::Bad, "regressed")), "{coloured}");
+    assert!(coloured.contains(&style::paint(style::Role::Good, "improved")));
+    assert!(coloured.contains(&style::paint(style::Role::Doubtful, "failed")));
     assert!(!style::plain(&coloured).contains('\u{1b}'));
 }
 

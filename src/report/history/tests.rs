@@ -244,7 +244,7 @@ fn no_run_is_advised_to_repeat_what_was_to_be_measured_in_turns() {
 #[test]
 fn verdicts_have_their_colours() {
     let text = report(false).text(140);
-    assert!(text.contains(&style::paint(style::BAD, "regressed")), "{text}");
+    assert!(text.contains(&style::paint(style::Role::Bad, "regressed")), "{text}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn optional_columns_are_left_out_before_any_name_is_shortened() {
 #[test]
 fn nothing_in_a_cell_steers_the_terminal() {
     let mut table = Table::new([Column::left("benchmark").names()]);
-    table.row([Cell::styled(style::BAD, "a\u{1b}[2Jb\u{202e}c")]);
+    table.row([Cell::styled(Role::Bad, "a\u{1b}[2Jb\u{202e}c")]);
     assert_eq!(plain(&table.fit(80)), "benchmark\na\\u{1b}[2Jb\\u{202e}c\n");
 }
 
@@ -144,10 +144,10 @@ fn a_column_without_any_text_is_left_out() {
 #[test]
 fn styles_surround_the_words_and_not_the_spaces() {
     let mut table = Table::new([Column::right("n")]);
-    table.row([Cell::styled(style::BAD, "7")]);
+    table.row([Cell::styled(Role::Bad, "7")]);
     table.row([Cell::from("1234")]);
     let text = table.fit(80);
-    assert!(text.contains(&format!("   {}\n", style::paint(style::BAD, "7"))), "{text:?}");
+    assert!(text.contains(&format!("   {}\n", style::paint(Role::Bad, "7"))), "{text:?}");
     assert!(text.contains("\n1234\n"), "{text:?}");
 }
 
